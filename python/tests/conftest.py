@@ -100,22 +100,22 @@ def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 
 
-def refused(ran: subprocess.CompletedProcess[str], *says: str) -> None:
+def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
     """Check that a command told its user of one mistake: status 2, nothing else printed."""
-    assert ran.returncode == 2, ran
-    assert ran.stdout == "", ran.stdout
-    assert ran.stderr.lower().count("error:") == 1, ran.stderr
+    assert result.returncode == 2, result
+    assert result.stdout == "", result.stdout
+    assert result.stderr.lower().count("error:") == 1, result.stderr
     for words in says:
-        assert words in ran.stderr, ran.stderr
+        assert words in result.stderr, result.stderr
 
 
 def rewrite_sweep(folder: Path, **changes: Any) -> None:
     """Change keys of a sweep's manifest, and give it the checksum of its new text."""
     file = folder / "sweep.json"
-    told = json.loads(file.read_text()) | changes | {"sha256": ""}
-    text = json.dumps(told, indent=2) + "\n"
-    told["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    file.write_text(json.dumps(told, indent=2) + "\n")
+    data = json.loads(file.read_text()) | changes | {"sha256": ""}
+    text = json.dumps(data, indent=2) + "\n"
+    data["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    file.write_text(json.dumps(data, indent=2) + "\n")
 
 
 @pytest.fixture(scope="session")

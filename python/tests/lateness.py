@@ -67,8 +67,8 @@ class Lateness:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        said = self._sleeper.communicate()[0]
-        self.worst_s = float(said)
+        output = self._sleeper.communicate()[0]
+        self.worst_s = float(output)
         stolen, whole = (
             now - then for now, then in zip(_processor_times(), self._before, strict=True)
         )

@@ -19,8 +19,8 @@ def data(text: str, kind: str) -> str:
 
 
 def description(text: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(data(text, "application/json"))
-    return told
+    parsed: dict[str, Any] = json.loads(data(text, "application/json"))
+    return parsed
 
 
 def columns_of(text: str) -> list[np.ndarray]:

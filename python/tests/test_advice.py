@@ -53,16 +53,16 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
     """By hand: 2 of 10 lost, plus half a loss; 300 ms each; 1 of 8 answers was too late."""
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
-    told = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
+    replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
     share = 2.5 / 10.5
     by_hand = share * 0.3 + (1 - share) * 0.2 * 1 / 8
-    (one,) = Weighing([told], Price(0.2)).costs
+    (one,) = Weighing([replay], Price(0.2)).costs
     assert one.total.value == pytest.approx(by_hand)
     assert (one.waiting, one.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
-    (one,) = Weighing([told], Price(0.2, loss=0.1)).costs
+    (one,) = Weighing([replay], Price(0.2, loss=0.1)).costs
     assert one.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
-    light = figures(told.delays, "fixed:rto=300ms,max=60s")
-    assert cost_of([told.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(one.total.value)
+    light = figures(replay.delays, "fixed:rto=300ms,max=60s")
+    assert cost_of([replay.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(one.total.value)
 
 
 def test_the_default_price_is_five_median_delays() -> None:
@@ -99,22 +99,22 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
 
 def test_two_timers_are_compared_on_the_same_probes() -> None:
     """The longer timer costs 4 ms more per probe, the shorter one 30 spikes of 3000."""
-    told = ns.replay(rare(), FIXED)
+    replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
-    dear = Weighing([told], Price(5.0))
+    dear = Weighing([replay], Price(5.0))
     assert dear.difference(short, long).sign == 1, "a spurious retransmission costs 5 s"
     assert dear.alike(long) == [long]
-    cheap = Weighing([told], Price(0.0))
+    cheap = Weighing([replay], Price(0.0))
     assert cheap.difference(short, long).sign == -1, "it costs nothing"
     assert cheap.difference(short, long).value == -cheap.difference(long, short).value
-    even = Weighing([told], Price(0.4))
+    even = Weighing([replay], Price(0.4))
     assert even.difference(short, long).sign == 0
     assert even.alike(long) == [short, long]
 
 
 def test_a_longer_timer_is_never_spurious_where_the_shorter_one_is_not() -> None:
-    told = ns.replay(rare(spikes=0), FIXED)
-    longer = Weighing([told], Price(1.0)).difference(1, 0)
+    replay = ns.replay(rare(spikes=0), FIXED)
+    longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), "it can be no worse than this"
     assert longer.low < longer.value - 3 / 3000, "but a rare spell may punish the shorter one"
 
@@ -126,8 +126,8 @@ def test_the_price_changes_the_recommendation() -> None:
     path = rare()
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
-    told = advice_on(path, FIXED, Price(5.0)).paragraphs()
-    priced = next(one for one in told if one.startswith("Cost is"))
+    paragraphs = advice_on(path, FIXED, Price(5.0)).paragraphs()
+    priced = next(one for one in paragraphs if one.startswith("Cost is"))
     below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
@@ -139,10 +139,10 @@ def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
     """A tenth of the answers takes three times as long: mills is never short, others are."""
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
-    told = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
-    assert told.suits
-    assert told.pick == "linux"
-    assert "None of these suits" not in str(told)
+    advice = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
+    assert advice.suits
+    assert advice.pick == "linux"
+    assert "None of these suits" not in str(advice)
 
 
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
@@ -151,14 +151,14 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
     slow = rng.random(1200) < 0.3
     for scale in (1.0, 3.0):
         rtt = scale * np.where(slow, 2.0, 0.05) * rng.uniform(0.99, 1.01, 1200)
-        told = advice_on(path_of(rtt, every=10.0), FIXED)
-        assert not told.suits
-        assert str(told).startswith("None of these suits: even ")
-        assert told.pick in {*told.tuned, *told.alike}
-        picked = ns.replay(told.replays[0].delays, [told.pick]).algorithms[0]
+        advice = advice_on(path_of(rtt, every=10.0), FIXED)
+        assert not advice.suits
+        assert str(advice).startswith("None of these suits: even ")
+        assert advice.pick in {*advice.tuned, *advice.alike}
+        picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
         assert picked.timer.value < 4 * scale * 2.0, "from these delays, not from a table"
-        assert [lesson.choice for lesson in told.lessons], "it is tried on halves"
+        assert [lesson.choice for lesson in advice.lessons], "it is tried on halves"
 
 
 def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
@@ -167,14 +167,14 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
     rtt[5::40] = np.nan
-    told = advice_on(path_of(rtt), FIXED, Price(1.0))
-    first, second = sorted(told.lessons, key=lambda lesson: lesson.part)
+    advice = advice_on(path_of(rtt), FIXED, Price(1.0))
+    first, second = sorted(advice.lessons, key=lambda lesson: lesson.part)
     assert (second.choice, second.best) == (FIXED[0], FIXED[1]), "learnt in the calm"
     assert second.cost > second.least
     assert first.choice == FIXED[1]
-    assert "The halves disagree" in str(told)
+    assert "The halves disagree" in str(advice)
     halves = [path_of(rtt[:1000]), path_of(rtt[1000:])]
-    price = Price(1.0, loss=Terms.of(told.replays[0], Price(1.0)).loss)
+    price = Price(1.0, loss=Terms.of(advice.replays[0], Price(1.0)).loss)
     there = cost_of(halves[1:], [figures(halves[1], FIXED[0])], price)
     assert second.cost == pytest.approx(there, rel=0.02)
 
@@ -182,25 +182,25 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
 def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: str) -> None:
     assert shortcomings(bare)
-    told = advice_on(rare(), [bare, "rfc6298:min=0s"])
-    assert told.pick not in (bare, "rfc6298:min=0s")
-    assert told.pick == "" or not shortcomings(told.pick)
+    advice = advice_on(rare(), [bare, "rfc6298:min=0s"])
+    assert advice.pick not in (bare, "rfc6298:min=0s")
+    assert advice.pick == "" or not shortcomings(advice.pick)
     for name in ("linux", "quic", "rfc6298", "freebsd", "sctp"):
         assert shortcomings(name) == []
 
 
 def test_nothing_is_recommended_if_the_only_timer_cannot_be_completed() -> None:
-    told = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
-    assert told.pick == ""
+    advice = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
+    assert advice.pick == ""
 
 
 def test_missing_bounds_are_added_by_the_timers_own_keys() -> None:
     for name in _core.ALGORITHMS:
         added = lacking(name, "40ms")
         assert set(added) <= set(dict(_core.Estimator(name).settings))
-    told = advice_on(rare(), ["mills", "mills:g=1"])
-    assert re.fullmatch(r"mills:.*min=\d.*max=60s,karn=true", told.pick)
-    low, high = _core.Estimator(told.pick).bounds
+    advice = advice_on(rare(), ["mills", "mills:g=1"])
+    assert re.fullmatch(r"mills:.*min=\d.*max=60s,karn=true", advice.pick)
+    low, high = _core.Estimator(advice.pick).bounds
     assert (low > 0, high) == (True, 60.0)
 
 
@@ -219,12 +219,12 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
     """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
-    told = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
-    (first, *_) = told.paragraphs()
-    costs = {name: told.cost(name).total.value for name in ("rfc6298", told.linux, told.pick)}
-    assert costs["rfc6298"] > costs[told.pick] > costs[told.linux]
+    advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
+    (first, *_) = advice.paragraphs()
+    costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
+    assert costs["rfc6298"] > costs[advice.pick] > costs[advice.linux]
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more\.", first), first
-    less = rf"{told.linux} \([^)]*\) costs less, but its constant was computed from these delays"
+    less = rf"{advice.linux} \([^)]*\) costs less, but its constant was computed from these delays"
     assert re.search(less, first), first
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
     assert "The other 7 with bounds and backoff cost measurably more." in str(
@@ -240,16 +240,16 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
     rtt[rng.choice(600, 12, replace=False)] = np.nan
-    told = advice_on(path_of(rtt), ["linux", "quic", "rfc6298"])
-    totals = {name: told.cost(name).total for name in told.asked}
+    advice = advice_on(path_of(rtt), ["linux", "quic", "rfc6298"])
+    totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
     assert totals["quic"].high > totals["linux"].high
-    assert told.pick == "linux"
-    taken, why = told.paragraphs()[:2]
+    assert advice.pick == "linux"
+    taken, why = advice.paragraphs()[:2]
     rule = r"from quic, the cheapest, linux costs least at worst: [\d.]+ s; quic [\d.]+ s\."
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
-    less = rf"{told.linux} \([^)]*\) costs measurably less, but its constants were computed"
+    less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
     assert re.search(less, taken), "it is alike to quic, but not to linux"
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no least timer"):
@@ -260,10 +260,10 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
     """On delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 know whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
-        told = advise(
+        advice = advise(
             [ns.replay(path_of(scale * rng.uniform(0.7, 2, 400)), ["linux", "quic"])], tune=True
         )
-        constants = {text: dict(_core.Estimator(text).settings) for text in told.tuned}
+        constants = {text: dict(_core.Estimator(text).settings) for text in advice.tuned}
         linux, quic = (
             next(of for text, of in constants.items() if text.startswith(name))
             for name in ("linux", "quic")
@@ -271,9 +271,9 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert re.fullmatch(r"\d+ms", linux["rto_min"]), linux
         assert re.fullmatch(r"\d+ms", quic["max_ack_delay"]), quic
         least = linux["rto_min"]
-        assert f"rto_min {least}`" in str(told)
-        assert f"tcp_rto_min_us={least[:-2]}000`" in str(told)
-        assert "4 ms at 250 Hz" in str(told)
+        assert f"rto_min {least}`" in str(advice)
+        assert f"tcp_rto_min_us={least[:-2]}000`" in str(advice)
+        assert "4 ms at 250 Hz" in str(advice)
 
 
 def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
@@ -306,20 +306,22 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
     rng = np.random.default_rng(9)
     rtt = rng.uniform(0.04, 0.06, 800)
     rtt[400:] = np.where(rng.random(400) < 0.3, 9.0, rtt[400:])
-    told = advise([ns.replay(path_of(rtt, every=30.0), FIXED)], tune=True)
-    second = max(told.lessons, key=lambda lesson: lesson.part)
+    advice = advise([ns.replay(path_of(rtt, every=30.0), FIXED)], tune=True)
+    second = max(advice.lessons, key=lambda lesson: lesson.part)
     settings_of = dict(_core.Estimator(second.choice).settings)
     assert all(settings_of.get(key, "1ms").endswith("ms") for key in ("min", "rto_min"))
-    assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in told.tuned), "the whole knows them"
+    assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in advice.tuned), (
+        "the whole knows them"
+    )
 
 
 def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_them() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
-    told = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
-    assert told.pick == FIXED[1]
-    assert [lesson.part for lesson in told.lessons] == [0, 1, 2, 3]
-    assert "and judged on that one: fixed:rto=300ms,max=60s each time" in str(told)
-    assert len(told.replays) == 4
+    advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
+    assert advice.pick == FIXED[1]
+    assert [lesson.part for lesson in advice.lessons] == [0, 1, 2, 3]
+    assert "and judged on that one: fixed:rto=300ms,max=60s each time" in str(advice)
+    assert len(advice.replays) == 4
 
 
 # No figure is impossible.
@@ -431,11 +433,11 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
         (("--cost", "400", "--loss", "20%"), FIXED[0], 0.4),
         (("--cost", "400", "--loss", "0.0001"), FIXED[1], 0.4),
     ):
-        ran = here(*words, *more)
-        assert ran.returncode == 0, ran.stderr
-        (told,) = json.loads(ran.stdout)
-        assert told["advice"]["take"] == pick, more
-        assert told["advice"]["price_s"] == [price]
+        result = here(*words, *more)
+        assert result.returncode == 0, result.stderr
+        (data,) = json.loads(result.stdout)
+        assert data["advice"]["take"] == pick, more
+        assert data["advice"]["price_s"] == [price]
     refused(here("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
     refused(here("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
@@ -446,14 +448,14 @@ def test_the_command_prints_the_losses_their_runs_and_the_waits(
     rtt = np.full(4000, 0.05)
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
-    ran = here("replay", "a.csv")
-    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in ran.stdout
-    assert "30 probes lost before the first answer" in ran.stdout
-    heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
+    result = here("replay", "a.csv")
+    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in result.stdout
+    assert "30 probes lost before the first answer" in result.stdout
+    heads = next(line for line in result.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
     assert "longest: 30 probes, 0:00:00 after the beginning" in here("delays", "a.csv").stdout
-    (told,) = json.loads(here("delays", "a.csv", "--json").stdout)
-    assert told["recordings"][0]["loss_runs"] == [30, 1, 12]
+    (data,) = json.loads(here("delays", "a.csv", "--json").stdout)
+    assert data["recordings"][0]["loss_runs"] == [30, 1, 12]
 
 
 def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
@@ -462,17 +464,17 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     for name, seed in (("a", 1), ("b", 2)):
         write(rare(400, 4, 8, seed), tmp_path / f"{name}.csv")
     grid = ("-e", "mills:g=1..3/4,falling=7/8..15/16/2")
-    ran = here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
-    rows = [line.split() for line in ran.stdout.splitlines() if line.startswith("mills")]
+    result = here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
+    rows = [line.split() for line in result.stdout.splitlines() if line.startswith("mills")]
     assert len(rows) == 8
-    best = re.search(r"^best: (\S+), .* on all 2 recordings$", ran.stdout, re.MULTILINE)
-    assert best is not None, ran.stdout
-    told = json.loads(
+    best = re.search(r"^best: (\S+), .* on all 2 recordings$", result.stdout, re.MULTILINE)
+    assert best is not None, result.stdout
+    data = json.loads(
         here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100").stdout
     )
-    assert [one["estimator"] for one in told] == [row[0] for row in rows]
-    assert min(told, key=lambda one: one["cost_s"])["estimator"] == best[1]
-    assert [len(one["recordings"]) for one in told] == [2] * 8
+    assert [one["estimator"] for one in data] == [row[0] for row in rows]
+    assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
+    assert [len(one["recordings"]) for one in data] == [2] * 8
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
@@ -481,8 +483,8 @@ def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):
         write(rare(400, 40, 8, seed), tmp_path / f"{name}.csv")
     files = ("a.csv", "b.csv", "c.csv")
-    ran = here("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
-    tables = ran.stdout.split("\n\n")
+    result = here("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
+    tables = result.stdout.split("\n\n")
     assert [table.split()[0] for table in tables[:-1]] == [
         "mills:g=1",
         "mills",
@@ -501,8 +503,8 @@ def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
 def test_pictures_are_vectors_on_request(here: Command, tmp_path: Path) -> None:
     write(rare(300, 3, 3), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", "mills", "--out", "out")
-    ran = here(*words, "--pictures", "svg", "--pictures", "pdf")
-    assert ran.returncode == 0, ran.stderr
+    result = here(*words, "--pictures", "svg", "--pictures", "pdf")
+    assert result.returncode == 0, result.stderr
     kinds = ("timeline", "histogram", "scatter", "pareto")
     names = {f"replay-{kind}.{end}" for kind in kinds for end in ("svg", "pdf")}
     assert {file.name for file in (tmp_path / "out").iterdir()} == {*names, "replay.parquet"}
@@ -515,18 +517,18 @@ def test_a_recording_without_answers_leaves_its_empty_pictures_out(
     here: Command, tmp_path: Path
 ) -> None:
     write(path_of([None] * 20 + [0.1]).lost_after(0.01), tmp_path / "a.csv")
-    ran = here("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
-    assert "Traceback" not in ran.stderr
+    result = here("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
+    assert "Traceback" not in result.stderr
 
 
 def test_resampled_tallies_match_those_of_the_recording() -> None:
-    told = ns.replay(rare(), FIXED)
-    for place, one in enumerate(told.algorithms):
-        whole = Tally.between(told.delays, one.waits, one.order, 0, len(told.delays))
-        summed = Tally.of(told.resamples.sums, place)
+    replay = ns.replay(rare(), FIXED)
+    for place, one in enumerate(replay.algorithms):
+        whole = Tally.between(replay.delays, one.waits, one.order, 0, len(replay.delays))
+        summed = Tally.of(replay.resamples.sums, place)
         for key, value in vars(whole).items():
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key
-        terms = [Terms.of(told, Price(0.2))]
+        terms = [Terms.of(replay, Price(0.2))]
         assert cost([whole], terms) == pytest.approx(cost([summed], terms))
 
 

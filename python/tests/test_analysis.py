@@ -121,9 +121,9 @@ def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
     starts = [5, 300, 640, 985]
     delay = glitchy(1, starts)
     delay[302] = np.nan
-    found = find_glitches(delay)
-    assert [glitch.start for glitch in found] == starts
-    assert all(glitch.times > 10 and glitch.end - glitch.start >= 5 for glitch in found)
+    glitches = find_glitches(delay)
+    assert [glitch.start for glitch in glitches] == starts
+    assert all(glitch.times > 10 and glitch.end - glitch.start >= 5 for glitch in glitches)
     for seed in range(20):
         assert find_glitches(glitchy(seed, [])) == []
 
@@ -144,10 +144,10 @@ def test_a_planted_period_is_found() -> None:
     regular = np.arange(40) * 60.0 + rng.normal(0, 4, 40)
     kept = regular[rng.random(40) > 0.2]
     strays = rng.uniform(0, 2400, 5)
-    found = find_period(np.concatenate([kept, strays]))
-    assert found is not None
-    assert found.period_s == pytest.approx(60, rel=0.02)
-    assert found.strength > 0.6
+    period = find_period(np.concatenate([kept, strays]))
+    assert period is not None
+    assert period.period_s == pytest.approx(60, rel=0.02)
+    assert period.strength > 0.6
 
 
 def test_random_arrivals_have_no_period() -> None:
@@ -189,8 +189,8 @@ def test_an_interval_from_blocks_covers_the_truth_where_single_draws_do_not() ->
     for seed in range(60):
         series = correlated(rng)
         for name, block in (("blocks", None), ("single", 1)):
-            found = block_bootstrap(series, mean, length=block, seed=seed)
-            held[name] += found.low <= 0 <= found.high
+            bounds = block_bootstrap(series, mean, length=block, seed=seed)
+            held[name] += bounds.low <= 0 <= bounds.high
     assert held["blocks"] >= 48, held
     assert held["single"] <= 42, held
 

@@ -58,9 +58,9 @@ def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
 
 def test_eighteen_conversations_agree_with_a_run_of_the_kernel() -> None:
     """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
-    told, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
+    text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
     found = [Beside.of(one, kernel[one.name]) for one in CONVERSATIONS]
-    assert all(beside.row() in told for beside in found)
+    assert all(beside.row() in text for beside in found)
     assert sum(beside.agree > 0 for beside in found) >= 18
 
 
@@ -84,21 +84,21 @@ def test_the_profile_retransmits_what_is_filed(group: str) -> None:
 
 @real_time
 def test_the_running_kernel_retransmits_what_is_filed(tmp_path: Path) -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no namespaces: {why}")
     filed = json.loads((AUTHORITY / "beside.json").read_text())["release"]
     if platform.release().split(".")[:2] != filed.split(".")[:2]:
         pytest.skip(f"Linux {platform.release()}, and {filed} is filed")
     words = [sys.executable, str(AUTHORITY / "beside.py"), "--group", "lists"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [*words, "--to", str(tmp_path)], capture_output=True, text=True, check=False
     )
-    last = "".join(ran.stderr.splitlines()[-1:])
-    if ran.returncode != 0 and "too late" in last:
+    last = "".join(result.stderr.splitlines()[-1:])
+    if result.returncode != 0 and "too late" in last:
         pytest.skip(last)
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
     kernel = {row["case"]: row["kernel"] for row in FILED if row["group"] == "lists"}
     other = [row for row in read(tmp_path) if row["kernel"] != kernel[row["case"]]]
     assert len(other) <= MAY_DIFFER, other

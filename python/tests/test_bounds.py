@@ -42,9 +42,9 @@ def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
 
 def test_the_command_reports_the_bound_in_one_line(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    ran = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
-    assert ran.returncode == 2, ran.stderr
-    assert ran.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
+    result = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
     assert not (tmp_path / "r").exists()
 
 

@@ -49,14 +49,14 @@ def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, no
 @pytest.mark.parametrize("recovery", VARIANTS)
 def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recovery: str) -> None:
     file = captures[recovery] / "source.pcapng"
-    told = subprocess.run(
+    result = subprocess.run(
         [need("tcptrace"), "-l", "-n", file], capture_output=True, text=True, check=True
     )
-    assert "hardware" not in told.stdout + told.stderr
-    assert "WARNING" not in told.stdout + told.stderr
+    assert "hardware" not in result.stdout + result.stderr
+    assert "WARNING" not in result.stdout + result.stderr
     lines = {
         line.split(":")[0].strip(): line.split(":")[1].split()[0]
-        for line in told.stdout.splitlines()
+        for line in result.stdout.splitlines()
         if line.count(":") == 2
     }
     run = ns.open_run(captures[recovery])
@@ -98,12 +98,12 @@ def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path])
 def test_the_file_describes_itself(captures: dict[str, Path]) -> None:
     need("capinfos")
     file = captures["tahoe"] / "source.pcapng"
-    told = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
-    assert "Raw IP" in told
-    assert "Number of interfaces in file: 1" in told
-    assert "nanoseconds" in told
-    assert "2000-01-01" in told
-    assert "netspurt" in told
+    output = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
+    assert "Raw IP" in output
+    assert "Number of interfaces in file: 1" in output
+    assert "nanoseconds" in output
+    assert "2000-01-01" in output
+    assert "netspurt" in output
 
 
 #: What the example `packets` lists in its comments, in this order.
@@ -179,8 +179,8 @@ def identifications(folder: Path, node: str) -> list[tuple[str, str]]:
 def hardware_duplicates(folder: Path, node: str) -> int:
     """Return how many tcptrace takes for duplicates made by hardware."""
     words = [need("tcptrace"), "-nl", str(folder / f"{node}.pcapng")]
-    told = subprocess.run(words, capture_output=True, text=True, check=False)
-    rows = [line for line in told.stdout.splitlines() if "hardware dups" in line]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    rows = [line for line in result.stdout.splitlines() if "hardware dups" in line]
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 

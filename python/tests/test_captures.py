@@ -31,19 +31,24 @@ def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_capture_has_the_packets_of_the_run(run: ns.Run, folder: Path) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
+    explained = explain(folder / "source.pcapng", segments=True)
     seen = run.segments.where(node="source")
-    own = found.segments
+    own = explained.segments
     for column in ("seq", "len_bytes", "ack", "kind", "window", "flags", "packet", "direction"):
         assert own[column].tolist() == seen[column].tolist(), column
     assert np.array_equal(np.diff(own["t_ns"]), np.diff(seen["t_ns"]))
-    assert found.fault is None
-    assert (found.packets, found.tcp, found.no_ip, found.other) == (len(seen), len(seen), 0, 0)
+    assert explained.fault is None
+    assert (explained.packets, explained.tcp, explained.no_ip, explained.other) == (
+        len(seen),
+        len(seen),
+        0,
+        0,
+    )
 
 
 def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
-    rtt, rto = found.table("rtt"), found.table("rto")
+    explained = explain(folder / "source.pcapng", segments=True)
+    rtt, rto = explained.table("rtt"), explained.table("rto")
     assert len(rtt) == len(rto) > 0
     assert np.array_equal(rtt["t_ns"] - rtt["sent_ns"], rtt["rtt_ns"])
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
@@ -51,8 +56,8 @@ def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
 
 def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() -> None:
     capture = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
-    found = explain(capture, segments=True)
-    rows, rtt = found.table("round_trips"), found.table("rtt")
+    explained = explain(capture, segments=True)
+    rows, rtt = explained.table("round_trips"), explained.table("rtt")
     assert np.array_equal(rows["t_ns"] - rows["sent_ns"], rows["rtt_ns"])
     by_octets = rows.where(method="sequence")
     assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
@@ -71,8 +76,8 @@ def test_round_trips_without_stamps_are_measured_by_acknowledged_octets_alone(fo
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
 def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
-    figure = draw(found, kind, View(flow="c0"))
+    explained = explain(folder / "source.pcapng", segments=True)
+    figure = draw(explained, kind, View(flow="c0"))
     assert isinstance(figure, Figure)
     assert figure.axes[0].has_data()
 
@@ -116,12 +121,12 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
     # A capture cannot show RACK's cause, so this is not a difference.
     netspurt("run", "slow-download", "--out", "slow")
-    told = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
-    assert "which has most data" not in told
+    output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
+    assert "which has most data" not in output
     alone = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
     assert "compared is c0, which has most data of 4 connections; --flow chooses another" in alone
-    assert "retransmissions in slow: sack-recovery or rack 9" in told
-    assert "differences:" not in told
+    assert "retransmissions in slow: sack-recovery or rack 9" in output
+    assert "differences:" not in output
 
 
 def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_path: Path) -> None:
@@ -161,18 +166,18 @@ def test_a_line_break_in_a_title_gives_xplot_no_command(netspurt: Command) -> No
 def test_a_plot_that_xplot_cannot_show_is_refused(
     folder: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    ran = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
-    assert ran.returncode == 2
-    assert "time-sequence, rto, outstanding, not of cwnd" in ran.stderr
+    result = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
+    assert result.returncode == 2
+    assert "time-sequence, rto, outstanding, not of cwnd" in result.stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
-    found = explain(folder / "source.pcapng")
-    waits = found.table("waits")
-    saved = [one.saved_s.value for one in remedies(found.tables)]
+    explained = explain(folder / "source.pcapng")
+    waits = explained.table("waits")
+    saved = [one.saved_s.value for one in remedies(explained.tables)]
     assert saved == sorted(saved, reverse=True)
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
 
@@ -365,9 +370,9 @@ def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
     name: str, cause: str, timer: str, netspurt: Command
 ) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
-    found = explain(capture)
-    waits = found.table("waits").where(timer=timer)
-    silence_s = float(found.table("spent").seconds("timeout_ns").sum())
+    explained = explain(capture)
+    waits = explained.table("waits").where(timer=timer)
+    silence_s = float(explained.table("spent").seconds("timeout_ns").sum())
     assert float(waits.seconds("waited_ns").sum()) == pytest.approx(silence_s)
     (row,) = (
         line for line in netspurt("explain", capture).stdout.splitlines() if line.startswith(cause)
@@ -390,14 +395,14 @@ def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> 
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):
-        found = explain(ROOT / "data" / "captures" / name / "sender.pcapng")
-        assert len(found.table("waits")) > 0
-        assert remedies(found.tables) == []
+        explained = explain(ROOT / "data" / "captures" / name / "sender.pcapng")
+        assert len(explained.table("waits")) > 0
+        assert remedies(explained.tables) == []
 
 
 def test_the_time_of_a_connection_is_spent_on_one_thing_at_a_time(folder: Path) -> None:
-    found = explain(folder / "source.pcapng")
-    spent, connections = found.table("spent"), found.table("connections")
+    explained = explain(folder / "source.pcapng")
+    spent, connections = explained.table("spent"), explained.table("connections")
     parts = [name for name in spent if name.endswith("_ns")]
     whole = sum(int(spent[name][0]) for name in parts)
     assert whole == int(connections["duration_ns"][0]) > 0

@@ -20,10 +20,10 @@ from conftest import NETSPURT, ROOT, Command
 
 def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
-    ran = netspurt("run", "mine.toml")
-    assert ran.returncode == 0, ran.stderr
-    assert "kept in runs/mine" in ran.stdout
-    assert "transfer" in ran.stdout
+    result = netspurt("run", "mine.toml")
+    assert result.returncode == 0, result.stderr
+    assert "kept in runs/mine" in result.stdout
+    assert "transfer" in result.stdout
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         drawn = netspurt("plot", "runs/mine", "--kind", kind)
         assert drawn.returncode == 0, drawn.stderr
@@ -35,8 +35,8 @@ def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> No
 
 def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
-    ran = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
-    summary = json.loads(ran.stdout)
+    result = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
+    summary = json.loads(result.stdout)
     assert (summary["seed"], summary["stop_s"], summary["folder"]) == (5, 20.0, "r")
     assert summary["flows"][0]["finished_ns"] is None
     saved = json.loads((tmp_path / "r" / "run.json").read_text())
@@ -65,14 +65,14 @@ def test_a_bad_file_gets_one_clear_error(
     assert not (tmp_path / "runs").exists()
 
 
-def failed(ran: subprocess.CompletedProcess[str], *says: str) -> None:
+def failed(result: subprocess.CompletedProcess[str], *says: str) -> None:
     """One error on standard error, nothing on standard output, status 2."""
-    assert ran.returncode == 2, ran
-    assert ran.stdout == ""
-    assert ran.stderr.count("error:") == 1, ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert result.returncode == 2, result
+    assert result.stdout == ""
+    assert result.stderr.count("error:") == 1, result.stderr
+    assert "Traceback" not in result.stderr
     for words in says:
-        assert words in ran.stderr
+        assert words in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
     netspurt("new", "mine.toml")
     # Files may grow to 50 kB: a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
-    ran = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, *words],
         cwd=tmp_path,
         capture_output=True,
@@ -130,7 +130,7 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
         check=False,
         timeout=60,
     )
-    failed(ran, "source.pcapng", "File too large")
+    failed(result, "source.pcapng", "File too large")
     assert list((tmp_path / "runs").iterdir()) == []
 
 
@@ -227,8 +227,8 @@ finally:
 )
 def test_a_command_imports_nothing_slow_that_it_does_not_use(words: str, slow: set[str]) -> None:
     command = [sys.executable, "-c", IMPORTS, words]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = ran.stdout.splitlines()[-1].split()
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = result.stdout.splitlines()[-1].split()
     assert imported[0] == "imported"
     assert slow & set(imported) == set()
 
@@ -247,8 +247,8 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
             assert process.stdout.readline() == "ready\n"
             time.sleep(delay)
             process.send_signal(signal.SIGINT)
-            told = process.communicate(timeout=60)[1]
-        assert "Traceback" not in told, (delay, told)
+            output = process.communicate(timeout=60)[1]
+        assert "Traceback" not in output, (delay, output)
         assert process.returncode in {130, -signal.SIGINT}
 
 
@@ -291,12 +291,12 @@ def _read(terminal: int) -> bytes:
 
 
 def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
-    told = netspurt("doctor")
-    assert told.returncode == 0
+    result = netspurt("doctor")
+    assert result.returncode == 0
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
     assert {"netspurt", "kernel", "TUN", "user and network namespaces", "ns"} <= names
-    assert all(name in told.stdout for name in names)
-    assert "--wire tun" in next(line for line in told.stdout.splitlines() if "TUN" in line)
+    assert all(name in result.stdout for name in names)
+    assert "--wire tun" in next(line for line in result.stdout.splitlines() if "TUN" in line)
 
 
 def test_the_shell_can_complete() -> None:
@@ -306,15 +306,17 @@ def test_the_shell_can_complete() -> None:
         "COMP_WORDS": "netspurt pap",
         "COMP_CWORD": "1",
     }
-    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
-    assert "papers" in ran.stdout
+    result = subprocess.run(
+        [NETSPURT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "papers" in result.stdout
 
 
 def test_wrong_words_are_errors_without_a_traceback(netspurt: Command) -> None:
     for words in (["run"], ["rnu"], ["plot", "x", "--kind", "pie"], ["run", "x", "--set", "seed"]):
-        ran = netspurt(*words)
-        assert ran.returncode == 2, words
-        assert "Traceback" not in ran.stderr
+        result = netspurt(*words)
+        assert result.returncode == 2, words
+        assert "Traceback" not in result.stderr
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
@@ -325,8 +327,8 @@ def test_every_shipped_scenario_runs(netspurt: Command) -> None:
         # Flows that start once a minute need their hour.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
-        ran = netspurt("run", path, *shorter)
-        assert ran.returncode == 0, ran.stderr
+        result = netspurt("run", path, *shorter)
+        assert result.returncode == 0, result.stderr
 
 
 def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> None:
@@ -407,8 +409,8 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
 
 def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
     netspurt("run", "slow-download", "--out", "slow")
-    told = netspurt("plot", "slow").stderr
-    assert told == "note: drawn: flow lossy of 4; --flow chooses another\n"
+    output = netspurt("plot", "slow").stderr
+    assert output == "note: drawn: flow lossy of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(
@@ -427,26 +429,26 @@ def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
 def test_wrong_options_get_netspurts_own_errors(
     netspurt: Command, words: list[str], says: str
 ) -> None:
-    ran = netspurt(*words)
-    assert (ran.returncode, says in ran.stderr) == (2, True), ran.stderr
+    result = netspurt(*words)
+    assert (result.returncode, says in result.stderr) == (2, True), result.stderr
 
 
 def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", f'"{NETSPURT}" schema | head -1'],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert (ran.stdout, ran.stderr) == ("{\n", "")
+    assert (result.stdout, result.stderr) == ("{\n", "")
 
 
 def test_an_impossible_folder_is_reported_under_the_name_given(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
-    told = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
-    assert "/proc/run" in told
-    assert "partial" not in told
+    output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
+    assert "/proc/run" in output
+    assert "partial" not in output
 
 
 @pytest.mark.parametrize(
@@ -464,5 +466,7 @@ def test_the_shell_completes_names(words: str, names: str) -> None:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == [names]
+    result = subprocess.run(
+        [NETSPURT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.stdout.split() == [names]

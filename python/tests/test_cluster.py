@@ -158,7 +158,7 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
 
 def test_a_cluster_started_here_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
-        ran = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
             cwd=Path(__file__).parent,
             capture_output=True,
@@ -166,10 +166,10 @@ def test_a_cluster_started_here_listens_on_loopback_only() -> None:
             timeout=300,
             check=False,
         )
-        if ran.returncode != 0:
+        if result.returncode != 0:
             # The last line of a traceback names the kind of error before what it says.
-            raise RuntimeError(ran.stderr.strip().splitlines()[-1].partition(": ")[2])
-        return ran.stdout.split()
+            raise RuntimeError(result.stderr.strip().splitlines()[-1].partition(": ")[2])
+        return result.stdout.split()
 
     listeners = in_time(listen, lambda: None)
     assert len(listeners) >= 4, "the driver, the servers of the node and a worker"

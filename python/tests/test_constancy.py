@@ -41,39 +41,39 @@ def stepped(tmp_path: Path) -> Path:
 def test_a_steady_series_is_one_period_and_steps_start_new_ones(
     here: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    (told,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
-    for one in told["change_free"].values():
+    (data,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
+    for one in data["change_free"].values():
         starts = [period["start"] for period in one["periods"]]
         assert len(starts) == 3
         assert starts == pytest.approx([0, 1200, 3000], abs=20)
         assert one["longest"] == pytest.approx(1800, abs=30)
-        assert sum(period["length"] for period in one["periods"]) == told["lasts"]
-    medians = [p["median_ms"] for p in told["change_free"]["rank-order"]["periods"]]
+        assert sum(period["length"] for period in one["periods"]) == data["lasts"]
+    medians = [p["median_ms"] for p in data["change_free"]["rank-order"]["periods"]]
     assert medians == pytest.approx([41.4, 47.4, 41.4], abs=0.3)
     rng = np.random.default_rng(12)
     steady = ns.Delays.of(0.04 + rng.exponential(0.002, 900), every=1.0)
-    (told,) = json.loads(
+    (data,) = json.loads(
         here("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
     )
-    assert [len(one["periods"]) for one in told["change_free"].values()] == [1, 1]
-    assert told["sd_s"] == pytest.approx(0.002, rel=0.1)
+    assert [len(one["periods"]) for one in data["change_free"].values()] == [1, 1]
+    assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
 def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
     here: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    ran = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
-    assert ran.returncode == 0, ran.stderr
-    lines = ran.stdout.splitlines()
+    result = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
-    assert "the next one is best predicted by the" in ran.stdout
+    assert "the next one is best predicted by the" in result.stdout
     said = " ".join(lines)
     assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in said
     assert lines[-1] == "p.png"
     assert (tmp_path / "p.png").stat().st_size > 20_000
     again = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
-    assert again.stdout == ran.stdout
+    assert again.stdout == result.stdout
 
 
 def test_correlated_neighbours_are_reported_with_the_fix(here: Command, tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) 
     rng = np.random.default_rng(13)
     rtt = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
     file = ns.Delays.of(rtt, wire_bytes=[64] * 120).save(tmp_path / "numbers.csv")
-    (told,) = json.loads(here("delays", "constancy", file, "--json").stdout)
-    assert told["unit"] == "probes"
-    assert [p["start"] for p in told["change_free"]["rank-order"]["periods"]] == [0, 60]
+    (data,) = json.loads(here("delays", "constancy", file, "--json").stdout)
+    assert data["unit"] == "probes"
+    assert [p["start"] for p in data["change_free"]["rank-order"]["periods"]] == [0, 60]
     refused(here("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval")
 
 
@@ -105,8 +105,8 @@ def test_every_shipped_recording_has_its_constancy_printed(here: Command) -> Non
     for file in sorted((ROOT / "data").iterdir()):
         if file.suffix in (".md", ".py"):
             continue
-        ran = here("delays", "constancy", file)
-        assert ran.returncode == 0 or "a test for a change needs" in ran.stderr, ran.stderr
+        result = here("delays", "constancy", file)
+        assert result.returncode == 0 or "a test for a change needs" in result.stderr, result.stderr
 
 
 def test_lengths_count_each_period_once_or_by_its_time() -> None:
@@ -179,11 +179,11 @@ def test_planted_levels_and_their_number_are_found() -> None:
         rng = np.random.default_rng(seed)
         centres = np.log(15) + 0.15 * np.arange(11)
         member = rng.choice(11, 500, p=rng.dirichlet(np.full(11, 5.0)))
-        found = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
-        told = [np.log(level.value) for level in found.levels]
+        levels = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
+        told = [np.log(level.value) for level in levels.levels]
         right += len(told) == 11 and np.allclose(told, centres, atol=0.03)
         if len(told) == 11:
-            assert np.mean(found.member == member) > 0.97
+            assert np.mean(levels.member == member) > 0.97
     assert right >= 7
 
 

@@ -38,9 +38,9 @@ def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_time
         fired=np.array([False, False, False]),
     )
     rtt = Rows(t_ns=np.array([3.5]), sent_ns=np.array([1.0]), rtt_ns=np.array([2.5]))
-    (found,) = crossings(rto, rtt)
-    assert found == Crossing(found.t, 1.2, timeout=False)
-    assert found.t == pytest.approx(2.2)
+    (crossing,) = crossings(rto, rtt)
+    assert crossing == Crossing(crossing.t, 1.2, timeout=False)
+    assert crossing.t == pytest.approx(2.2)
     quick = Rows(t_ns=np.array([2.1]), sent_ns=np.array([1.0]), rtt_ns=np.array([1.1]))
     assert crossings(rto, quick) == []
 
@@ -55,12 +55,13 @@ def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retr
     assert [row["spurious"] for row in fired] == ["true", "false"]
     for row in fired:
         assert int(row["retransmitted_ns"]) >= int(row["t_ns"])
-    told = here("plot", early, "--kind", "rto")
-    assert told.returncode == 0, told.stderr
+    result = here("plot", early, "--kind", "rto")
+    assert result.returncode == 0, result.stderr
     assert (
-        "8.953997 s: the round trip exceeds the RTO of 0.908 s; timeout, packet 361" in told.stderr
+        "8.953997 s: the round trip exceeds the RTO of 0.908 s; timeout, packet 361"
+        in result.stderr
     )
-    assert "(spurious)" in told.stderr
+    assert "(spurious)" in result.stderr
     assert here("table", early, "crossings", "--from", "9", "--limit", "1").stdout.count("\n") == 2
 
 

@@ -61,8 +61,8 @@ def printed(command: str, netspurt: Command, folder: Path) -> str:
     """Return all that a line of a console prints."""
     program, *words = shlex.split(command)
     if program == "netspurt" and words[0] in ALONE and not set(command) & set("|<>;&\\"):
-        ran = netspurt(*words, columns=100)
-        return ran.stderr + ran.stdout
+        result = netspurt(*words, columns=100)
+        return result.stderr + result.stdout
     return subprocess.run(
         ["sh", "-c", f'PATH="{NETSPURT.parent}:$PATH"; {command}'],
         cwd=folder,
@@ -93,8 +93,8 @@ def test_commands_in_documents_print_what_is_shown(
 def test_commands_that_run_the_kernel_print_what_is_shown(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
     check_consoles(path, netspurt, tmp_path)
@@ -135,8 +135,8 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
 @real_time
 def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Path) -> None:
     """The kernel's six rows are among the 36 that are reproduced."""
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"the kernel's rows are not run: {why}")
     words = [str(NETSPURT), "papers", "check", "rfc2416"]
@@ -171,8 +171,8 @@ def test_every_key_of_a_scenario_is_documented() -> None:
 
     from netspurt import _core
 
-    told = (ROOT / "docs" / "scenarios.md").read_text()
+    page = (ROOT / "docs" / "scenarios.md").read_text()
     schema = json.loads(_core.schema())
     keys = set(keys_of(schema))
     assert len(keys) > 100
-    assert {key for key in keys if key not in told} == set()
+    assert {key for key in keys if key not in page} == set()

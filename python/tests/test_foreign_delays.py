@@ -42,17 +42,17 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
     wrong = []
     for name, expected in table.items():
         try:
-            found = ns.read_delays(FOLDER / name)
+            recording = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
             # A summary without samples, and traceroutes, are refused with the reason.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 wrong.append(f"{name}: {error}")
             continue
         sums = (
-            sum(getattr(one, what) for one in found)
+            sum(getattr(one, what) for one in recording)
             for what in ("sent", "received", "lost", "duplicates")
         )
-        counted = (len(found), *sums)
+        counted = (len(recording), *sums)
         if counted != expected:
             wrong.append(f"{name}: {counted}, not {expected}")
     assert wrong == []
@@ -68,11 +68,11 @@ def test_every_file_that_can_be_replayed_gets_an_advice(
             continue
         for path in ns.read_delays(FOLDER / name):
             try:
-                told = ns.advise([ns.replay(path, USUAL)])
+                advice = ns.advise([ns.replay(path, USUAL)])
             except ns.ReplayError:
                 continue  # Smoothed values, and results without single delays.
-            assert "nan" not in str(told), name
-            advised += told.weighing is not None
-            picked = told.pick in {*told.asked, *told.alike, *told.tuned}
-            assert picked == (told.weighing is not None), name
+            assert "nan" not in str(advice), name
+            advised += advice.weighing is not None
+            picked = advice.pick in {*advice.asked, *advice.alike, *advice.tuned}
+            assert picked == (advice.weighing is not None), name
     assert advised >= 8

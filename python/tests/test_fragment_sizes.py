@@ -47,11 +47,13 @@ def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")
     asked = json.dumps([limit, lengths])
-    ran = subprocess.run([*words, asked], capture_output=True, text=True, check=False, timeout=60)
-    if ran.returncode:
-        pytest.skip(f"no fragments of the kernel: {ran.stderr.strip().splitlines()[-1]}")
-    found: list[list[int]] = json.loads(ran.stdout)
-    return found
+    result = subprocess.run(
+        [*words, asked], capture_output=True, text=True, check=False, timeout=60
+    )
+    if result.returncode:
+        pytest.skip(f"no fragments of the kernel: {result.stderr.strip().splitlines()[-1]}")
+    data: list[list[int]] = json.loads(result.stdout)
+    return data
 
 
 @pytest.mark.parametrize("limit", [250, 253, 576])
@@ -139,9 +141,9 @@ def test_the_best_number_of_packets_is_known_for_a_limit_of_250() -> None:
 
 
 def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> None:
-    told = netspurt("fragments", "512", "--limit", "250 B", "--loss", "1%").stdout
-    assert "204 + 224 + 84" in told
-    assert "210 + 224 n" in told
+    output = netspurt("fragments", "512", "--limit", "250 B", "--loss", "1%").stdout
+    assert "204 + 224 + 84" in output
+    assert "210 + 224 n" in output
     as_data = json.loads(netspurt("fragments", "--limit", "250", "--loss", "0.01", "--json").stdout)
     assert as_data["sizes"][2] == {
         "mss_bytes": 658,
@@ -154,7 +156,7 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--limit", "67"], "a net's limit is 68 to 65535 B, not 67 B"),
         (["--limit", "5 s"], "'5 s' is not a number of octets"),
@@ -166,6 +168,6 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
     ],
 )
 def test_invalid_sizes_are_refused_with_the_reason(
-    netspurt: Command, words: list[str], told: str
+    netspurt: Command, words: list[str], expected: str
 ) -> None:
-    refused(netspurt("fragments", *words), told)
+    refused(netspurt("fragments", *words), expected)

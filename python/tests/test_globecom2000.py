@@ -73,15 +73,15 @@ def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
 
 def test_low_orbits_of_little_inclination_have_15_or_16_contacts_a_day() -> None:
     paper = read_paper(KEY)
-    found = contacts(paper)
+    passes = contacts(paper)
     for name in ("S1", "S3", "S5"):
-        assert len(day_of_passes(paper, found[name])) in (15, 16)
+        assert len(day_of_passes(paper, passes[name])) in (15, 16)
     for name in ("S7", "S9"):
-        assert len(day_of_passes(paper, found[name])) in (11, 12, 13)
-    assert len(day_of_passes(paper, found["S11"])) in (4, 5)
-    (only,) = day_of_passes(paper, found["S13"])
+        assert len(day_of_passes(paper, passes[name])) in (11, 12, 13)
+    assert len(day_of_passes(paper, passes["S11"])) in (4, 5)
+    (only,) = day_of_passes(paper, passes["S13"])
     assert only.duration == 86400
-    swings = [p.swing for p in day_of_passes(paper, found["S1"]) if p.duration >= SHORTEST_S]
+    swings = [p.swing for p in day_of_passes(paper, passes["S1"]) if p.duration >= SHORTEST_S]
     assert max(swings) > 1.4 * min(swings)
 
 

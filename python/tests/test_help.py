@@ -33,10 +33,10 @@ COMMANDS = list(every_command(typer.main.get_command(application())))
 def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
     here: Command, words: tuple[str, ...]
 ) -> None:
-    ran = here(*words, "--help", columns=100)
-    assert ran.returncode == 0
-    head, _, body = ran.stdout.partition("\n")
-    assert not re.search(r"<[a-zA-Z\[]|[{]", ran.stdout), ran.stdout
+    result = here(*words, "--help", columns=100)
+    assert result.returncode == 0
+    head, _, body = result.stdout.partition("\n")
+    assert not re.search(r"<[a-zA-Z\[]|[{]", result.stdout), result.stdout
     assert "...\n" not in body.replace("-- COMMAND...\n", ""), "a sentence was cut"
     assert re.fullmatch(r"Usage: netspurt[a-z ]* \[OPTIONS\].*", head)
     told = body.lstrip("\n").partition("\n\n")[0]
@@ -71,11 +71,11 @@ def test_the_help_is_grouped_by_task(here: Command) -> None:
 
 @pytest.mark.parametrize("group", ["delays", "sweep"])
 def test_a_group_with_a_default_command_lists_its_options(here: Command, group: str) -> None:
-    told = here(group, "--help").stdout
+    output = here(group, "--help").stdout
     alone = here(group, "x", "--help").stdout
     assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", alone)
     options = alone[alone.index("Arguments:") :]
-    assert options in told
+    assert options in output
     assert "--json" in options
 
 
@@ -91,9 +91,9 @@ flows = { x = { from = "a", to = "b", endpoint = "kernel", profile = "reno-2005"
 def test_the_error_for_an_invalid_budget_names_the_option(
     here: Command, words: tuple[str, ...], budget: str
 ) -> None:
-    ran = here("live", words[0], "--budget", budget, *words[1:])
-    refused(ran, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
-    assert "order" not in ran.stderr
+    result = here("live", words[0], "--budget", budget, *words[1:])
+    refused(result, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
+    assert "order" not in result.stderr
     with pytest.raises(ns.LiveError, match="seconds from 0 to a million"):
         ns.run_live(ns.Scenario.parse(KERNELS), "r", budget=-1)
 
@@ -106,11 +106,11 @@ def completed(folder: Path, *words: str) -> list[str]:
         "COMP_WORDS": " ".join(["netspurt", *words]),
         "COMP_CWORD": str(len(words)),
     }
-    ran = subprocess.run(
+    result = subprocess.run(
         [NETSPURT], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    assert ran.stderr == ""
-    return ran.stdout.split()
+    assert result.stderr == ""
+    return result.stdout.split()
 
 
 def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -
 
 def test_the_package_is_the_command_as_well(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "netspurt", "--version"]
-    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ran.stdout == f"netspurt {ns.__version__}\n"
+    result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert result.stdout == f"netspurt {ns.__version__}\n"
 
 
 def test_thousands_are_always_separated_in_the_same_way(here: Command, tmp_path: Path) -> None:

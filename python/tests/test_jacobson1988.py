@@ -37,8 +37,8 @@ def bench() -> Bench:
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, Judged]:
-    found = check(bench, bench.paper.claims)
-    return {one.claim.id.removeprefix("jacobson1988."): one for one in found}
+    results = check(bench, bench.paper.claims)
+    return {one.claim.id.removeprefix("jacobson1988."): one for one in results}
 
 
 def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
@@ -101,7 +101,7 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stamps", "gain", "told"),
+    ("stamps", "gain", "expected"),
     [
         ([1.0], 0.5, "two packets at least"),
         ([2.0, 1.0], 0.5, "not in order"),
@@ -109,8 +109,8 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
         ([1.0, 2.0], 1.5, "up to 1"),
     ],
 )
-def test_an_impossible_density_is_refused(stamps: list[float], gain: float, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
         density(np.array(stamps), gain)
 
 
@@ -220,9 +220,9 @@ def test_the_listing_of_packets_equals_what_tshark_reads(tmp_path: Path) -> None
     fields = ("tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size_value", "ip.len")
     words = [tshark, "-r", str(folder / "source.pcapng"), "-T", "fields"]
     words += list(itertools.chain.from_iterable(("-e", field) for field in fields))
-    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    result = subprocess.run(words, capture_output=True, text=True, check=True)
     ours = ["\t".join(row[3:]) for row in packetdat(Trace.of(run.segments.where(node="source")))]
-    assert ran.stdout.splitlines() == ours
+    assert result.stdout.splitlines() == ours
 
 
 def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
@@ -245,10 +245,10 @@ def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
 
 def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:
     to_a_sink(8).save(tmp_path / "run")
-    told = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
-    assert told.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
-    assert len(told.splitlines()) == 3
-    assert int(told.splitlines()[1].split(",")[0]) >= 3_000_000_000
+    output = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
+    assert output.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
+    assert len(output.splitlines()) == 3
+    assert int(output.splitlines()[1].split(",")[0]) >= 3_000_000_000
     assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
     wrong = netspurt("table", "run", "send-ack", "--flow", "nobody")
     assert wrong.returncode == 2

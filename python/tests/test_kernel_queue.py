@@ -109,14 +109,14 @@ def test_the_kernels_queue_drops_the_packets_that_a_link_drops() -> None:
             "times": times,
         }
         script = Path(__file__).with_name("kernel_queue.py")
-        ran = subprocess.run(
+        result = subprocess.run(
             ["unshare", "-Urn", sys.executable, str(script)],
             input=json.dumps(order),
             capture_output=True,
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
-        told = json.loads(ran.stdout)
+        assert result.returncode == 0, result.stderr
+        data = json.loads(result.stdout)
         expected = dropped(times)
-        assert set(range(len(times))) - set(told["arrived"]) == expected, (seed, told)
+        assert set(range(len(times))) - set(data["arrived"]) == expected, (seed, data)

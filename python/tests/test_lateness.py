@@ -112,12 +112,12 @@ def test_a_sleeper_that_is_stopped_was_late() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc: no signals to read")
 def test_children_of_tests_can_be_interrupted_even_if_their_parent_ignores_sigint() -> None:
     script = "import conftest, subprocess; subprocess.run(['cat', '/proc/self/status'])"
-    told = subprocess.run(
+    output = subprocess.run(
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", script],
         cwd=HERE,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    (ignored,) = [line.split()[1] for line in told.splitlines() if line.startswith("SigIgn:")]
+    (ignored,) = [line.split()[1] for line in output.splitlines() if line.startswith("SigIgn:")]
     assert int(ignored, 16) >> (signal.SIGINT - 1) & 1 == 0

@@ -43,8 +43,8 @@ def live_only(seeds: int) -> Sweep:
 
 @pytest.fixture
 def allowed() -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
 
@@ -55,8 +55,8 @@ def test_the_kernels_cases_run_live_beside_those_of_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
-    ran = netspurt("sweep", "both.toml", "--live", "--out", "swept")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("sweep", "both.toml", "--live", "--out", "swept")
+    assert result.returncode == 0, result.stderr
     folder = open_sweep(tmp_path / "swept")
     cases = folder.read()
     assert cases["status"].tolist() == ["done", "done"], cases["why"]
@@ -196,16 +196,16 @@ def test_the_budget_of_time_ends_a_run_on_the_kernels_tcp(
 ) -> None:
     endless = BOTH.replace('"30 segments"', '"unlimited"').replace('"model", "kernel"', '"kernel"')
     (tmp_path / "endless.toml").write_text(endless.replace("[sweep]", '[sweep]\ntime = "1 s"'))
-    ran = netspurt("sweep", "endless.toml", "--live", "--out", "swept")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("sweep", "endless.toml", "--live", "--out", "swept")
+    assert result.returncode == 0, result.stderr
     cases = open_sweep(tmp_path / "swept").read()
     assert cases["why"].tolist() == ["longer than 1 s"]
 
 
 def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
-    ran = netspurt("sweep", "both.toml", "--live", "--out", "x")
-    refused(ran, "a live case has none", "bound the cases by `time`")
+    result = netspurt("sweep", "both.toml", "--live", "--out", "x")
+    refused(result, "a live case has none", "bound the cases by `time`")
 
 
 POPULATION = """
@@ -234,5 +234,5 @@ def test_the_error_for_a_live_run_without_a_kernel_names_the_key(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")
-    ran = netspurt("live", "run", "mine.toml", "--out", "x")
-    refused(ran, "`--set flows.transfer.endpoint=kernel`")
+    result = netspurt("live", "run", "mine.toml", "--out", "x")
+    refused(result, "`--set flows.transfer.endpoint=kernel`")

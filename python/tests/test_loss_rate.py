@@ -67,8 +67,8 @@ def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
 ) -> None:
     captured(tmp_path)
     for words in ([], ["--connection", "0"]):
-        ran = netspurt("explain", tmp_path / "run/a.pcapng", *words)
-        assert ran.returncode == 0, ran.stderr
-        said = " ".join(ran.stdout.split())
-        assert "Losses held the rate of connection 0 down to " in said
-        assert said.count("Time went to: ") == 1
+        result = netspurt("explain", tmp_path / "run/a.pcapng", *words)
+        assert result.returncode == 0, result.stderr
+        output = " ".join(result.stdout.split())
+        assert "Losses held the rate of connection 0 down to " in output
+        assert output.count("Time went to: ") == 1

@@ -90,11 +90,11 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
     shown = " ".join(netspurt("delays", str(file)).stdout.split())
     assert "share of losses: 0.051 to 11 % (95 %), counting one outage and not 100 losses" in shown
-    told = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
+    data = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
         "advice"
     ]
-    assert told["loss_share"]["outages"] == 1
-    assert told["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
+    assert data["loss_share"]["outages"] == 1
+    assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
 
 
 def test_the_choice_without_the_longest_outage_is_stated() -> None:
@@ -107,6 +107,6 @@ def test_the_choice_without_the_longest_outage_is_stated() -> None:
 
 
 def test_backoff_over_a_long_outage_allows_no_recommendation() -> None:
-    told = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
-    assert told.pick == ""
-    assert told.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")
+    advice = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
+    assert advice.pick == ""
+    assert advice.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

@@ -25,13 +25,13 @@ def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
     here: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    ran = here("match", near, far, "--json")
-    (told,) = json.loads(ran.stdout)
-    assert ran.stderr == "", "whole captures are no reason for a warning"
-    assert told["paired"] > 50
-    assert told["only_second"] == 0
-    assert told["only_first"] >= 1, "what the queue dropped was seen beside the sender only"
-    assert told["out_s"] > 1
+    result = here("match", near, far, "--json")
+    (data,) = json.loads(result.stdout)
+    assert result.stderr == "", "whole captures are no reason for a warning"
+    assert data["paired"] > 50
+    assert data["only_second"] == 0
+    assert data["only_first"] >= 1, "what the queue dropped was seen beside the sender only"
+    assert data["out_s"] > 1
 
 
 def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
@@ -39,18 +39,18 @@ def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     assert "Swap" not in here("match", near, far).stdout
-    said = " ".join(here("match", far, near).stdout.split())
-    assert "so the times are negative, unless the clocks differ." in said, "data goes one way"
-    assert f"Swap the captures: netspurt match {near} {far}" in said
+    output = " ".join(here("match", far, near).stdout.split())
+    assert "so the times are negative, unless the clocks differ." in output, "data goes one way"
+    assert f"Swap the captures: netspurt match {near} {far}" in output
 
 
 def test_connections_in_two_captures_of_a_folder_are_listed_once(
     here: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    said = " ".join(here("explain", near, far).stdout.split())
+    output = " ".join(here("explain", near, far).stdout.split())
     told = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
-    assert said.count(told) == 1, said
+    assert output.count(told) == 1, output
     assert "in common" not in here("explain", near).stdout
 
 
@@ -65,10 +65,12 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     assert found is not None
     assert 0 < found.octets < found.of
     assert cut_off(far) is None
-    ran = here("match", near, cut)
-    assert ran.returncode == 0
-    assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(ran.stderr.split())
-    assert "at both" in ran.stdout
+    result = here("match", near, cut)
+    assert result.returncode == 0
+    assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(
+        result.stderr.split()
+    )
+    assert "at both" in result.stdout
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

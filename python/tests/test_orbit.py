@@ -241,8 +241,8 @@ def test_of_several_sets_of_a_satellite_the_nearest_or_the_newest_is_taken(
     assert read_station(str(file)).epoch_ns == second
     assert read_station(f"{file}#ours", near="1999-07-02").epoch_ns == first
     words = ["orbit", "passes", "archive.tle", "--from", SITE]
-    told = netspurt(*words, "--start", "1999-07-02").stdout
-    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in told
+    output = netspurt(*words, "--start", "1999-07-02").stdout
+    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in output
     assert "the newest is taken, of 1999-07-11" in netspurt(*words).stdout
 
 
@@ -252,17 +252,17 @@ DELAYS = ("orbit", "delays", *PASSES[2:])
 
 def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
     table = netspurt(*PASSES).stdout.splitlines()
-    told = json.loads(netspurt(*PASSES, "--json").stdout)
+    data = json.loads(netspurt(*PASSES, "--json").stdout)
     rows = list(csv.DictReader(netspurt(*PASSES, "--csv").stdout.splitlines()))
-    assert len(rows) == len(told["passes"]) == len(table) - 3
-    for line, row, one in zip(table[2:-1], rows, told["passes"], strict=True):
+    assert len(rows) == len(data["passes"]) == len(table) - 3
+    for line, row, one in zip(table[2:-1], rows, data["passes"], strict=True):
         assert list(row.values()) == [
             str(value).lower() if isinstance(value, bool) else str(value) for value in one.values()
         ]
         shown = line.split()
         assert shown[:3] == [str(one["pass"]), one["rise"], one["set"]]
         assert float(shown[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)
-    least, most = told["least_variable"], told["most_variable"]
+    least, most = data["least_variable"], data["most_variable"]
     assert f"least variable: pass {least}, " in table[-1]
     assert f"most variable: pass {most}, " in table[-1]
 
@@ -271,13 +271,13 @@ def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
 def test_delays_of_a_pass_are_written_and_printed(
     netspurt: Command, tmp_path: Path, suffix: str
 ) -> None:
-    ran = netspurt(*DELAYS, "--pass", "most", "--step", "10s", "--csv", "--out", f"d.{suffix}")
-    assert ran.returncode == 0, ran.stderr
-    rows = list(csv.DictReader(ran.stdout.splitlines()))
+    result = netspurt(*DELAYS, "--pass", "most", "--step", "10s", "--csv", "--out", f"d.{suffix}")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(result.stdout.splitlines()))
     written = (tmp_path / f"d.{suffix}").read_text()
-    assert f"wrote d.{suffix}: {len(rows)} points" in ran.stderr
+    assert f"wrote d.{suffix}: {len(rows)} points" in result.stderr
     if suffix == "csv":
-        assert written == ran.stdout
+        assert written == result.stdout
         return
     timeline = tomllib.loads(written)["delay"]
     assert timeline["between"] == "linear"
@@ -293,12 +293,12 @@ def test_delays_of_a_pass_are_written_and_printed(
 
 def test_a_pass_is_described_with_its_fit(netspurt: Command) -> None:
     text = netspurt(*DELAYS, "--pass", "3", "--fit", "4").stdout
-    told = json.loads(netspurt(*DELAYS, "--pass", "3", "--fit", "4", "--json").stdout)
+    data = json.loads(netspurt(*DELAYS, "--pass", "3", "--fit", "4", "--json").stdout)
     assert ": pass 3, 1999-07-01T" in text
     assert "degree 4, off by " in text
-    assert told["fit"]["degree"] == 4
-    assert len(told["fit"]["coefficients"]) == 5
-    assert len(told["t_s"]) == len(told["delay_s"]) == len(told["distance_km"])
+    assert data["fit"]["degree"] == 4
+    assert len(data["fit"]["coefficients"]) == 5
+    assert len(data["t_s"]) == len(data["delay_s"]) == len(data["distance_km"])
 
 
 def test_mistakes_end_the_command_with_the_place_and_the_fix(
@@ -323,22 +323,22 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
         ([OURS, "--from", SITE, "--to", SITE, "--via", SITE], r"two sites on the ground"),
     ]
     for words, message in cases:
-        ran = netspurt("orbit", "passes", *words)
-        assert ran.returncode == 2, words
-        assert re.search(message, ran.stderr, re.DOTALL), ran.stderr
-    ran = netspurt(*DELAYS, "--pass", "99")
-    assert ran.returncode == 2
-    assert "there are passes 1 to" in ran.stderr
-    ran = netspurt(*DELAYS, "--pass", "1", "--out", "points.txt")
-    assert ran.returncode == 2
-    assert "neither in .csv nor in .toml" in ran.stderr
+        result = netspurt("orbit", "passes", *words)
+        assert result.returncode == 2, words
+        assert re.search(message, result.stderr, re.DOTALL), result.stderr
+    result = netspurt(*DELAYS, "--pass", "99")
+    assert result.returncode == 2
+    assert "there are passes 1 to" in result.stderr
+    result = netspurt(*DELAYS, "--pass", "1", "--out", "points.txt")
+    assert result.returncode == 2
+    assert "neither in .csv nor in .toml" in result.stderr
 
 
 def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
-    ran = netspurt(*PASSES, "--start", "1999-08-01", "--json")
-    (note,) = json.loads(ran.stdout)["notes"]
+    result = netspurt(*PASSES, "--start", "1999-08-01", "--json")
+    (note,) = json.loads(result.stdout)["notes"]
     assert "the span reaches 32.0 days from the epoch" in note
-    assert note in ran.stderr
+    assert note in result.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
@@ -356,9 +356,9 @@ def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: C
 
 
 def test_a_constant_is_fitted_too(netspurt: Command) -> None:
-    ran = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
-    assert ran.returncode == 0, ran.stderr
-    assert "degree 0" in ran.stdout
+    result = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
+    assert result.returncode == 0, result.stderr
+    assert "degree 0" in result.stdout
 
 
 def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
@@ -379,5 +379,5 @@ def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
         assert off.max() - 2e-9 <= coarse.line_error <= 1.1 * off.max() + 1e-6
     words = ["orbit", "delays", OURS, "--from", SITE, "--pass", "most", "--fit", "6"]
     assert "too coarse" not in netspurt(*words).stderr
-    ran = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
-    assert "a step of 300 s is too coarse for this pass" in ran.stderr
+    result = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
+    assert "a step of 300 s is too coarse for this pass" in result.stderr

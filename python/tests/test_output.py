@@ -65,13 +65,13 @@ def test_titles_and_errors_from_files_are_printed_harmless(
     (tmp_path / "mine.toml").write_text("\n".join([title, *lines]) + "\n")
     # Without a terminal typer drops such sequences itself.
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    ran = here("run", "mine.toml")
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith(r"\x1b[2Jtitle")
+    result = here("run", "mine.toml")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(r"\x1b[2Jtitle")
     (tmp_path / "mine.toml").write_text('"\\u001b[2J" = 1\n')
-    ran = here("run", "mine.toml")
-    refused(ran)
-    assert "\x1b" not in ran.stdout + ran.stderr
+    result = here("run", "mine.toml")
+    refused(result)
+    assert "\x1b" not in result.stdout + result.stderr
     refused(here("run", HOSTILE.replace("\x00", "")), VISIBLE.replace(r"\x00", ""))
 
 
@@ -90,15 +90,17 @@ def test_titles_and_errors_from_files_are_printed_harmless(
     ],
 )
 def test_every_command_spells_its_error_in_one_way(here: Command, words: tuple[str, ...]) -> None:
-    ran = here(*words)
-    refused(ran)
-    assert [line for line in ran.stderr.splitlines() if line.startswith("error: ")], ran.stderr
+    result = here(*words)
+    refused(result)
+    assert [line for line in result.stderr.splitlines() if line.startswith("error: ")], (
+        result.stderr
+    )
 
 
 def test_the_help_explains_the_exit_statuses(here: Command) -> None:
-    ran = here("--help")
-    assert ran.returncode == 0
-    assert "Exit status: 0: done; 1: a check failed" in ran.stdout
+    result = here("--help")
+    assert result.returncode == 0
+    assert "Exit status: 0: done; 1: a check failed" in result.stdout
 
 
 def test_the_command_restores_standard_output_and_error(here: Command) -> None:

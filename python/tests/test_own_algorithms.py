@@ -206,8 +206,8 @@ def test_an_error_in_a_method_names_class_method_and_line(
     assert str(error) == f"`rto` of own.py:Own, own.py, line {line}: {why}"
     assert (error.algorithm, error.method, error.line) == ("own.py:Own", "rto", line)
     assert error.__cause__ is not None
-    ran = netspurt("run", "path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r")
-    assert (ran.returncode, ran.stderr) == (2, f"error: {error}\n")
+    result = netspurt("run", "path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r")
+    assert (result.returncode, result.stderr) == (2, f"error: {error}\n")
     assert not (place / "r").exists()
     (place / "sweep.toml").write_text(SWEPT)
     cases = swept(ns.Sweep.of(load("sweep.toml")), place / "s", 2)

@@ -50,8 +50,8 @@ def live(netspurt: Command, out: str, **values: str) -> ns.Run:
     words = [
         word for key, value in values.items() for word in ("--set", f"flows.transfer.{key}={value}")
     ]
-    ran = netspurt("live", "run", "tail.toml", "--out", out, "--budget", 10, *words)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "tail.toml", "--out", out, "--budget", 10, *words)
+    assert result.returncode == 0, result.stderr
     return ns.open_run(out)
 
 
@@ -85,16 +85,16 @@ def test_a_kernel_without_the_algorithm_lists_those_that_it_has(
     if "westwood" in Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text():
         pytest.skip("this kernel has westwood")
     words = ["--set", "flows.transfer.tcp.congestion=westwood", "--out", "r"]
-    ran = netspurt("live", "run", "tail.toml", *words)
-    assert ran.returncode == 2
-    assert 'flow `transfer`: tcp.congestion = "westwood": this kernel' in ran.stderr
-    assert "name one of `" in ran.stderr
+    result = netspurt("live", "run", "tail.toml", *words)
+    assert result.returncode == 2
+    assert 'flow `transfer`: tcp.congestion = "westwood": this kernel' in result.stderr
+    assert "name one of `" in result.stderr
 
 
 def test_an_error_in_a_method_ends_a_live_run(place: Path, netspurt: Command) -> None:
     (place / "own.py").write_text(OWN.replace("self.s, self.v = sample.rtt", "self.s = 1 / 0"))
     words = ["--set", "flows.transfer.shim=own.py:Own", "--out", "r"]
-    ran = netspurt("live", "run", "tail.toml", *words)
-    assert ran.returncode == 2
-    assert "`on_sample` of own.py:Own, own.py, line 12: ZeroDivisionError" in ran.stderr
+    result = netspurt("live", "run", "tail.toml", *words)
+    assert result.returncode == 2
+    assert "`on_sample` of own.py:Own, own.py, line 12: ZeroDivisionError" in result.stderr
     assert not (place / "r").exists()

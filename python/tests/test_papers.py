@@ -134,9 +134,9 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
 
 
 def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
-    told = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
+    output = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
     for words in ("document-contradicts-itself", "1000", "1024", "1064", "80.3 ms"):
-        assert words in told, words
+        assert words in output, words
     command = next(
         line
         for line in netspurt("papers", "check", "--explain", "rfc2416.iw1.t2").stdout.splitlines()
@@ -214,18 +214,18 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
 
 
 def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
-    told = netspurt("papers", "check", "--explain", "harmless").stdout
-    assert "printed      no harm\n" in told
-    assert "at most 0.834 s: our threshold" in told
+    output = netspurt("papers", "check", "--explain", "harmless").stdout
+    assert "printed      no harm\n" in output
+    assert "at most 0.834 s: our threshold" in output
     # Contrary results are shown, and the text does not point back to this command.
-    assert "200 of 264" in told.replace("\n", " ").partition("  module  tick")[0]
-    assert "--explain" not in told
+    assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
+    assert "--explain" not in output
 
 
 def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: Command) -> None:
-    told = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
-    assert (told["id"], told["measure"]) == ("rfc2416.iw1.t8", "dupack")
-    assert told["runs"]["iw1"].startswith("netspurt run ")
+    data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
+    assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
+    assert data["runs"]["iw1"].startswith("netspurt run ")
     wrong = netspurt("papers", "check", "--explain", "iw1.t88")
     assert "did you mean rfc2416.iw1.t8" in wrong.stderr
     assert "netspurt papers show rfc2416" in wrong.stderr

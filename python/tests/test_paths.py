@@ -35,31 +35,31 @@ def two_lines(tmp_path: Path) -> Path:
 def test_the_command_finds_two_known_lines_within_two_percent(
     here: Command, two_lines: Path
 ) -> None:
-    (told,) = json.loads(here("delays", "lengths", two_lines, "--break", "126", "--json").stdout)
-    assert told["break_octets"] == 126
-    short, long = told["lines"]
+    (data,) = json.loads(here("delays", "lengths", two_lines, "--break", "126", "--json").stdout)
+    assert data["break_octets"] == 126
+    short, long = data["lines"]
     assert (short["shortest"], short["longest"], long["shortest"]) == (40, 125, 126)
     assert short["intercept_ms"] == pytest.approx(40, rel=0.02)
     assert long["intercept_ms"] == pytest.approx(120, rel=0.02)
     assert short["us_per_octet"] == pytest.approx(2e6 / 1200, rel=0.02)
     assert long["us_per_octet"] == pytest.approx(2e6 / 2400, rel=0.02)
     # RFC 889's row: half of the round trips, and the rate of one crossing.
-    memo = told["memo"]
+    memo = data["memo"]
     assert memo["octets"] == [40, 125, 125, 256]
     assert memo["rate_bps"] == pytest.approx([9600, 19200], rel=0.02)
     assert memo["delay_ms"][0] == pytest.approx(1e3 * (0.020 + 40 / 1200), rel=0.02)
-    found = json.loads(here("delays", "lengths", two_lines, "--break", "find", "--json").stdout)
-    assert found[0]["break_octets"] == 126
+    parsed = json.loads(here("delays", "lengths", two_lines, "--break", "find", "--json").stdout)
+    assert parsed[0]["break_octets"] == 126
 
 
 def test_one_line_is_the_default_and_two_that_fit_better_are_named(
     here: Command, two_lines: Path
 ) -> None:
-    ran = here("delays", "lengths", two_lines)
-    assert ran.returncode == 0, ran.stderr
-    assert "40 to 256 B" in ran.stdout
-    assert "two lines with a break at 126 B leave" in ran.stdout
-    assert "less scatter: --break 126" in ran.stdout
+    result = here("delays", "lengths", two_lines)
+    assert result.returncode == 0, result.stderr
+    assert "40 to 256 B" in result.stdout
+    assert "two lines with a break at 126 B leave" in result.stdout
+    assert "less scatter: --break 126" in result.stdout
 
 
 def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
@@ -73,9 +73,9 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
     lines = [mark.x.tolist() for mark in shown.marks if isinstance(mark, Line)]
     assert lines == [[40.0, 125.0], [126.0, 256.0]]
     out = two_lines.with_name("scatter.png")
-    ran = here("delays", "lengths", two_lines, "--break", "126", "--out", out)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-1] == str(out)
+    result = here("delays", "lengths", two_lines, "--break", "126", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == str(out)
     assert out.stat().st_size > 10_000
 
 
@@ -112,12 +112,12 @@ def test_every_planted_burst_is_listed_and_their_period_found(
     rng = np.random.default_rng(1)
     starts = (np.arange(150, 5900, 230) + rng.integers(-4, 5, 25)).astype(int)
     file = planted(tmp_path, starts)
-    (told,) = json.loads(here("delays", "bursts", file, "--json").stdout)
-    assert [one["first"] for one in told["bursts"]] == starts.tolist()
-    assert [one["start_s"] for one in told["bursts"]] == pytest.approx(starts.tolist())
-    assert told["period"]["found"]
-    assert told["period"]["period"] == pytest.approx(230, rel=0.02)
-    assert told["period"]["chance"] < 1e-3
+    (data,) = json.loads(here("delays", "bursts", file, "--json").stdout)
+    assert [one["first"] for one in data["bursts"]] == starts.tolist()
+    assert [one["start_s"] for one in data["bursts"]] == pytest.approx(starts.tolist())
+    assert data["period"]["found"]
+    assert data["period"]["period"] == pytest.approx(230, rel=0.02)
+    assert data["period"]["chance"] < 1e-3
     lines = here("delays", "bursts", file).stdout.splitlines()
     at = [line.split()[0] for line in lines if " ms " in line]
     assert at == [f"{start}.000" for start in starts]
@@ -130,10 +130,10 @@ def test_random_arrivals_have_no_period_and_the_significance_is_printed(
     rng = np.random.default_rng(2)
     starts = np.sort(rng.choice(np.arange(20, 5900, 12), 40, replace=False))
     file = planted(tmp_path, starts)
-    (told,) = json.loads(here("delays", "bursts", file, "--json").stdout)
-    assert len(told["bursts"]) == 40
-    assert not told["period"]["found"]
-    assert told["period"]["chance"] > 0.01
+    (data,) = json.loads(here("delays", "bursts", file, "--json").stdout)
+    assert len(data["bursts"]) == 40
+    assert not data["period"]["found"]
+    assert data["period"]["chance"] > 0.01
     last = here("delays", "bursts", file).stdout.splitlines()[-1]
     assert last.startswith("no period: the best of 40 bursts")
     assert "with a probability of" in last
@@ -166,9 +166,9 @@ def test_a_report_rebuilds_what_the_probe_showed_from_its_file(here: Command) ->
         watch.take(read_line(line))
     (recording,) = ns.read_delays(path)
     assert histogram_of(recording).bins == watch.histogram.bins
-    (told,) = json.loads(here("delays", "report", path, "--json").stdout)
-    assert sum(one["count"] for one in told["histogram"]) == watch.answered == 512
-    assert told["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
+    (data,) = json.loads(here("delays", "report", path, "--json").stdout)
+    assert sum(one["count"] for one in data["histogram"]) == watch.answered == 512
+    assert data["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
     text = here("delays", "report", path).stdout
     assert "delay on length: 40.18 ms and 285.8 µs an octet" in text
 
@@ -176,10 +176,10 @@ def test_a_report_rebuilds_what_the_probe_showed_from_its_file(here: Command) ->
 def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
     here: Command, tmp_path: Path
 ) -> None:
-    ran = here("delays", "surrogate", "UCL-1", "--seed", "3", "--json")
-    told = json.loads(ran.stdout)
-    assert told["file"] == "UCL-1-glitches-3.csv"
-    (read,) = ns.read_delays(tmp_path / told["file"])
+    result = here("delays", "surrogate", "UCL-1", "--seed", "3", "--json")
+    data = json.loads(result.stdout)
+    assert data["file"] == "UCL-1-glitches-3.csv"
+    (read,) = ns.read_delays(tmp_path / data["file"])
     assert (read.sent, read.lost, read.order, read.measure) == (512, 39, "sequence", "one-way")
     known = read.rtt_s[np.isfinite(read.rtt_s)]
     assert known.sum() / 512 == pytest.approx(1.0255, rel=0.001)
@@ -188,8 +188,8 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
     assert again.returncode == 0
     (memo,) = [line for line in again.stdout.splitlines() if "as RFC 889 has it" in line]
     assert memo.split()[-4:] == ["1025", "ms", "1.025", "s"]
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / told["file"]).read_bytes()
-    table = here("replay", told["file"], "-e", "mills", "--rfc889").stdout
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / data["file"]).read_bytes()
+    table = here("replay", data["file"], "-e", "mills", "--rfc889").stdout
     row = table.splitlines()[-2].split()
     assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), "as RFC 889's table has it"
 
@@ -199,8 +199,8 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(here: Command, tmp_path:
     refused(here("delays", "surrogate", "MIT"), "no row 'MIT': there are DCN5")
     refused(here("delays", "surrogate", "UCL", "--cov", "0.3"), "leave --mean and --cov out")
     words = ("--mean", "200ms", "--cov", "0.5", "--probes", "100", "--lost", "7")
-    ran = here("delays", "surrogate", *words, "--length", "bursts:10")
-    assert ran.returncode == 0, ran.stderr
+    result = here("delays", "surrogate", *words, "--length", "bursts:10")
+    assert result.returncode == 0, result.stderr
     (made,) = ns.read_delays(tmp_path / "surrogate-glitches-1.csv")
     assert (made.sent, made.lost) == (100, 7)
     assert made.wire_bytes.tolist() == ([40] * 10 + [256] * 10) * 5
@@ -213,10 +213,10 @@ def test_adaptation_counts_the_samples_that_each_timer_needs(here: Command, tmp_
     file = steps.save(tmp_path / "steps.csv")
     names = ["mills", "mills-single", "mills:by_length=true"]
     words = ["replay", file, "--adaptation", *(word for name in names for word in ("-e", name))]
-    (told,) = json.loads(here(*words, "--json").stdout)
+    (data,) = json.loads(here(*words, "--json").stdout)
     up = {
         one["estimator"]: [c["samples"] for c in one["changes"] if c["to_octets"] == 256]
-        for one in told["estimators"]
+        for one in data["estimators"]
     }
     assert up == dict(zip(names, [[2, 2, 2], [4, 4, 4], [2, 0, 0]], strict=True))
     table = here(*words).stdout

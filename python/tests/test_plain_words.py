@@ -119,16 +119,16 @@ finally:
 def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
     capture = next((ROOT / "data" / "captures").rglob("*.pcapng"))
     command = [sys.executable, "-c", IMPORTS, str(capture)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = ran.stdout.splitlines()[-1].split()
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = result.stdout.splitlines()[-1].split()
     assert imported[0] == "imported"
     assert not {"typer", "pydantic", "numpy", "rich"} & set(imported)
 
 
 def test_a_fault_in_plain_words_ends_the_command_like_any_other(netspurt: Command) -> None:
-    ran = netspurt("explain", "--csv", "--json", "one.pcap")
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("error: --csv and --json all say how to give results")
-    ran = netspurt("explain", "there-is-none.pcap")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "there-is-none.pcap" in ran.stderr
+    result = netspurt("explain", "--csv", "--json", "one.pcap")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: --csv and --json all say how to give results")
+    result = netspurt("explain", "there-is-none.pcap")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there-is-none.pcap" in result.stderr

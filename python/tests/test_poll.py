@@ -224,9 +224,9 @@ with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
     assert told["echo"]["returned"] == 300_000
     assert told["sink"]["returned"] == 0
     assert told["echo"]["rate_bps"] < told["sink"]["rate_bps"] < 1e6
-    (found,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
+    (matched,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
     # Outbound and inbound: two directions of 300 000 octets at least, and what a queue dropped is
     # at one point only.
-    assert found.paired > 2 * 300_000 // 1448
-    assert found.only_first + found.only_second < found.paired / 2
+    assert matched.paired > 2 * 300_000 // 1448
+    assert matched.only_first + matched.only_second < matched.paired / 2
     assert ns.read_delays(tmp_path / "echo-near.pcapng")

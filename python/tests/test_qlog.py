@@ -152,13 +152,13 @@ def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path)
 def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: Path) -> None:
     seen = vantages(run)
     write_qlog(tmp_path / "all.qlog", run, seen)
-    found = json.loads((tmp_path / "all.qlog").read_text())
-    assert found["file_schema"] == "urn:ietf:params:qlog:file:contained"
-    told = [(one["vantage_point"]["name"], one["vantage_point"]["type"]) for one in found["traces"]]
+    data = json.loads((tmp_path / "all.qlog").read_text())
+    assert data["file_schema"] == "urn:ietf:params:qlog:file:contained"
+    told = [(one["vantage_point"]["name"], one["vantage_point"]["type"]) for one in data["traces"]]
     assert sorted(told) == [("middle", "network"), ("receiver", "server"), ("source", "client")]
-    (between,) = (one for one in found["traces"] if one["vantage_point"]["name"] == "middle")
+    (between,) = (one for one in data["traces"] if one["vantage_point"]["name"] == "middle")
     assert between["vantage_point"]["flow"] == "client"
-    assert all(one["events"] for one in found["traces"])
+    assert all(one["events"] for one in data["traces"])
     # The sender's state is not known between the ends.
     assert {one["name"].split("_")[0] for one in between["events"]} == {
         "netspurt:packet",
@@ -171,11 +171,11 @@ def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
     own = run.segments.where(node="source")
     for name, direction in (("packet_sent", "forward"), ("packet_received", "reverse")):
         rows = own.where(direction=direction)
-        found = named(events, f"netspurt:{name}")
-        assert [one["seq"] for one in found] == rows["seq"].tolist()
-        assert [one["header"]["packet_number"] for one in found] == rows["id"].tolist()
-        assert [one["raw"]["length"] for one in found] == rows["size_bytes"].tolist()
-        assert [one.get("cause", "") for one in found] == rows["cause"].tolist()
+        named_events = named(events, f"netspurt:{name}")
+        assert [one["seq"] for one in named_events] == rows["seq"].tolist()
+        assert [one["header"]["packet_number"] for one in named_events] == rows["id"].tolist()
+        assert [one["raw"]["length"] for one in named_events] == rows["size_bytes"].tolist()
+        assert [one.get("cause", "") for one in named_events] == rows["cause"].tolist()
     sent = [one for one in events if one["name"] == "netspurt:packet_sent"]
     times = own.where(direction="forward")["t_ns"] / 1e6
     assert [one["time"] for one in sent] == pytest.approx(times.tolist(), abs=1e-9)
@@ -274,8 +274,8 @@ def test_impossible_names_for_qlog_files_are_errors(
     refused(netspurt("qlog", "r", "--out", "r.json"), "must end in .sqlog or .qlog")
     refused(netspurt("qlog", "r", "--out", "r.sqlog", "--flow", "x"), "no flow 'x' in segments")
     refused(netspurt("qlog", "r", "--out", "r.sqlog", "--node", "x"), "no spied node 'x'")
-    ran = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
-    assert ran.stdout.endswith("events of transfer at receiver\n")
+    result = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
+    assert result.stdout.endswith("events of transfer at receiver\n")
     refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")
     with pytest.raises(ValueError, match="holds one connection at one node, and there are 3"):
         write_qlog(tmp_path / "all.sqlog", run, vantages(run))

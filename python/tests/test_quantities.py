@@ -216,9 +216,9 @@ def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
     ],
 )
 def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as told:
+    with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as raised:
         size(text)
-    assert says in str(told.value)
+    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize(

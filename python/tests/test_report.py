@@ -119,8 +119,8 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     early: Path, netspurt: Command
 ) -> None:
     run = ns.open_run(early)
-    ran = netspurt("report", early, "--out", "page.html")
-    assert ran.stdout == "page.html\n"
+    result = netspurt("report", early, "--out", "page.html")
+    assert result.stdout == "page.html\n"
     text = Path("page.html").read_text()
     spurious = rows_of(text, "Spurious retransmissions: 156")
     at = run.segments.where(kind="retransmission", spurious=True, node="spacecraft")
@@ -259,8 +259,8 @@ def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
 
 def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspurt: Command) -> None:
     capture = next(saved_run.glob("*.pcapng"), None) or _capture(netspurt)
-    ran = netspurt("report", capture, "--out", "page.html")
-    assert ran.returncode == 0, ran
+    result = netspurt("report", capture, "--out", "page.html")
+    assert result.returncode == 0, result
     text = Path("page.html").read_text()
     explained = netspurt("explain", capture).stdout.splitlines()[0]
     assert explained in unescape(text)
@@ -328,21 +328,21 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     ]
     file.write_text("\n".join(["PING a (192.0.2.7) 56(84) bytes of data.", *said, ""]))
     (recording,) = ns.read_delays(file)
-    told = ns.advise([ns.replay(recording)])
-    made = told.replays[0][told.pick]
-    assert (made.spurious > 0) == spurious, told.pick
+    advice = ns.advise([ns.replay(recording)])
+    made = advice.replays[0][advice.pick]
+    assert (made.spurious > 0) == spurious, advice.pick
     out = tmp_path / "page.html"
     netspurt("report", file, "--out", out)
     text = out.read_text()
     if spurious:
-        rows = rows_of(text, f"Spurious retransmissions of {told.pick}, which is recommended")
+        rows = rows_of(text, f"Spurious retransmissions of {advice.pick}, which is recommended")
         assert len(rows) == made.spurious
     else:
-        assert f"{told.pick}, which is recommended, retransmits no probe spuriously." in text
+        assert f"{advice.pick}, which is recommended, retransmits no probe spuriously." in text
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert told.pick in lines
+    assert advice.pick in lines
     assert len(lines) == 6, "a colour each"
 
 
@@ -353,13 +353,13 @@ def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(
     ns.load("early-timeout").replace(other).run().save("other")
     netspurt("report", early, "other", "--out", "page.html")
     text = Path("page.html").read_text()
-    told = json.loads(netspurt("compare", early, "other", "--json").stdout)
+    data = json.loads(netspurt("compare", early, "other", "--json").stdout)
     (group,) = description(text)["groups"]
     assert [side["name"] for side in group["sides"]] == ["early", "other"]
-    parted = [event["t_s"] for event in told["parted"]]
+    parted = [event["t_s"] for event in data["parted"]]
     assert group["parting"]["at_s"] == min(parted)
     assert "First divergence at 8.9540 s" in text
-    for name, event in zip(("early", "other"), told["parted"], strict=True):
+    for name, event in zip(("early", "other"), data["parted"], strict=True):
         assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 
@@ -491,10 +491,12 @@ def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
     file = tmp_path / "page.js"
     file.write_text(_script())
     try:
-        ran = subprocess.run(["node", "--check", file], capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            ["node", "--check", file], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         pytest.skip("node is not installed: the script is not parsed here")
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
 
 
 def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_path: Path) -> None:
@@ -528,17 +530,19 @@ def test_a_run_of_populations_has_their_table(netspurt: Command) -> None:
 
 def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     folder = ns.load("sites").run().save(tmp_path / "sites")
-    found = explain(next(folder.glob("*.pcapng")), segments=True)
-    connections = found.table("connections")
+    explained = explain(next(folder.glob("*.pcapng")), segments=True)
+    connections = explained.table("connections")
     closed = connections.select(connections["ending"] != "open")
     name = f"c{closed['connection'][0]}"
-    own = found.segments.where(flow=name)
+    own = explained.segments.where(flow=name)
     last = float(own.seconds().max())
-    assert last < found.stop_ns / 1e9 - 1
+    assert last < explained.stop_ns / 1e9 - 1
     for direction in ("forward", "reverse"):
-        if len(found.table("rto").where(flow=name, direction=direction)) == 0:
+        if len(explained.table("rto").where(flow=name, direction=direction)) == 0:
             continue
-        drawn_lines = picture(found, "rto", View(flow=name, direction=direction, whole=True)).marks
+        drawn_lines = picture(
+            explained, "rto", View(flow=name, direction=direction, whole=True)
+        ).marks
         ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Line)]
         assert ends == [last] * 3
 

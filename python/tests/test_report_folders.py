@@ -52,8 +52,8 @@ def test_the_page_has_the_text_that_explain_prints_for_the_folder(
 ) -> None:
     netspurt("report", captures, "--out", "page.html")
     text = unescape(re.sub("<[^>]+>", "", Path("page.html").read_text()))
-    told = netspurt("explain", captures, columns=1000).stdout
-    assert " ".join(told.split()) in " ".join(text.split())
+    output = netspurt("explain", captures, columns=1000).stdout
+    assert " ".join(output.split()) in " ".join(text.split())
 
 
 def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
@@ -118,9 +118,9 @@ def test_the_page_names_the_unreadable_files_and_shows_the_others(
     whole = Path("cut/early.pcapng").read_bytes()
     Path("cut/early.pcapng").write_bytes(whole[: len(whole) // 2])
     Path("cut/broken.pcapng").write_bytes(whole[:4] + b"nothing")
-    ran = netspurt("report", "cut", "--out", "page.html")
-    assert ran.returncode == 0
-    assert "cut/early.pcapng" in ran.stderr
+    result = netspurt("report", "cut", "--out", "page.html")
+    assert result.returncode == 0
+    assert "cut/early.pcapng" in result.stderr
     text = Path("page.html").read_text()
     assert "<h1>4 captures in cut</h1>" in text
     assert "Not read to the end: " in text
@@ -145,9 +145,9 @@ def test_a_folder_of_recordings_has_one_title_and_a_list(netspurt: Command) -> N
         shutil.copy(ROOT / "data" / "ping.txt", f"pings/{n}.txt")
     # The second report ignores the page that the first one left in the folder.
     for page in ("pings/report.html", "page.html"):
-        ran = netspurt("report", "pings", "--out", page)
-        assert ran.returncode == 0
-        assert ran.stderr == ""
+        result = netspurt("report", "pings", "--out", page)
+        assert result.returncode == 0
+        assert result.stderr == ""
     text = Path("page.html").read_text()
     assert "<h1>4 recordings in pings</h1>" in text
     assert len(rows_of(text, "Recordings")) == 4

@@ -238,6 +238,6 @@ def test_what_a_killed_run_left_is_no_recording(
     """Its table of round trips could be read as delays."""
     plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
     (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
-    ran = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
-    refused(ran, "is not complete: the process that wrote it is at work or was killed")
+    result = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
+    refused(result, "is not complete: the process that wrote it is at work or was killed")
     assert not Path("page.html").exists()

@@ -748,8 +748,8 @@ def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: P
 def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:
     Path("sweep.toml").write_text(SWEEP)
     netspurt("sweep", "sweep.toml", "--out", "sweep")
-    ran = netspurt("report", "sweep")
-    assert ran.stdout == "sweep/report.html\n", ran.stderr
+    result = netspurt("report", "sweep")
+    assert result.stdout == "sweep/report.html\n", result.stderr
     opened(browser, tmp_path / "sweep" / "report.html")
     assert browser.get_log("browser") == []
     rows = [row.text for row in all_of(browser, "tbody tr")]

@@ -67,9 +67,9 @@ def test_a_row_s_commands_show_what_the_list_says(here: Command, tmp_path: Path,
     for command in row.commands:
         program, *words = shlex.split(command)
         assert program == "netspurt"
-        ran = here(*words)
-        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
-        printed += ran.stdout + ran.stderr
+        result = here(*words)
+        assert result.returncode == 0, f"$ {command}\n{result.stdout}{result.stderr}"
+        printed += result.stdout + result.stderr
     for shown in row.shows:
         assert plain(shown) in plain(printed), f"{row.commands}\n{printed}"
 

@@ -82,9 +82,9 @@ def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) ->
     with pytest.raises(ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"):
         ns.open_run(folder)
     (folder / name).unlink()
-    with pytest.raises(ns.RunError, match="is damaged") as told:
+    with pytest.raises(ns.RunError, match="is damaged") as raised:
         ns.open_run(folder)
-    assert name in str(told.value)
+    assert name in str(raised.value)
     (folder / name).write_bytes(whole)
     assert ns.open_run(folder).folder == folder
 
@@ -100,9 +100,9 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
         size = 8 * file.stat().st_size
         for bit in range(0, size, max(1, size // 23)):
             flip(file, bit)
-            with pytest.raises(ns.RunError, match=r"is damaged|in another format") as told:
+            with pytest.raises(ns.RunError, match=r"is damaged|in another format") as raised:
                 ns.open_run(folder)
-            assert file.name in str(told.value) or "another format" in str(told.value)
+            assert file.name in str(raised.value) or "another format" in str(raised.value)
             flip(file, bit)
     assert ns.open_run(folder).folder == folder
 
@@ -136,10 +136,10 @@ def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
 )
 def test_an_invalid_manifest_is_an_error(folder: Path, text: str, says: str) -> None:
     (folder / "run.json").write_text(text)
-    with pytest.raises(ns.RunError) as told:
+    with pytest.raises(ns.RunError) as raised:
         ns.open_run(folder)
-    assert says in str(told.value)
-    assert str(folder) in str(told.value)
+    assert says in str(raised.value)
+    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
 )
 def test_a_table_that_was_not_recorded_says_what_to_add(probed: ns.Run, name: str) -> None:
     add = "segments" if name in ("sack_blocks", "syns") else name
-    with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as told:
+    with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as raised:
         getattr(probed, name)
-    assert "only flows, " in str(told.value)
+    assert "only flows, " in str(raised.value)
 
 
 def test_the_error_for_an_unknown_table_lists_the_known_ones(probed: ns.Run) -> None:
@@ -279,9 +279,12 @@ def fill(folder: Path, end: type[BaseException]) -> None:
 
 
 def test_an_error_of_the_disk_names_the_folder_that_was_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left") as told, new_folder(tmp_path / "r") as made:
+    with (
+        pytest.raises(OSError, match="No space left") as raised,
+        new_folder(tmp_path / "r") as made,
+    ):
         raise OSError(28, "No space left on device", str(made / "flows.parquet"))
-    assert str(told.value) == f"{tmp_path / 'r' / 'flows.parquet'}: No space left on device"
+    assert str(raised.value) == f"{tmp_path / 'r' / 'flows.parquet'}: No space left on device"
 
 
 def test_a_folder_that_another_program_made_meanwhile_is_left_alone(tmp_path: Path) -> None:

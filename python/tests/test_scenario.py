@@ -362,20 +362,20 @@ def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
     if not debug.exists():
         pytest.skip("no debug build to compare with: cargo test --workspace makes one")
     file = ROOT / "papers" / "rfc2416" / "start.toml"
-    ran = subprocess.run(
+    result = subprocess.run(
         [debug, file, "links.modem.loss.probability=0.03"],
         capture_output=True,
         text=True,
         check=True,
     )
     run = start.replace({"links.modem.loss": {"probability": 0.03}}).run()
-    assert ran.stdout.split()[3:] == [run.digest, "flows", run.flows_digest]
+    assert result.stdout.split()[3:] == [run.digest, "flows", run.flows_digest]
 
 
 @pytest.mark.parametrize("workload", ["w1", "w3"])
 def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: Command) -> None:
-    ran = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
-    summary = json.loads(ran.stdout)
+    result = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
+    summary = json.loads(result.stdout)
     # The counts of ns-2 on the same workload (bench/ns2.tcl, BENCHMARKS.md). Packets that are still
     # on their way at the end make a small difference.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]

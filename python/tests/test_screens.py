@@ -129,7 +129,7 @@ def in_a_terminal(
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-    ran = subprocess.Popen(
+    child = subprocess.Popen(
         [NETSPURT, *words],
         stdin=there,
         stdout=there,
@@ -149,12 +149,12 @@ def in_a_terminal(
             break
         told += part
     os.close(here)
-    return ran.wait(60), told.decode()
+    return child.wait(60), told.decode()
 
 
-def widths(told: str) -> list[int]:
+def widths(expected: str) -> list[int]:
     """Return how wide the lines of a terminal's text are."""
-    return [len(STEERED.sub("", line)) for line in told.replace("\r", "\n").split("\n")]
+    return [len(STEERED.sub("", line)) for line in expected.replace("\r", "\n").split("\n")]
 
 
 SWEEP = """
@@ -199,8 +199,8 @@ send = "unlimited"
 
 
 def unless_live() -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
 
@@ -228,12 +228,12 @@ def test_a_live_run_without_a_terminal_writes_plain_lines(tmp_path: Path) -> Non
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [NETSPURT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
-    assert ran.returncode == 0, ran.stderr
-    assert not CONTROL.search(ran.stdout + ran.stderr)
-    assert "running" not in ran.stderr
+    assert result.returncode == 0, result.stderr
+    assert not CONTROL.search(result.stdout + result.stderr)
+    assert "running" not in result.stderr
 
 
 @real_time

@@ -46,8 +46,8 @@ def bench() -> Bench:
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, Judged]:
-    found = check(bench, bench.paper.claims)
-    return {one.claim.id.removeprefix("sfr2005."): one for one in found}
+    results = check(bench, bench.paper.claims)
+    return {one.claim.id.removeprefix("sfr2005."): one for one in results}
 
 
 def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> None:

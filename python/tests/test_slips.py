@@ -239,11 +239,11 @@ def test_every_other_mistake_is_reported_with_the_fix(
 
 @pytest.mark.parametrize("name", ["absent.pkt", "binary.toml", "words.txt"])
 def test_an_invalid_script_is_reported_with_line_and_error(here: Command, name: str) -> None:
-    ran = here("script", name)
-    assert ran.returncode == 2
-    assert ran.stdout.split()[:2] == ["refused", Path(name).stem]
-    assert ran.stderr.count("error:") == 1
-    assert name in ran.stderr
+    result = here("script", name)
+    assert result.returncode == 2
+    assert result.stdout.split()[:2] == ["refused", Path(name).stem]
+    assert result.stderr.count("error:") == 1
+    assert name in result.stderr
 
 
 def test_every_command_has_a_help_that_explains_each_option(here: Command) -> None:
@@ -256,9 +256,9 @@ def test_every_command_has_a_help_that_explains_each_option(here: Command) -> No
     names = commands(get_command(application()))
     assert {("run",), ("sweep", "show"), ("papers", "check"), ("live", "exec")} <= set(names)
     for words in names:
-        ran = here(*words, "--help")
-        assert (ran.returncode, ran.stderr) == (0, ""), words
-        options = ran.stdout.partition("Options:\n")[2].splitlines()
+        result = here(*words, "--help")
+        assert (result.returncode, result.stderr) == (0, ""), words
+        options = result.stdout.partition("Options:\n")[2].splitlines()
         for above, below in zip(options, [*options[1:], ""], strict=True):
             if above.startswith("  -"):
                 told = len(above.split("  ")) > 2 or below.startswith("   ")

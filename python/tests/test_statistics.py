@@ -125,9 +125,9 @@ def test_an_interval_is_the_same_to_both_sides_and_wider_at_a_higher_level() -> 
     drawn = Resamples(np.random.default_rng(1).exponential(size=200), length=4)
     reaches = []
     for level in (0.5, 0.9, 0.99):
-        found = drawn.interval(mean, level)
-        assert found.high - found.value == pytest.approx(found.value - found.low)
-        reaches.append(found.high - found.value)
+        bounds = drawn.interval(mean, level)
+        assert bounds.high - bounds.value == pytest.approx(bounds.value - bounds.low)
+        reaches.append(bounds.high - bounds.value)
     assert reaches == sorted(reaches)
     assert reaches[0] < reaches[-1] / 2
 
@@ -284,10 +284,10 @@ def test_glitches_are_those_of_the_definition(over: int, join: int) -> None:
         delay = 0.1 + rng.exponential(0.05, 150)
         delay[rng.random(150) < 0.15] = math.nan
         delay[60:85] = math.nan
-        found = find_glitches(delay, times=2.5, typical_over=over, join=join)
+        glitches = find_glitches(delay, times=2.5, typical_over=over, join=join)
         wanted = glitches_by_hand(delay, 2.5, over, join)
-        assert [(glitch.start, glitch.end) for glitch in found] == wanted
-        for glitch in found:
+        assert [(glitch.start, glitch.end) for glitch in glitches] == wanted
+        for glitch in glitches:
             assert glitch.peak_s == np.nanmax(delay[glitch.start : glitch.end])
             assert glitch.times > 2.5
 
@@ -347,14 +347,14 @@ def test_a_recording_is_busy_only_above_the_bound() -> None:
 def test_a_timer_has_adapted_after_its_last_too_short_value(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
-    found = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
-    assert found == [Adaptation(2, (40, 256), samples)]
+    counts = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
+    assert counts == [Adaptation(2, (40, 256), samples)]
 
 
 def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
     octets = [40, 256, 256, 40, 40, 1500]
-    found = adaptations(octets, [1.0] * 6, [9.0] * 6)
-    assert [(change.start, change.octets) for change in found] == [
+    counts = adaptations(octets, [1.0] * 6, [9.0] * 6)
+    assert [(change.start, change.octets) for change in counts] == [
         (1, (40, 256)),
         (3, (256, 40)),
         (5, (40, 1500)),

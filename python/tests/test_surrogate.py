@@ -66,9 +66,9 @@ def test_planted_glitches_are_found_in_a_surrogate() -> None:
     made = replace(ROW, cov=0.7, glitches=4, lost=0).surrogate("glitches", seed=3)
     note = next(note for note in made.notes if note.startswith("glitches begin"))
     planted = [int(word) for word in note.rpartition("probes ")[2].split(", ")]
-    found = find_glitches(made.rtt_s)
-    assert all(any(abs(g.start - start) <= 3 for start in planted) for g in found)
-    assert len(found) >= len(planted) - 1
+    glitches = find_glitches(made.rtt_s)
+    assert all(any(abs(g.start - start) <= 3 for start in planted) for g in glitches)
+    assert len(glitches) >= len(planted) - 1
 
 
 def test_a_row_that_makes_no_sense_is_refused_by_name() -> None:

@@ -449,8 +449,8 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     lines = netspurt(*words, "--baseline", "4 segments").stdout.splitlines()
     at = lines.index("completion_ns_mean, in s: difference from window = 4 segments")
     assert lines[at + 1].split()[:4] == ["rate", "window", "cases", "difference"]
-    told = netspurt("sweep", "show", "s", "-m", "completion_ns_p90").stdout
-    assert "120 cases do not have the measure and are left out (a case needs 10 times" in told
+    output = netspurt("sweep", "show", "s", "-m", "completion_ns_p90").stdout
+    assert "120 cases do not have the measure and are left out (a case needs 10 times" in output
     verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}
     assert verdicts <= {"better", "worse", "cannot tell"}
     drawn = netspurt("sweep", "plot", "s", "-m", "retransmissions/sent", "--kind", "heat-map")
@@ -487,9 +487,9 @@ def test_an_interrupt_keeps_finished_cases_and_says_how_to_continue(tmp_path: Pa
         while not list((tmp_path / "s").glob("cases/*")):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "run the command again to continue" in told
+    assert "run the command again to continue" in output
     assert 0 < open_sweep(tmp_path / "s").tally().done < 120_000
 
 

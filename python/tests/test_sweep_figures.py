@@ -181,8 +181,10 @@ def test_only_counts_of_several_runs_have_an_upper_end_above_zero() -> None:
     (row,) = summarise(cases, "waited_ns", [], {})
     assert (row.mean.low, row.mean.high) == (0, 0)
     cases = two(np.zeros(9), np.ones(9))
-    (told,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
-    assert told.verdict == "worse"
+    (comparison,) = compare(
+        cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True
+    )
+    assert comparison.verdict == "worse"
 
 
 def test_the_interval_of_runs_without_an_event_covers_the_true_rate() -> None:

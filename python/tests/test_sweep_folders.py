@@ -241,10 +241,10 @@ def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Pat
     for file, content in files.items():
         for bit in chance.sample(range(8 * len(content)), 40):
             file.write_bytes(flipped(content, bit))
-            with pytest.raises(SweepError) as told:
+            with pytest.raises(SweepError) as raised:
                 open_sweep(folder).read()
-            assert file.relative_to(folder).as_posix() in str(told.value), (file, bit)
-            assert "\n" not in str(told.value), (file, bit)
+            assert file.relative_to(folder).as_posix() in str(raised.value), (file, bit)
+            assert "\n" not in str(raised.value), (file, bit)
         with pytest.raises(SweepError, match="damaged"):
             run_sweep(small(), folder)
         file.write_bytes(content)
@@ -298,9 +298,9 @@ def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
     (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "file").touch()
     for place in ("file", "file/s", "/proc/s"):
-        ran = here("sweep", "small.toml", "--out", place)
-        refused(ran, place)
-        assert "Finished cases are kept" not in ran.stderr
+        result = here("sweep", "small.toml", "--out", place)
+        refused(result, place)
+        assert "Finished cases are kept" not in result.stderr
 
 
 def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
@@ -327,9 +327,9 @@ def test_programs_get_json_from_every_command(here: Command, folder: Path) -> No
         assert (row["cases"], row["without"]) == (int(own.sum()), 0)
         assert row["value"] == pytest.approx(read["sent"][own].mean())
         assert row["low"] <= row["value"] <= row["high"]
-    told = json.loads(here("sweep", "compare", "s", "--axis", "window", "-m", "sent",
+    data = json.loads(here("sweep", "compare", "s", "--axis", "window", "-m", "sent",
                            "--better", "less", "--json").stdout)  # fmt: skip
-    assert [row["group"] for row in told] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
+    assert [row["group"] for row in data] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
 
 
 def test_the_percentile_and_group_asked_for_are_shown(here: Command, folder: Path) -> None:

@@ -57,9 +57,9 @@ def rows(here: Command, saved: Path) -> Show:
     """Return the rows that the command prints as CSV."""
 
     def run(*words: object) -> list[dict[str, str]]:
-        ran = here("table", saved, *words, "--csv")
-        assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
-        return list(csv.DictReader(io.StringIO(ran.stdout)))
+        result = here("table", saved, *words, "--csv")
+        assert (result.returncode, result.stderr) == (0, ""), result.stderr
+        return list(csv.DictReader(io.StringIO(result.stdout)))
 
     return run
 

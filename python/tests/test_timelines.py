@@ -208,8 +208,8 @@ def test_instants_since_1970_count_from_the_first_row(tmp_path: Path) -> None:
 def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path: Path) -> None:
     Path(tmp_path, "up").write_text("2\n4\n")
     Path(tmp_path, "down").write_text("1\n")
-    ran = netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
-    assert "2 and 1 opportunities" in ran.stdout
+    result = netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
+    assert "2 and 1 opportunities" in result.stdout
     rate = tomllib.loads((tmp_path / "both.toml").read_text())["rate"]
     assert rate == [{"opportunities": ["2 ms", "4 ms"]}, {"opportunities": ["1 ms"]}]
     # A trace takes time without a delay, too.
@@ -218,8 +218,8 @@ def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path
     run = ns.Scenario.parse(text, folder=tmp_path).run()
     assert not run.echo_probes["lost"].any()
     Path(tmp_path, "pass.csv").write_text("t_s,delay_ms\n0,5\n")
-    ran = netspurt("timeline", "up", "--reverse", "pass.csv")
-    refused(ran, "pass.csv has a delay, and up has none: add one")
+    result = netspurt("timeline", "up", "--reverse", "pass.csv")
+    refused(result, "pass.csv has a delay, and up has none: add one")
 
 
 def _irtt(trips: list[tuple[str, int, int]]) -> str:
@@ -355,13 +355,13 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "log.txt").write_text(LOG)
-    ran = netspurt("delays", "log.txt", "--timeline", "moves.toml")
-    assert ran.returncode == 0, ran
-    assert ran.stdout.startswith(
+    result = netspurt("delays", "log.txt", "--timeline", "moves.toml")
+    assert result.returncode == 0, result
+    assert result.stdout.startswith(
         "moves.toml: 3 delays in 3 steps, half of each round trip for a direction; 1 outage; no "
         "other loss\n"
     )
-    assert "note: times of sending reckoned" in " ".join(ran.stdout.split())
+    assert "note: times of sending reckoned" in " ".join(result.stdout.split())
 
 
 def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:
@@ -399,8 +399,8 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     Path(tmp_path, "sky.toml").write_text(timeline.to_toml())
     assert netspurt("timeline", "sky.toml", "--plot", "sky.png").stdout == "sky.png\n"
     assert (tmp_path / "sky.png").read_bytes().startswith(b"\x89PNG")
-    ran = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
-    refused(ran, "the name of a plot's file must end in .png, .svg or .pdf")
+    result = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
+    refused(result, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
 def test_times_of_one_direction_and_of_both_are_labelled() -> None:

@@ -150,35 +150,35 @@ SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["m
 
 
 def test_the_front_holds_the_timers_that_no_other_timer_beats() -> None:
-    told = ns.replay(mixed(), SETTINGS)
-    pairs = {a.estimator: (a.spurious, a.timer.value) for a in told.algorithms}
+    replay = ns.replay(mixed(), SETTINGS)
+    pairs = {a.estimator: (a.spurious, a.timer.value) for a in replay.algorithms}
     beaten = {
         name
         for name, own in pairs.items()
         if any(o[0] <= own[0] and o[1] <= own[1] and o != own for o in pairs.values())
     }
-    front = [algorithm.estimator for algorithm in told.front()]
+    front = [algorithm.estimator for algorithm in replay.front()]
     assert set(front) == set(pairs) - beaten
     assert [pairs[name] for name in front] == sorted(pairs[name] for name in front)
 
 
 def test_differences_are_of_shares_and_mean_timers_and_turn_with_their_order() -> None:
-    told = ns.replay(mixed(), SETTINGS)
-    for a, b in itertools.combinations(told.algorithms, 2):
-        share, timer = told.difference(a, b)
+    replay = ns.replay(mixed(), SETTINGS)
+    for a, b in itertools.combinations(replay.algorithms, 2):
+        share, timer = replay.difference(a, b)
         assert share.value == pytest.approx((a.spurious - b.spurious) / a.answered)
         assert timer.value == pytest.approx(a.timer.value - b.timer.value)
-        back = told.difference(b, a)
+        back = replay.difference(b, a)
         assert (back[0].value, back[1].sign) == pytest.approx((-share.value, -timer.sign))
-        ahead, behind = told.versus(a, b), told.versus(b, a)
+        ahead, behind = replay.versus(a, b), replay.versus(b, a)
         turned = {"better": "worse", "worse": "better"}
         assert behind.verdict == turned.get(ahead.verdict, ahead.verdict)
         assert ahead.ahead.value == pytest.approx(a.efficiency - b.efficiency)
 
 
 def test_timers_that_are_equal_probe_by_probe_are_called_the_same() -> None:
-    told = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
-    found = told.versus(*told.algorithms)
+    replay = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
+    found = replay.versus(*replay.algorithms)
     assert (found.verdict, found.ahead.low, found.ahead.high) == ("same", 0.0, 0.0)
 
 
@@ -252,9 +252,9 @@ def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
     single = save_records(replays[:1], tmp_path / "one.parquet")
     double = save_records(replays, tmp_path / "two.parquet")
     assert ns.replay(single, ["mills"]).delays.sent == 2
-    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as told:
+    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as raised:
         ns.replay(double, ["mills"])
-    assert "take one of `netspurt.read_delays(path)`" in str(told.value)
+    assert "take one of `netspurt.read_delays(path)`" in str(raised.value)
     assert [one.name.rpartition(": ")[2] for one in ns.read_delays(double)] == ["east", "west"]
 
 
@@ -266,17 +266,17 @@ def column(replay: Replay, name: str) -> NDArray[np.generic]:
 
 
 def test_the_table_of_a_replay_has_a_row_for_each_timer_and_probe(tmp_path: Path) -> None:
-    told = ns.replay(on(FIVE), ["fixed:rto=1s,max=1s", "mills"])
-    records = told.records()
+    replay = ns.replay(on(FIVE), ["fixed:rto=1s,max=1s", "mills"])
+    records = replay.records()
     assert len(records) == 10
     assert records["verdict"][:5].tolist() == ["in-time", "spurious", "lost", "in-time", "spurious"]
-    waits = np.concatenate([algorithm.waits for algorithm in told.algorithms])
-    assert column(told, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
-    file = save_records([told], tmp_path / "replay.parquet")
+    waits = np.concatenate([algorithm.waits for algorithm in replay.algorithms])
+    assert column(replay, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
+    file = save_records([replay], tmp_path / "replay.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["replay.parquet"]
     (again,) = ns.read_delays(file)
-    assert np.ma.allequal(again.rtt_ns, told.delays.rtt_ns)
-    assert again.sent_ns.tolist() == told.delays.sent_ns.tolist()
+    assert np.ma.allequal(again.rtt_ns, replay.delays.rtt_ns)
+    assert again.sent_ns.tolist() == replay.delays.sent_ns.tolist()
 
 
 CSV = "seq,sent_s,rtt_s\n" + "".join(
@@ -289,9 +289,9 @@ def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
-    ran = here(*words, "--column", "one_way=true")
-    assert ran.returncode == 0, ran.stderr
-    heading, line, scale = ran.stdout.splitlines()[-3:]
+    result = here(*words, "--column", "one_way=true")
+    assert result.returncode == 0, result.stderr
+    heading, line, scale = result.stdout.splitlines()[-3:]
     assert heading.split("  ")[-1].split() == ["eff"]
     assert line.split() == ["fixed:rto=1s,max=1s", "9", "1", "1.0", "2", "3.5", "980", ".47", ".52"]
     assert scale == "one-way delays and timers, as recorded"
@@ -305,8 +305,8 @@ def test_round_trips_are_halved_for_rfc_889_s_table_and_said_to_be(
     _, line, *scale = here(*words).stdout.splitlines()[-4:]
     assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
     assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
-    (told,) = json.loads(here(*words, "--json").stdout)
-    assert told["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
+    (data,) = json.loads(here(*words, "--json").stdout)
+    assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
 
 
 def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_path: Path) -> None:
@@ -316,11 +316,11 @@ def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_pat
     assert heading.split()[:5] == ["recording", "order", "timer", "spurious", "efficiency"]
     assert line.split()[:4] == ["five.csv", "causal", "fixed:rto=1s,max=1s", "2"]
     assert line.endswith("cannot tell")
-    (told,) = json.loads(here(*words, "--json").stdout)
-    (against,) = told["versus"]
+    (data,) = json.loads(here(*words, "--json").stdout)
+    (against,) = data["versus"]
     assert (against["first"], against["second"]) == ("fixed:rto=1s,max=1s", "mills:rising=0")
     assert against["ahead"]["low"] <= 0 <= against["ahead"]["high"]
-    assert [one["estimator"] for one in told["estimators"]] == [against["first"], against["second"]]
+    assert [one["estimator"] for one in data["estimators"]] == [against["first"], against["second"]]
 
 
 def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
@@ -330,13 +330,13 @@ def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
     rtts = 0.05 * (1 + rng.exponential(0.5, 500))
     rows = "".join(f"{n},{n},{rtt}\n" for n, rtt in enumerate(rtts))
     (tmp_path / "many.csv").write_text("seq,sent_s,rtt_s\n" + rows)
-    ran = here("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
-    (told,) = json.loads(ran.stdout)
-    assert len(told["estimators"]) == 12
+    result = here("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
+    (data,) = json.loads(result.stdout)
+    assert len(data["estimators"]) == 12
     (path,) = ns.read_delays(tmp_path / "many.csv")
     front, count = grid_front(path, "mills:g=1..4/61,falling=0..1/11")
     assert (count, len(front) > 12) == (61 * 11, True)
-    names = [one["estimator"] for one in told["estimators"]]
+    names = [one["estimator"] for one in data["estimators"]]
     assert (names[0], names[-1]) == (front[0], front[-1])
     assert names == [name for name in front if name in names], "in the order of the front"
     refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")

@@ -52,9 +52,9 @@ def test_an_outage_at_the_end_stays_in_the_trace(netspurt: Command) -> None:
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 5 * MS) == [2, 3, 5]
     assert mahimahi(Way(rate=[(0, 5_000_000)]), 4 * MS) == [3]
     Path("rates.csv").write_text("t_s,rate_mbps\n0,12\n10,0\n12,3\n")
-    told = netspurt("timeline", "rates.csv", "--mahimahi", "c.up", "--for", "11s").stdout
-    assert "10,001 opportunities in 11 s, 10.9 Mbit/s on average" in told
-    assert "an outage of 1 s" in told
+    output = netspurt("timeline", "rates.csv", "--mahimahi", "c.up", "--for", "11s").stdout
+    assert "10,001 opportunities in 11 s, 10.9 Mbit/s on average" in output
+    assert "an outage of 1 s" in output
     assert Path("c.up").read_text().split()[-2:] == ["10000", "11000"]
 
 
@@ -88,8 +88,8 @@ def test_opportunities_are_written_back_as_they_were_read(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.up").write_text("1\n1\n3\n7\n")
-    ran = netspurt("timeline", "a.up", "--mahimahi", "b.up")
-    assert ran.stdout == "b.up: 4 opportunities in 0.007 s, 6.86 Mbit/s on average\n"
+    result = netspurt("timeline", "a.up", "--mahimahi", "b.up")
+    assert result.stdout == "b.up: 4 opportunities in 0.007 s, 6.86 Mbit/s on average\n"
     assert (tmp_path / "b.up").read_text() == "1\n1\n3\n7\n"
     refused(netspurt("timeline", "a.up", "--mahimahi", "b.up"), "exists")
 
@@ -171,6 +171,6 @@ def test_a_capture_gives_a_trace_of_its_delivered_packets(
 ) -> None:
     run = ns.Scenario.parse(FULL.replace("{}", '"2 Mbit/s"'), "full.toml").run()
     run.save(tmp_path / "r")
-    ran = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")
-    assert "2 Mbit/s on average" in ran.stdout
-    assert "the packets that passed are taken for all that the link could deliver" in ran.stderr
+    result = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")
+    assert "2 Mbit/s on average" in result.stdout
+    assert "the packets that passed are taken for all that the link could deliver" in result.stderr
