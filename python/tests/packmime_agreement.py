@@ -81,10 +81,10 @@ def main() -> None:
     print("| rate | quantity | quantile | ours | least | middle | greatest of 20 runs | |")
     print("|---|---|---|---|---|---|---|---|")
     for rate in RATES:
-        for one in compare(rate, 500_000):
-            spread = " | ".join(f"{value:,.6g}" for value in one.spread)
-            cells = (rate, one.quantity, f"{one.share:g}", f"{one.own:,.6g}", spread)
-            outside = "" if one.inside() else "outside"
+        for row in compare(rate, 500_000):
+            spread = " | ".join(f"{value:,.6g}" for value in row.spread)
+            cells = (rate, row.quantity, f"{row.share:g}", f"{row.own:,.6g}", spread)
+            outside = "" if row.inside() else "outside"
             print(f"| {' | '.join(map(str, cells))} | {outside} |")
 
 

@@ -176,7 +176,7 @@ def captures() -> list[Path]:
     """Return the sample captures."""
     endings = {".pcap", ".pcapng", ".dmp"}
     folders = (TRACES / name for name in ("public", "groundtruth", "tcprs"))
-    return sorted(file for one in folders for file in one.glob("*") if file.suffix in endings)
+    return sorted(file for folder in folders for file in folder.glob("*") if file.suffix in endings)
 
 
 def ours(file: Path) -> Rows:
@@ -202,7 +202,11 @@ def reason(one: Difference) -> str:
 
 
 if __name__ == "__main__":
-    found = [one for file in captures() for one in differences(file.name, theirs(file), ours(file))]
+    found = [
+        difference
+        for file in captures()
+        for difference in differences(file.name, theirs(file), ours(file))
+    ]
     with LISTED.open("w", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(HEADING)

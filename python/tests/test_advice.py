@@ -127,7 +127,7 @@ def test_the_price_changes_the_recommendation() -> None:
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
     paragraphs = advice_on(path, FIXED, Price(5.0)).paragraphs()
-    priced = next(one for one in paragraphs if one.startswith("Cost is"))
+    priced = next(paragraph for paragraph in paragraphs if paragraph.startswith("Cost is"))
     below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
@@ -358,19 +358,36 @@ def test_every_figure_is_within_its_possible_range(
     path: ns.Delays, told: bool, price: float | None
 ) -> None:
     of = ns.replay(path, USUAL, told=told)
-    for one in of.algorithms:
-        assert 0 <= one.spurious <= one.answered
-        assert inside(one.spurious_share, 0.0, 1.0)
-        ends = float(one.waits.min()) * (1 - 1e-12), float(one.waits.max()) * (1 + 1e-12)
-        assert inside(one.timer, *ends)
-        assert not one.efficiency < 0
-        assert not one.efficiency > 1
-        assert min(one.good, one.waited, one.waited_before, one.spurious_time, one.mean) >= 0
-        for share in (one.bad_share, one.cov, one.waited_in_delays, one.waited_per_loss):
+    for algorithm in of.algorithms:
+        assert 0 <= algorithm.spurious <= algorithm.answered
+        assert inside(algorithm.spurious_share, 0.0, 1.0)
+        ends = (
+            float(algorithm.waits.min()) * (1 - 1e-12),
+            float(algorithm.waits.max()) * (1 + 1e-12),
+        )
+        assert inside(algorithm.timer, *ends)
+        assert not algorithm.efficiency < 0
+        assert not algorithm.efficiency > 1
+        assert (
+            min(
+                algorithm.good,
+                algorithm.waited,
+                algorithm.waited_before,
+                algorithm.spurious_time,
+                algorithm.mean,
+            )
+            >= 0
+        )
+        for share in (
+            algorithm.bad_share,
+            algorithm.cov,
+            algorithm.waited_in_delays,
+            algorithm.waited_per_loss,
+        ):
             assert not share < 0
-        assert not one.bad_share > 1
-        assert 0 <= one.lost_before <= one.lost
-        assert one.printed_efficiency in {"-", "1", *(f".{n:02d}" for n in range(100))}
+        assert not algorithm.bad_share > 1
+        assert 0 <= algorithm.lost_before <= algorithm.lost
+        assert algorithm.printed_efficiency in {"-", "1", *(f".{n:02d}" for n in range(100))}
     for one in of.algorithms[1:]:
         ahead = of.versus(one, of.algorithms[0]).ahead
         assert inside(ahead, -1.0, 1.0)
@@ -379,7 +396,7 @@ def test_every_figure_is_within_its_possible_range(
     for cost_ in advice.weighing.costs if advice.weighing else ():
         assert inside(cost_.total, 0.0, math.inf)
         assert 0 <= cost_.count <= cost_.answers
-    assert all(one.cost >= one.least >= 0 for one in advice.lessons)
+    assert all(lesson.cost >= lesson.least >= 0 for lesson in advice.lessons)
     assert "nan" not in str(advice)
     json.dumps(advice.data(), allow_nan=False)
 
@@ -472,9 +489,9 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     data = json.loads(
         here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100").stdout
     )
-    assert [one["estimator"] for one in data] == [row[0] for row in rows]
+    assert [entry["estimator"] for entry in data] == [row[0] for row in rows]
     assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
-    assert [len(one["recordings"]) for one in data] == [2] * 8
+    assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
@@ -523,8 +540,10 @@ def test_a_recording_without_answers_leaves_its_empty_pictures_out(
 
 def test_resampled_tallies_match_those_of_the_recording() -> None:
     replay = ns.replay(rare(), FIXED)
-    for place, one in enumerate(replay.algorithms):
-        whole = Tally.between(replay.delays, one.waits, one.order, 0, len(replay.delays))
+    for place, algorithm in enumerate(replay.algorithms):
+        whole = Tally.between(
+            replay.delays, algorithm.waits, algorithm.order, 0, len(replay.delays)
+        )
         summed = Tally.of(replay.resamples.sums, place)
         for key, value in vars(whole).items():
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key

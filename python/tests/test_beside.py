@@ -59,7 +59,7 @@ def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
 def test_eighteen_conversations_agree_with_a_run_of_the_kernel() -> None:
     """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
     text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
-    found = [Beside.of(one, kernel[one.name]) for one in CONVERSATIONS]
+    found = [Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS]
     assert all(beside.row() in text for beside in found)
     assert sum(beside.agree > 0 for beside in found) >= 18
 

@@ -184,7 +184,9 @@ def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
     netspurt: Command, tmp_path: Path
 ) -> None:
     windows = enumerate([0, 500, 1000])
-    packets = [(0.1 * n, segment(ACK, 1, payload=bytes(100), window=one)) for n, one in windows]
+    packets = [
+        (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
+    ]
     lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
     told = next(line for line in lines if "window advertised" in line)
     assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
@@ -209,7 +211,7 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     (newest,) = (line for line in explained if "RTT of the newest segment" in line)
     assert "20 ms / 20 ms / 20 ms" in newest
     (data,) = json.loads(netspurt("delays", file, "--json").stdout)
-    (oldest,) = (one for one in data["recordings"] if one["sent"])
+    (oldest,) = (recording for recording in data["recordings"] if recording["sent"])
     assert oldest["max_ms"] == pytest.approx(50)
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 

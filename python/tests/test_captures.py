@@ -177,7 +177,7 @@ def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> No
 
     explained = explain(folder / "source.pcapng")
     waits = explained.table("waits")
-    saved = [one.saved_s.value for one in remedies(explained.tables)]
+    saved = [remedy.saved_s.value for remedy in remedies(explained.tables)]
     assert saved == sorted(saved, reverse=True)
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
 
@@ -243,7 +243,7 @@ def waits_of(
     }
     made: Any = Made
     columns = {"waits": waits, "floors": floors, "habits": habits}
-    return {name: Table(made(one)) for name, one in columns.items()}
+    return {name: Table(made(column)) for name, column in columns.items()}
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
@@ -251,10 +251,10 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
     from netspurt.analysis.remedies import remedies
 
     rows = [(0, 1.0, 0.05)] * 20 + [(n, 0.3, 0.05) for n in range(1, 6)]
-    for one in remedies(waits_of(rows)):
-        assert one.waited_s == pytest.approx(21.5)
-        assert 0 <= one.saved_s.low <= one.saved_s.value <= one.saved_s.high <= 21.5 + 1e-9
-        assert one.all_silences == 25
+    for remedy in remedies(waits_of(rows)):
+        assert remedy.waited_s == pytest.approx(21.5)
+        assert 0 <= remedy.saved_s.low <= remedy.saved_s.value <= remedy.saved_s.high <= 21.5 + 1e-9
+        assert remedy.all_silences == 25
     (first, *_) = remedies(waits_of([(4, 1.0, 0.05)] * 5))
     assert np.isnan(first.saved_s.high), "one connection says nothing of others"
 
@@ -266,7 +266,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     tables = waits_of([(0, 64.0, 1.0), (0, 1.0, 0.05)])
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
-    found = {one.name: one for one in remedies(tables)}
+    found = {remedy.name: remedy for remedy in remedies(tables)}
     assert found["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
     assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
@@ -316,7 +316,7 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
 
     def names(probes: int) -> list[str]:
         tables = waits_of([(0, 0.8, 0.05), (0, 0.8, 0.05)], probes=probes)
-        return [one.name for one in remedies(tables)]
+        return [remedy.name for remedy in remedies(tables)]
 
     assert "tail loss probes (RFC 8985)" in names(0)
     assert names(1) == ["a minimum RTO of 200 ms"]

@@ -323,7 +323,7 @@ def test_wrong_words_are_errors_without_a_traceback(netspurt: Command) -> None:
 def test_every_shipped_scenario_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Each set of sweeps is run by a test of its own.
-    for path in (one for one in files if "[sweep" not in one.read_text()):
+    for path in (file for file in files if "[sweep" not in file.read_text()):
         # Flows that start once a minute need their hour.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")

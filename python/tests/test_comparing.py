@@ -165,11 +165,11 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
     for run in both:
         seen = events(run.segments, "transfer", "source")
         assert (seen[0].t_s, str(seen[0])) == (0.0, "sends packet 1")
-        assert len({one.key for one in seen}) == len(seen)
-        assert [one.t_s for one in seen] == sorted(one.t_s for one in seen)
-        causes = [one.cause for one in seen if one.cause]
+        assert len({event.key for event in seen}) == len(seen)
+        assert [event.t_s for event in seen] == sorted(event.t_s for event in seen)
+        causes = [event.cause for event in seen if event.cause]
         assert len(causes) == int(run.flows["retransmissions"][0])
-        at = np.array([one.at_s - one.t_s for one in seen])
+        at = np.array([event.at_s - event.t_s for event in seen])
         assert np.ptp(at) == pytest.approx(0, abs=1e-9)
     with pytest.raises(ValueError, match="no data of flow transfer was seen at r9"):
         events(both[0].segments, "transfer", "r9")
@@ -239,7 +239,7 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
         [name, f"{t:.3f}", "s"] for name, t in zip(("short", "long"), took, strict=True)
     ]
     data = json.loads(here("compare", "short", "long", "--json").stdout)["outcomes"]
-    assert [one["took_s"] for one in data] == pytest.approx(took)
+    assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
     # The capture of a run that closed its connection gives the same comparison.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}

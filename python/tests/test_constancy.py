@@ -55,7 +55,7 @@ def test_a_steady_series_is_one_period_and_steps_start_new_ones(
     (data,) = json.loads(
         here("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
     )
-    assert [len(one["periods"]) for one in data["change_free"].values()] == [1, 1]
+    assert [len(period["periods"]) for period in data["change_free"].values()] == [1, 1]
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
@@ -112,7 +112,7 @@ def test_every_shipped_recording_has_its_constancy_printed(here: Command) -> Non
 def test_lengths_count_each_period_once_or_by_its_time() -> None:
     t = np.arange(10.0)
     periods = category_periods(t, [1, 1, 1, 1, 1, 1, 5, 1, 1, 1], [3.0])
-    assert [one.length_s for one in periods] == [6, 1, 2]
+    assert [period.length_s for period in periods] == [6, 1, 2]
     lengths = lengths_of(periods)
     assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
     # Six of the nine seconds lie in the period of six.
@@ -128,21 +128,21 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
 ) -> None:
     t = np.arange(len(values), dtype=float)
     periods = band_periods(t, values, ratio=ratio)
-    assert sum(one.count for one in periods) == len(values)
-    for one in periods:
-        own = values[one.first : one.first + one.count]
+    assert sum(period.count for period in periods) == len(values)
+    for period in periods:
+        own = values[period.first : period.first + period.count]
         assert max(own) <= ratio * min(own)
 
 
 def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
-    told = {one.name: one for one in predictions([10.0, 20.0, 10.0, 20.0])}
+    told = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
     assert told["last value"].error == pytest.approx(np.log(2))
     assert told["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
     # EWMA 1/2: 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
     assert told["EWMA 1/2"].error == pytest.approx(half.mean())
-    assert {one.count for one in told.values()} == {3}
-    assert all(one.error == pytest.approx(0) for one in predictions([7.0] * 20))
+    assert {prediction.count for prediction in told.values()} == {3}
+    assert all(prediction.error == pytest.approx(0) for prediction in predictions([7.0] * 20))
     assert predictions([7.0, np.nan]) == []
 
 

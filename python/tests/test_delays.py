@@ -52,7 +52,7 @@ def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
     assert "irtt" in plain.output
     assert "238" in plain.output
     as_json = CliRunner().invoke(application(), ["delays", "--json", *files])
-    assert [one["recordings"][0]["lost"] for one in json.loads(as_json.stdout)] == [3, 4]
+    assert [entry["recordings"][0]["lost"] for entry in json.loads(as_json.stdout)] == [3, 4]
     text = "PING a (10.0.0.1) 56(84) bytes of data.\nwhat?\n"
     broken.write_text(text + "64 bytes from a: icmp_seq=2 ttl=64 time=1.5 ms\n")
     result = CliRunner().invoke(application(), ["delays", str(broken)])
@@ -99,7 +99,7 @@ def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Pa
     assert "left out:" in result.output
     assert "notes.md:1: not a known format" in result.output
     data = json.loads(CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout)
-    assert [Path(one["file"]).name for one in data] == ["a.csv", "c.csv"]
+    assert [Path(entry["file"]).name for entry in data] == ["a.csv", "c.csv"]
     (tmp_path / "a.csv").unlink()
     (tmp_path / "b" / "c.csv").unlink()
     result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
@@ -242,7 +242,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(here: Command, tmp_pat
     two = here("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
     data = json.loads(here("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
-    assert all(len(one["recordings"][0]["notes"]) > 0 for one in data)
+    assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
 def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         ns.read_delays(file)
-    (reading,) = [one for one in threading.enumerate() if one.name == "reading delays"]
+    (reading,) = [thread for thread in threading.enumerate() if thread.name == "reading delays"]
     assert reading.is_alive(), "the interrupt did not wait for it"
     reading.join()
 

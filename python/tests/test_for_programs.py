@@ -56,7 +56,7 @@ def options(words: tuple[str, ...]) -> set[str]:
     command: Any = typer.main.get_command(application())
     for word in words:
         command = command.commands[word]
-    return {name for one in command.params for name in one.opts}
+    return {name for parameter in command.params for name in parameter.opts}
 
 
 def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
@@ -122,7 +122,7 @@ def test_tables_of_runs_are_rows(both: Read, saved_run: Path) -> None:
     assert flows[0]["finished_ns"] is None, "an endless flow has no end"
     names, cells = both("table", saved_run)
     same(names, cells)
-    assert [one["table"] for one in names] == list(run.tables)
+    assert [name["table"] for name in names] == list(run.tables)
 
 
 def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
     rows, cells = both("table", "r", "crossings")
     same(rows, cells)
     crossing = run.crossings()
-    assert [round(one.t * 1e9) for one in crossing] == [row["t_ns"] for row in rows]
+    assert [round(row.t * 1e9) for row in crossing] == [row["t_ns"] for row in rows]
     assert run.crossings(start=crossing[0].t + 1e-3) == crossing[1:]
     with pytest.raises(ns.RunError, match=r"run\.crossings\(\)"):
         run.table("crossings")
@@ -147,8 +147,8 @@ def test_events_of_compared_runs_are_rows(both: Read, tmp_path: Path) -> None:
 
 def test_recordings_are_rows(both: Read) -> None:
     data, cells = both("delays", ROOT / "data" / "ping.txt", ROOT / "data" / "irtt.json")
-    assert [one["file"] for one in data] == [row["file"] for row in cells]
-    same([one["recordings"][0] for one in data], cells)
+    assert [entry["file"] for entry in data] == [row["file"] for row in cells]
+    same([entry["recordings"][0] for entry in data], cells)
 
 
 def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
@@ -183,7 +183,7 @@ def test_timers_are_rows_with_the_ends_of_intervals_as_columns(both: Read) -> No
     (data,), cells = both(*words, "--versus", "linux")
     same(data["versus"], cells)
     data, cells = both("replay", ROOT / "data" / "ping.txt", "-e", "mills:g=1..2/3", "--all")
-    assert [one["cost_s"] for one in data] == [float(row["cost_s"]) for row in cells]
+    assert [entry["cost_s"] for entry in data] == [float(row["cost_s"]) for row in cells]
 
 
 def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path: Path) -> None:
@@ -203,5 +203,5 @@ def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path:
 def test_scripts_are_rows(both: Read) -> None:
     folder = ROOT / "crates" / "netspurt" / "scripts" / "rto"
     data, cells = both("script", folder)
-    assert [one["file"] for one in data] == [row["file"] for row in cells]
+    assert [entry["file"] for entry in data] == [row["file"] for row in cells]
     assert {row["verdict"] for row in cells} == {"ok"}

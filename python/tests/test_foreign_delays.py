@@ -23,7 +23,7 @@ def rows() -> dict[str, tuple[int, ...] | None]:
         return {}
     found: dict[str, tuple[int, ...] | None] = {}
     lines = table.read_text().partition("## Files")[2].splitlines()
-    for line in [one for one in lines if one.startswith("| ")][1:]:
+    for line in [line for line in lines if line.startswith("| ")][1:]:
         cells = [cell.strip() for cell in line.split("|")]
         counts = cells[9:14]
         known = all(cell.isdigit() for cell in counts)
@@ -49,7 +49,7 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
                 wrong.append(f"{name}: {error}")
             continue
         sums = (
-            sum(getattr(one, what) for one in recording)
+            sum(getattr(delays, what) for delays in recording)
             for what in ("sent", "received", "lost", "duplicates")
         )
         counted = (len(recording), *sums)

@@ -48,9 +48,9 @@ def test_every_option_and_argument_says_what_it_is() -> None:
         command: Any = typer.main.get_command(application())
         for word in words:
             command = command.commands[word]
-        for one in command.params:
-            assert one.help, (words, one.name)
-            assert one.help.rstrip().endswith("."), (words, one.name, one.help)
+        for parameter in command.params:
+            assert parameter.help, (words, parameter.name)
+            assert parameter.help.rstrip().endswith("."), (words, parameter.name, parameter.help)
 
 
 def test_the_help_is_grouped_by_task(here: Command) -> None:

@@ -38,12 +38,14 @@ def bench() -> Bench:
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, Judged]:
     results = check(bench, bench.paper.claims)
-    return {one.claim.id.removeprefix("jacobson1988."): one for one in results}
+    return {judgement.claim.id.removeprefix("jacobson1988."): judgement for judgement in results}
 
 
 def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
     assert len(judged) == 31
-    by = {v: {name for name, one in judged.items() if one.verdict == v} for v in Verdict}
+    by = {
+        v: {name for name, judgement in judged.items() if judgement.verdict == v} for v in Verdict
+    }
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.CONTRADICTION] == set(CONTRADICTIONS)
     assert by[Verdict.SHAPE_ONLY] == SHAPE_ONLY

@@ -151,14 +151,14 @@ def test_the_chosen_passes_are_the_extremes_of_the_greatest_less_the_least_delay
     passes = some_path().passes(START)
     chosen = extreme_passes(passes)
     assert chosen is not None
-    whole = [one for one in passes if one.whole and one.duration >= 300]
+    whole = [orbit_pass for orbit_pass in passes if orbit_pass.whole and orbit_pass.duration >= 300]
     swings = []
-    for one in whole:
-        delays = some_path().delays(one.rise_ns, one.set_ns).delay_ns
+    for orbit_pass in whole:
+        delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.set_ns).delay_ns
         swings.append(float(delays.max() - delays.min()) / 1e9)
     assert chosen[0] == whole[int(np.argmin(swings))]
     assert chosen[1] == whole[int(np.argmax(swings))]
-    assert [one.swing for one in whole] == pytest.approx(swings, abs=2e-6)
+    assert [orbit_pass.swing for orbit_pass in whole] == pytest.approx(swings, abs=2e-6)
 
 
 def test_cut_and_short_passes_are_not_called_extremes() -> None:
@@ -212,7 +212,7 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
     assert second.count("\n") == 3
     second = second.replace("0    13", "0    14").replace("15.50000000    17", "15.50000000    18")
     file.write_text(TLE + second)
-    assert [one.name for one in read_satellites(file)] == ["OURS", "OTHER"]
+    assert [satellite.name for satellite in read_satellites(file)] == ["OURS", "OTHER"]
     assert read_station(f"{file}#OTHER").catalogue == "00002"
     assert read_station(f"{file}#00001").name == "OURS"
     assert read_station(f"{file}#1").name == "OURS"

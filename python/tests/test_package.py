@@ -24,7 +24,7 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
     result = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    patterns = [one["path"] for one in PROJECT["tool"]["maturin"]["include"]]
+    patterns = [pattern["path"] for pattern in PROJECT["tool"]["maturin"]["include"]]
     # maturin itself takes the crates, the package, the licences and the lock.
     patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
     for name in result.stdout.splitlines():

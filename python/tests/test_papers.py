@@ -75,8 +75,8 @@ def test_a_machine_without_namespaces_fails_no_claim() -> None:
     paper = read_paper("rfc2416")
     claims = [claim for claim in paper.claims if claim.evidence == "kernel"]
     judged = check(Bench(paper), claims)
-    assert {one.verdict for one in judged} == {Verdict.NOT_ATTEMPTED}
-    assert {one.claim.note for one in judged} == {"not run: no live run: no namespaces"}
+    assert {judgement.verdict for judgement in judged} == {Verdict.NOT_ATTEMPTED}
+    assert {judgement.claim.note for judgement in judged} == {"not run: no live run: no namespaces"}
 
 
 def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(

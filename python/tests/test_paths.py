@@ -113,8 +113,8 @@ def test_every_planted_burst_is_listed_and_their_period_found(
     starts = (np.arange(150, 5900, 230) + rng.integers(-4, 5, 25)).astype(int)
     file = planted(tmp_path, starts)
     (data,) = json.loads(here("delays", "bursts", file, "--json").stdout)
-    assert [one["first"] for one in data["bursts"]] == starts.tolist()
-    assert [one["start_s"] for one in data["bursts"]] == pytest.approx(starts.tolist())
+    assert [burst["first"] for burst in data["bursts"]] == starts.tolist()
+    assert [burst["start_s"] for burst in data["bursts"]] == pytest.approx(starts.tolist())
     assert data["period"]["found"]
     assert data["period"]["period"] == pytest.approx(230, rel=0.02)
     assert data["period"]["chance"] < 1e-3
@@ -167,7 +167,7 @@ def test_a_report_rebuilds_what_the_probe_showed_from_its_file(here: Command) ->
     (recording,) = ns.read_delays(path)
     assert histogram_of(recording).bins == watch.histogram.bins
     (data,) = json.loads(here("delays", "report", path, "--json").stdout)
-    assert sum(one["count"] for one in data["histogram"]) == watch.answered == 512
+    assert sum(bin_["count"] for bin_ in data["histogram"]) == watch.answered == 512
     assert data["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
     text = here("delays", "report", path).stdout
     assert "delay on length: 40.18 ms and 285.8 µs an octet" in text
@@ -215,8 +215,10 @@ def test_adaptation_counts_the_samples_that_each_timer_needs(here: Command, tmp_
     words = ["replay", file, "--adaptation", *(word for name in names for word in ("-e", name))]
     (data,) = json.loads(here(*words, "--json").stdout)
     up = {
-        one["estimator"]: [c["samples"] for c in one["changes"] if c["to_octets"] == 256]
-        for one in data["estimators"]
+        estimator["estimator"]: [
+            c["samples"] for c in estimator["changes"] if c["to_octets"] == 256
+        ]
+        for estimator in data["estimators"]
     }
     assert up == dict(zip(names, [[2, 2, 2], [4, 4, 4], [2, 0, 0]], strict=True))
     table = here(*words).stdout

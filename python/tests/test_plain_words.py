@@ -98,7 +98,9 @@ def test_help_and_possible_errors_are_left_to_typer(line: str) -> None:
 def test_every_option_of_the_command_may_stand_in_plain_words() -> None:
     group: Any = typer.main.get_command(application(["explain"]))
     command = group.commands["explain"]
-    options = [name for one in command.params for name in one.opts if name.startswith("--")]
+    options = [
+        name for parameter in command.params for name in parameter.opts if name.startswith("--")
+    ]
     assert {"--csv", "--json", "--parquet", "--as-one", "--connection"} == set(options)
     for name in options:
         assert explain_words([name, "1", "one.pcap"]) is not None, name

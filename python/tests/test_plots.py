@@ -84,21 +84,21 @@ def figure_functions() -> list[Any]:
     for file in sorted(Path(plots.__file__).parent.glob("*.py")):
         module = importlib.import_module(f"netspurt.plots.{file.stem}".removesuffix(".__init__"))
         own = [
-            one
-            for one in vars(module).values()
-            if getattr(one, "__module__", "") == module.__name__
+            member
+            for member in vars(module).values()
+            if getattr(member, "__module__", "") == module.__name__
         ]
-        classes = [one for one in own if isinstance(one, type)]
-        methods = [method for one in classes for method in vars(one).values()]
+        classes = [member for member in own if isinstance(member, type)]
+        methods = [method for member in classes for method in vars(member).values()]
         found += [
-            one
-            for one in [*own, *methods]
-            if inspect.isfunction(one)
-            and not one.__name__.startswith("_")
-            and one.__annotations__.get("return") == "Figure"
+            member
+            for member in [*own, *methods]
+            if inspect.isfunction(member)
+            and not member.__name__.startswith("_")
+            and member.__annotations__.get("return") == "Figure"
             # Panels are several axes.
-            and one.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
-            and one.__name__ not in ("draw_timeline", "draw_path", "path")
+            and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
+            and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
     return found
 
@@ -106,10 +106,10 @@ def figure_functions() -> list[Any]:
 def test_every_plot_that_returns_a_figure_takes_an_axes_and_a_size() -> None:
     functions = figure_functions()
     assert len(functions) >= 12
-    for one in functions:
-        parameters = inspect.signature(one).parameters
+    for function in functions:
+        parameters = inspect.signature(function).parameters
         for name in ("ax", "size"):
-            assert parameters[name].default is None, f"{one.__qualname__}({name})"
+            assert parameters[name].default is None, f"{function.__qualname__}({name})"
             assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
 
 

@@ -87,7 +87,7 @@ raise SystemExit(status)
     for row in rows:
         capture = tmp_path / "p" / row["capture"]
         (found,) = [
-            one for one in match(capture, second) if one.client.endswith(f":{row['local_port']}")
+            pair for pair in match(capture, second) if pair.client.endswith(f":{row['local_port']}")
         ]
         # The whole connection, from its SYN to its last FIN, and so at the other point.
         assert (found.only_first, found.only_second) == (0, 0)

@@ -450,7 +450,9 @@ def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: 
     hops = json.loads(result.stdout)["hops"]
     assert [hop["names"] for hop in hops] == [["10.1.0.2"], ["10.2.0.2"], ["10.3.0.2"]]
     assert [hop["answered"] for hop in hops] == [3, 3, 3]
-    names = [one.name.rpartition("hop ")[2] for one in ns.read_delays(tmp_path / "h.jsonl")]
+    names = [
+        recording.name.rpartition("hop ")[2] for recording in ns.read_delays(tmp_path / "h.jsonl")
+    ]
     assert names == ["1, 10.1.0.2", "2, 10.2.0.2", "3, 10.3.0.2"]
 
 
@@ -529,9 +531,13 @@ assert watch.answered == 10, watch
         assert recording.received == 11
         assert set(recording.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":
-        sent = [one for one in ns.read_delays(capture) if one.name.endswith(" to 10.0.0.2:7")]
-        assert sum(one.received for one in sent) >= 10
-        assert {octets for one in sent for octets in one.wire_bytes.tolist()} == {length}
+        sent = [
+            recording
+            for recording in ns.read_delays(capture)
+            if recording.name.endswith(" to 10.0.0.2:7")
+        ]
+        assert sum(row.received for row in sent) >= 10
+        assert {octets for row in sent for octets in row.wire_bytes.tolist()} == {length}
     else:
         words = [str(tcpdump), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
         output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()

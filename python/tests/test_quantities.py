@@ -163,7 +163,7 @@ def test_a_grid_is_every_combination_of_evenly_spaced_values(
     wanted = [f"mills:g={ratio(a)},falling={ratio(b)}" for a, b in itertools.product(*values)]
     assert list(expand(text)) == wanted
     assert size(text) == len(wanted)
-    assert all(not is_grid(one) for one in wanted)
+    assert all(not is_grid(value) for value in wanted)
 
 
 @given(
@@ -186,7 +186,7 @@ def test_a_grid_of_times_has_the_ends_it_names_and_values_the_core_reads(
         f"linux:rto_min={low}{unit}",
         f"linux:rto_min={low + span}{unit}",
     )
-    times = [quantity(one.partition("=")[2])[1] for one in made]
+    times = [quantity(value.partition("=")[2])[1] for value in made]
     assert times == sorted(times)
     even = [(low + span * place / (count - 1)) * float(UNITS[unit][1]) for place in range(count)]
     assert times == pytest.approx(even, abs=1e-9)

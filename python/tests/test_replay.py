@@ -36,12 +36,12 @@ def test_our_recordings_are_replayed_and_drawn(
     assert result.returncode == 0, result.stderr
     for data in json.loads(result.stdout):
         assert data["sent"] == data["received"] + data["lost"]
-        assert [one["estimator"] for one in data["estimators"]]
-        for one in data["estimators"]:
-            total = one["good_s"] + one["waited_s"] + one["spurious_s"]
-            assert one["total_s"] == pytest.approx(total)
-            assert one["efficiency"] == pytest.approx(one["good_s"] / total)
-            assert 0 <= one["spurious_share"]["low"] <= one["spurious_share"]["high"]
+        assert [estimator["estimator"] for estimator in data["estimators"]]
+        for estimator in data["estimators"]:
+            total = estimator["good_s"] + estimator["waited_s"] + estimator["spurious_s"]
+            assert estimator["total_s"] == pytest.approx(total)
+            assert estimator["efficiency"] == pytest.approx(estimator["good_s"] / total)
+            assert 0 <= estimator["spurious_share"]["low"] <= estimator["spurious_share"]["high"]
     pictures = list(tmp_path.glob("*.png"))
     assert len(pictures) == 4 * len(json.loads(result.stdout))
     assert all(picture.stat().st_size > 10_000 for picture in pictures)

@@ -156,7 +156,7 @@ def test_a_front_of_a_thousand_timers_names_only_a_few() -> None:
     named = [label for label in labels if label.startswith("fixed")]
     assert 1 <= len(named) <= 20
     assert {label.removesuffix(" (none seen)") for label in named} <= {
-        one.estimator for one in many.front()
+        algorithm.estimator for algorithm in many.front()
     }
     assert f"{200 - len(named)} others" in labels
 
@@ -208,7 +208,7 @@ def test_a_front_shows_the_intervals_of_its_timers(told: Replay) -> None:
     bars = [mark for mark in picture.marks if isinstance(mark, Bars)]
     for algorithm, span, bar in zip(told.algorithms, spans, bars, strict=True):
         assert (bar.low[0], bar.high[0]) == (algorithm.timer.low, algorithm.timer.high)
-        edge = min(float(one.left[0]) for one in spans)
+        edge = min(float(span.left[0]) for span in spans)
         assert span.right[0] == max(algorithm.spurious_share.high, edge)
         assert span.left[0] == max(algorithm.spurious_share.low, edge) >= picture.ends[0][0]
 

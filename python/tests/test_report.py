@@ -90,7 +90,7 @@ def test_thinning_keeps_the_ends_and_the_extremes(y: np.ndarray, room: int) -> N
 def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
     shown = picture(ns.open_run(early), "time-sequence")
     payload = Payload()
-    marks = {one["label"]: one for one in drawn(shown, payload, 0.01)["marks"]}
+    marks = {mark["label"]: mark for mark in drawn(shown, payload, 0.01)["marks"]}
     assert len(shown.marks) == len(marks)
     counts = [column[0] for column in payload.told()]
     for mark in shown.marks:
@@ -480,7 +480,7 @@ def test_the_page_draws_every_kind_of_mark_that_pictures_have() -> None:
     shell = Path(page.__code__.co_filename).parent / "shell"
     table = re.search(r"DRAWN = \{(.*?)\}", (shell / "draw.js").read_text(), re.DOTALL)
     assert table is not None
-    kinds = {one.__name__ for one in marks.Mark.__subclasses__()}
+    kinds = {member.__name__ for member in marks.Mark.__subclasses__()}
     assert set(re.findall(r"(\w+): draw", table[1])) == kinds
 
 
@@ -556,7 +556,7 @@ def test_rows_of_directions_without_pictures_are_in_the_tables_without_links(
     assert len(spurious) == int(run.flows["spurious"].sum())
     (group,) = description(text)["groups"]
     shown = {flow["name"] for flow in group["sides"][0]["flows"]}
-    places = [json.loads(unescape(one)) for one in re.findall('data-place="([^"]*)"', text)]
+    places = [json.loads(unescape(place)) for place in re.findall('data-place="([^"]*)"', text)]
     assert 0 < len(places) < len(spurious)
     assert {place["flow"] for place in places} <= shown
     assert "Not drawn, for at most 2 are: " in text

@@ -121,7 +121,7 @@ def all_of(browser: Any, selector: str) -> list[Any]:
 
 
 def button(browser: Any, text: str) -> Any:
-    return next(one for one in all_of(browser, "button") if one.text.strip() == text)
+    return next(element for element in all_of(browser, "button") if element.text.strip() == text)
 
 
 def span(browser: Any) -> tuple[float, float]:
@@ -141,7 +141,7 @@ def press(browser: Any, *keys: str, shift: bool = False) -> None:
 
 def canvas(browser: Any, title: str) -> Any:
     """Return the canvas of a panel that takes the pointer."""
-    panels = (one for one in all_of(browser, ".panel") if title in one.text)
+    panels = (element for element in all_of(browser, ".panel") if title in element.text)
     return next(panels).find_element("css selector", "canvas.over")
 
 
@@ -268,7 +268,7 @@ def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early
     over = canvas(browser, "Round trip and RTO")
     for x in (-300, -100, 0, 210):
         hover(browser, over, x, 0)
-        readings = [one.text for one in all_of(browser, ".readout")]
+        readings = [element.text for element in all_of(browser, ".readout")]
         at = {text.split(" · ")[0] for text in readings if text}
         assert len(at) == 1, "all pictures have one cursor"
         t = seconds(at.pop().removeprefix("at "))
@@ -294,7 +294,7 @@ def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.R
     for x in range(-300, 300, 50):
         for y in range(-150, 151, 25):
             hover(browser, over, x, y)
-            told |= {one.text for one in all_of(browser, ".tip:not([hidden])")}
+            told |= {element.text for element in all_of(browser, ".tip:not([hidden])")}
     known = {f"{t:.9f}".rstrip("0") for t in early.segments.seconds()}
     read = {re.search(r"^(\S+) s$", text, re.MULTILINE) for text in told}
     times = {found[1] for found in read if found}
@@ -364,11 +364,12 @@ def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> N
     opened(browser, two)
 
     def shown() -> set[str]:
-        return {one.text for one in all_of(browser, ".panel .side")}
+        return {element.text for element in all_of(browser, ".panel .side")}
 
     assert shown() == {"early", "patient"}
     labels = [
-        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+        element.get_attribute("aria-label")
+        for element in all_of(browser, ".stack canvas:first-child")
     ]
     ends = [re.search(r"from .* to .*", label) for label in labels[:2]]
     assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, "the same axes"
@@ -426,7 +427,7 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
     file.write_text(page([run_section(run, "handover")], file))
     opened(browser, file)
     assert browser.get_log("browser") == []
-    names = [one.text for one in all_of(browser, ".legend button")]
+    names = [element.text for element in all_of(browser, ".legend button")]
     assert "link space dead" in names
     full = drawn(browser)
     button(browser, "link space dead").click()
@@ -455,9 +456,11 @@ def test_each_type_of_mark_is_drawn_by_the_page(
     """A mark that matplotlib draws and the page does not know would end its script."""
     ends = np.array([1.0, 2.0])
     given: dict[str, Any] = {
-        one.name: np.array([[1.0, 2.0]]) if one.name == "values" else ends + (one.name == "high")
-        for one in fields(kind)
-        if one.name in {"x", "y", "low", "high", "left", "right", "values"}
+        field.name: np.array([[1.0, 2.0]])
+        if field.name == "values"
+        else ends + (field.name == "high")
+        for field in fields(kind)
+        if field.name in {"x", "y", "low", "high", "left", "right", "values"}
     }
     if "right" in given:
         given["right"] = ends + 0.5
@@ -500,7 +503,8 @@ def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
 ) -> None:
     opened(browser, two_scales(tmp_path / "page.html"))
     labels = [
-        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+        element.get_attribute("aria-label")
+        for element in all_of(browser, ".stack canvas:first-child")
     ]
     assert len(labels) == 2
     assert labels[0] == labels[1]
@@ -646,7 +650,7 @@ def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
     file.write_text(page([run_section(run, "slow")], file))
     opened(browser, file)
     choice = Select(all_of(browser, "select")[0])
-    names = [one.text for one in choice.options]
+    names = [option.text for option in choice.options]
     assert names[0] == "lossy"
     assert len(names) == 6
     first = drawn(browser)
@@ -668,7 +672,7 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     cells = [cell.text for cell in row.find_elements("css selector", "td")]
     row.find_element("css selector", "button").click()
     settled(browser)
-    (told,) = [one.text for one in all_of(browser, ".tip:not([hidden])")]
+    (told,) = [element.text for element in all_of(browser, ".tip:not([hidden])")]
     read = re.search(r"^(\S+ m?s)$", told, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)

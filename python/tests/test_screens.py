@@ -253,14 +253,14 @@ def test_a_live_run_passes_its_state_to_python(tmp_path: Path) -> None:
     scenario = ns.Scenario.parse(LIVE, "mine.toml")
     ns.run_live(scenario, tmp_path / "r", budget=20.0, watch=scenes.append)
     assert len(scenes) >= 4
-    passed = [one.passed_ms for one in scenes]
+    passed = [scene.passed_ms for scene in scenes]
     assert np.all(np.diff(passed) >= 250)
-    late = [one for one in scenes if one.senders]
+    late = [scene for scene in scenes if scene.senders]
     assert late
-    assert {one.senders[0].flow for one in late} == {"bulk"}
+    assert {scene.senders[0].flow for scene in late} == {"bulk"}
     assert late[-1].senders[0].cwnd_bytes > 1000
     assert late[-1].senders[0].rto_ns >= 200 * 10**6
-    assert max(queue.packets for one in late for queue in one.queues) > 3
+    assert max(queue.packets for scene in late for queue in scene.queues) > 3
 
 
 @real_time

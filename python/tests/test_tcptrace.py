@@ -35,7 +35,7 @@ needs_tcptrace = pytest.mark.skipif(
 @pytest.mark.skipif(not captures(), reason="the sample captures are not there")
 @pytest.mark.parametrize("file", captures(), ids=lambda file: file.name)
 def test_statistics_agree_with_tcptrace_except_for_the_listed_differences(file: Path) -> None:
-    known = {one for one in listed() if one.file == file.name}
+    known = {difference for difference in listed() if difference.file == file.name}
     assert set(differences(file.name, theirs(file), ours(file))) == known
 
 
@@ -58,7 +58,7 @@ def test_statistics_of_simulated_captures_agree_with_tcptrace(
     )
     assert packets > 100
     left = list(differences(file.name, found, ours(file)))
-    assert [one for one in left if not one.column.startswith(FAULTY)] == []
+    assert [difference for difference in left if not difference.column.startswith(FAULTY)] == []
 
 
 def test_every_listed_difference_has_a_documented_reason() -> None:

@@ -55,7 +55,7 @@ def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
     moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
     second = 1_000_000_000
     outages = [(2 * second, 3 * second), (9 * second, second)]
-    assert moves.forward.outages == [timelines.Outage(*one) for one in outages]
+    assert moves.forward.outages == [timelines.Outage(*outage) for outage in outages]
     assert isinstance(moves.forward.loss, float)
     # One of six probes outside of the outages; both directions together lose as many.
     assert (1 - moves.forward.loss) ** 2 == pytest.approx(5 / 6)
@@ -192,7 +192,7 @@ def test_a_table_may_have_directions_of_its_own_and_outages(tmp_path: Path) -> N
     scenario = SCENARIO.format(stop=30, count=2, gap=16_000).replace('rate = "unlimited", ', "")
     resolved = tomllib.loads(ns.Scenario.parse(scenario, folder=tmp_path).resolved())
     wire = resolved["links"]["wire"]
-    assert [one["arrivals"] for one in wire["handovers"]] == ["queue", "drop"]
+    assert [handover["arrivals"] for handover in wire["handovers"]] == ["queue", "drop"]
     assert wire["loss"][1] == "none"
     assert wire["delay"][1]["timeline"][0] == ["0 s", "30 ms"]
 
@@ -306,7 +306,7 @@ def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than
     moves = _same(rtt, 0.1, tmp_path)
     assert moves.order == "fifo"
     assert moves.reverse is not None
-    spans = [(one.at_ns / 1e9, one.dead_ns / 1e9) for one in moves.reverse.outages]
+    spans = [(outage.at_ns / 1e9, outage.dead_ns / 1e9) for outage in moves.reverse.outages]
     np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
 
 

@@ -255,7 +255,10 @@ def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
     with pytest.raises(ns.ReplayError, match="holds 2 recordings") as raised:
         ns.replay(double, ["mills"])
     assert "take one of `netspurt.read_delays(path)`" in str(raised.value)
-    assert [one.name.rpartition(": ")[2] for one in ns.read_delays(double)] == ["east", "west"]
+    assert [recording.name.rpartition(": ")[2] for recording in ns.read_delays(double)] == [
+        "east",
+        "west",
+    ]
 
 
 # What is kept and printed.
@@ -320,7 +323,10 @@ def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_pat
     (against,) = data["versus"]
     assert (against["first"], against["second"]) == ("fixed:rto=1s,max=1s", "mills:rising=0")
     assert against["ahead"]["low"] <= 0 <= against["ahead"]["high"]
-    assert [one["estimator"] for one in data["estimators"]] == [against["first"], against["second"]]
+    assert [estimator["estimator"] for estimator in data["estimators"]] == [
+        against["first"],
+        against["second"],
+    ]
 
 
 def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
@@ -336,7 +342,7 @@ def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
     (path,) = ns.read_delays(tmp_path / "many.csv")
     front, count = grid_front(path, "mills:g=1..4/61,falling=0..1/11")
     assert (count, len(front) > 12) == (61 * 11, True)
-    names = [one["estimator"] for one in data["estimators"]]
+    names = [estimator["estimator"] for estimator in data["estimators"]]
     assert (names[0], names[-1]) == (front[0], front[-1])
     assert names == [name for name in front if name in names], "in the order of the front"
     refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")

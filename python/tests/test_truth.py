@@ -137,7 +137,7 @@ def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None
 def test_the_labels_of_a_lossy_capture_name_the_missing_packets(collection: Path) -> None:
     found = 0
     for case in folders(collection):
-        captures = {one["file"]: one for one in told(case)["captures"]}
+        captures = {capture["file"]: capture for capture in told(case)["captures"]}
         for name in [name for name in captures if name.endswith(("lossy.pcapng", "gaps.pcapng"))]:
             whole = read_packets(case / f"{name.partition('.')[0]}.pcapng")
             missed = captures[name]["missed_packets"]
@@ -239,7 +239,7 @@ def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) 
 
 
 def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> list[str]:
-    return [str(one) for one in sums(live_run(causes, counters)) if not one.agrees]
+    return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
 #: What a kernel counts of a SYN, a timeout, what followed it, a fast retransmit and a probe.
@@ -279,7 +279,7 @@ def test_the_kernels_captures_have_labels_that_add_up(tmp_path: Path) -> None:
     assert made.left_out == {}
     assert made.retransmissions > 0
     for case in folders(tmp_path / "made"):
-        assert all(one["agrees"] for one in told(case)["sums"])
+        assert all(total["agrees"] for total in told(case)["sums"])
         check_labels(case)
 
 
@@ -293,7 +293,7 @@ def test_the_sample_is_small_and_its_labels_are_about_its_packets() -> None:
     labels: list[Label] = []
     for case in found:
         check_labels(case)
-        assert all(one["agrees"] for one in told(case)["sums"])
+        assert all(total["agrees"] for total in told(case)["sums"])
         labels += read_labels(case / "truth.csv")
     causes = {"rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn"}
     assert {row.cause for row in labels} == causes

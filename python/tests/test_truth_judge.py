@@ -40,7 +40,7 @@ class Told:
     def table(self, name: str) -> Mapping[str, NDArray[np.generic]]:
         assert name == "retransmissions"
         columns = Answer.__dataclass_fields__
-        return {k: np.array([getattr(one, k) for one in self.answers]) for k in columns}
+        return {k: np.array([getattr(answer, k) for answer in self.answers]) for k in columns}
 
 
 def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
@@ -49,7 +49,7 @@ def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
     def explain(file: Path) -> Told:
         labels = read_labels(file.parent / "truth.csv")
         own = [label for label in labels if label.capture == file.name]
-        return Told([said for one in own for said in change(one, said_of(one))])
+        return Told([said for member in own for said in change(member, said_of(member))])
 
     return explain
 
@@ -90,8 +90,8 @@ def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path
     score = judged(collection, lambda _, said: iter([replace(said, cause="unknown")]))
     assert all(tally.right == 0 for tally in score.sides["sender"].by_class().values())
     assert score.calibration("cause") == []
-    assert {"cause"} == {one.why for one in score.wrong}
-    assert {one.label.side for one in score.wrong if one.label} == {"sender"}
+    assert {"cause"} == {mistake.why for mistake in score.wrong}
+    assert {mistake.label.side for mistake in score.wrong if mistake.label} == {"sender"}
 
 
 def test_causes_that_differ_only_by_configuration_are_one_class(collection: Path) -> None:
@@ -167,7 +167,7 @@ def test_packets_of_equal_time_are_matched_by_octets(tmp_path: Path) -> None:
     label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
                   "seen", False)  # fmt: skip
     pair = [label, replace(label, seq=20, cause="tlp")]
-    said = [said_of(one) for one in reversed(pair)]
+    said = [said_of(answer) for answer in reversed(pair)]
     matched = match(tmp_path / "none", ["10.0.0.1"], pair, said)
     assert [(one.cause, answer and answer.cause) for one, answer in matched.pairs] == [
         ("rto", "rto"),
