@@ -118,11 +118,11 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
             except Exception as error:
                 if not lateness.says_nothing:
                     raise
-                said = " ".join(f"{type(error).__name__} {error}".split())[:200]
-                print(f"attempt {attempt} of {TRIES}: {lateness}: {said}")
+                expected = " ".join(f"{type(error).__name__} {error}".split())[:200]
+                print(f"attempt {attempt} of {TRIES}: {lateness}: {expected}")
             if "tmp_path" in fixtures:
                 _empty(fixtures["tmp_path"])
-        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {said}")
+        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {expected}")
 
     marked: Callable[..., None] = pytest.mark.real_time(tried)
     return marked

@@ -31,11 +31,15 @@ def main() -> None:
         sys.exit("ns2_fresh.py: ns-2 is not installed (Debian: apt install ns2)")
     verdicts: Counter[str] = Counter()
     for number, case in enumerate(cases.draw(seed, count)):
-        found = verdict(case)
-        verdicts[found] += 1
-        if found == "clear":
+        verdict_of_case = verdict(case)
+        verdicts[verdict_of_case] += 1
+        if verdict_of_case == "clear":
             print(f"case {number} parts clearly: {case}")
-    print(", ".join(f"{found} {number}" for found, number in sorted(verdicts.items())))
+    print(
+        ", ".join(
+            f"{verdict_of_case} {number}" for verdict_of_case, number in sorted(verdicts.items())
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from netspurt.report.payload import decoded
 
 
 def data(text: str, kind: str) -> str:
-    found = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
+    assert match
+    return match[1]
 
 
 def description(text: str) -> dict[str, Any]:
@@ -24,15 +24,15 @@ def description(text: str) -> dict[str, Any]:
 
 
 def columns_of(text: str) -> list[np.ndarray]:
-    told = description(text)["columns"]
-    return decoded(told, data(text, "application/octet-stream"))
+    expected = description(text)["columns"]
+    return decoded(expected, data(text, "application/octet-stream"))
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:
     """Return the cells of the table whose caption begins so."""
-    found = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
-    assert found, caption
-    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", found[0].partition("<tbody>")[2], re.DOTALL)
+    match = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
+    assert match, caption
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)
     tags = re.compile("<[^>]+>")
     return [
         [unescape(tags.sub("", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows

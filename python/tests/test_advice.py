@@ -56,13 +56,15 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
     share = 2.5 / 10.5
     by_hand = share * 0.3 + (1 - share) * 0.2 * 1 / 8
-    (one,) = Weighing([replay], Price(0.2)).costs
-    assert one.total.value == pytest.approx(by_hand)
-    assert (one.waiting, one.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
-    (one,) = Weighing([replay], Price(0.2, loss=0.1)).costs
-    assert one.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
+    (cost,) = Weighing([replay], Price(0.2)).costs
+    assert cost.total.value == pytest.approx(by_hand)
+    assert (cost.waiting, cost.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
+    (cost,) = Weighing([replay], Price(0.2, loss=0.1)).costs
+    assert cost.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
     light = figures(replay.delays, "fixed:rto=300ms,max=60s")
-    assert cost_of([replay.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(one.total.value)
+    assert cost_of([replay.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(
+        cost.total.value
+    )
 
 
 def test_the_default_price_is_five_median_delays() -> None:
@@ -92,8 +94,8 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
-        (one,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
-        covered += one.total.low <= true <= one.total.high
+        (cost,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
+        covered += cost.total.low <= true <= cost.total.high
     assert covered >= 54, "of 60 at 95 %"
 
 

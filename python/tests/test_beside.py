@@ -38,7 +38,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 FILED = read(AUTHORITY)
 
 
-def test_of_at_least_fifty_cases_forty_five_have_as_many_retransmissions_of_each_cause() -> None:
+def test_at_least_45_cases_have_equal_retransmissions_of_each_cause() -> None:
     assert [(row["group"], row["case"]) for row in FILED] == [
         (group, name) for group, cases in CASES.items() for name in cases
     ]
@@ -48,7 +48,7 @@ def test_of_at_least_fifty_cases_forty_five_have_as_many_retransmissions_of_each
     assert sum(equal) >= 45
 
 
-def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
+def test_the_timers_agree_within_a_jiffy_until_the_runs_differ() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:
@@ -56,12 +56,14 @@ def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
         assert near or f"`{row['case']}`" in explained, row
 
 
-def test_eighteen_conversations_agree_with_a_run_of_the_kernel() -> None:
+def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
     """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
     text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
-    found = [Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS]
-    assert all(beside.row() in text for beside in found)
-    assert sum(beside.agree > 0 for beside in found) >= 18
+    comparisons = [
+        Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS
+    ]
+    assert all(beside.row() in text for beside in comparisons)
+    assert sum(beside.agree > 0 for beside in comparisons) >= 18
 
 
 def test_each_difference_is_explained() -> None:
@@ -71,19 +73,19 @@ def test_each_difference_is_explained() -> None:
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_the_profile_retransmits_what_is_filed(group: str) -> None:
+def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
     text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, "model", seed).items())
     segments = Scenario.parse(text, name=group).run().segments
     for row in (row for row in FILED if row["group"] == group):
         seen = events(segments, row["case"], f"{row['case']}-a")
         causes = Counter(event.cause for event in seen if event.cause)
-        told = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
-        assert told == row["model"], row
+        joined_text = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
+        assert joined_text == row["model"], row
 
 
 @real_time
-def test_the_running_kernel_retransmits_what_is_filed(tmp_path: Path) -> None:
+def test_the_running_kernel_makes_the_stored_retransmissions(tmp_path: Path) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:

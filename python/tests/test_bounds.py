@@ -60,7 +60,7 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A few of a hundred damaged files make the decoder panic."""
-    file, dice, told = tmp_path / "damaged.parquet", Random(4), set()
+    file, dice, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},
         {
@@ -81,8 +81,8 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
             try:
                 ns.read_delays(file)
             except DelaysError as error:
-                told.add(str(error).partition("Parquet file")[2][:40])
-    assert any("is damaged" in text for text in told), told
+                messages.add(str(error).partition("Parquet file")[2][:40])
+    assert any("is damaged" in text for text in messages), messages
     assert "panicked" not in capfd.readouterr().err
 
 

@@ -47,7 +47,9 @@ def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, no
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recovery: str) -> None:
+def test_the_counts_of_tcptrace_equal_those_of_the_tables(
+    captures: dict[str, Path], recovery: str
+) -> None:
     file = captures[recovery] / "source.pcapng"
     result = subprocess.run(
         [need("tcptrace"), "-l", "-n", file], capture_output=True, text=True, check=True
@@ -150,7 +152,7 @@ def test_tshark_finds_nothing_wrong_in_packets_of_every_kind(packets: Path) -> N
     assert "Errors" not in expert, expert
 
 
-def test_tshark_reads_what_was_written(packets: Path) -> None:
+def test_tshark_reads_the_fields_that_were_written(packets: Path) -> None:
     names = [*FIELDS, "ipv6.tclass.ecn", "frame.comment"]
     fields = [word for name in names for word in ("-e", name)]
     raw = ["-o", "tcp.relative_sequence_numbers:FALSE", "-d", "tcp.port==5001,data"]
@@ -163,9 +165,9 @@ def test_tshark_reads_what_was_written(packets: Path) -> None:
         read["tcp.flags"] = str(int(read["tcp.flags"], 16))
         read["ip.dsfield.ecn"] = read["ip.dsfield.ecn"] or ecn6
         read["tcp.option_kind"] = "4" if "4" in read["tcp.option_kind"].split(",") else ""
-        told = dict(zip(FIELDS, comment.split(";"), strict=True))
-        assert read == told
-        seen |= {name for name, value in told.items() if value}
+        expected = dict(zip(FIELDS, comment.split(";"), strict=True))
+        assert read == expected
+        seen |= {name for name, value in expected.items() if value}
     assert seen == set(FIELDS)
 
 
@@ -184,7 +186,9 @@ def hardware_duplicates(folder: Path, node: str) -> int:
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 
-def test_only_a_links_copies_repeat_an_identification(start: ns.Scenario, tmp_path: Path) -> None:
+def test_only_copies_made_by_a_link_repeat_an_identification(
+    start: ns.Scenario, tmp_path: Path
+) -> None:
     odd = start.replace(
         {
             "stop": "120 s",

@@ -64,7 +64,7 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_of_joined_captures_one_that_is_cut_does_not_stop_the_others(
+def test_a_cut_capture_does_not_stop_the_other_joined_captures(
     netspurt: Command, tmp_path: Path
 ) -> None:
     whole = pcap(tmp_path / "whole.pcap", talk(40))
@@ -127,7 +127,7 @@ def test_names_of_files_do_not_steer_a_terminal(netspurt: Command, tmp_path: Pat
     assert "\nb.pcap" not in output
 
 
-def test_rows_have_no_heading_where_nothing_can_be_read(netspurt: Command, tmp_path: Path) -> None:
+def test_no_heading_is_printed_if_no_file_can_be_read(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "text.pcap").write_text("not a capture")
     for files in (["text.pcap"], ["text.pcap", "missing.pcap"]):
         result = netspurt("explain", "--csv", *(tmp_path / name for name in files))
@@ -180,7 +180,7 @@ def test_a_window_that_was_not_captured_is_not_zero(
     assert document["connections"][0]["zero_windows"] == zeros
 
 
-def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
+def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
     netspurt: Command, tmp_path: Path
 ) -> None:
     windows = enumerate([0, 500, 1000])
@@ -220,11 +220,11 @@ def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
-    one = pcap(tmp_path / "one.pcap", talk(3))
-    said = "Only one direction of the only connection was captured"
-    assert said in netspurt("explain", one).stdout
+    first = pcap(tmp_path / "one.pcap", talk(3))
+    expected = "Only one direction of the only connection was captured"
+    assert expected in netspurt("explain", first).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
-    assert said not in netspurt("explain", both).stdout
+    assert expected not in netspurt("explain", both).stdout
 
 
 def test_files_of_a_folder_that_only_look_like_captures_are_named(
@@ -252,7 +252,7 @@ def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
 
 
 def test_one_direction_alone_shows_no_initial_window(netspurt: Command, tmp_path: Path) -> None:
-    one = pcap(tmp_path / "one.pcap", talk(3))
-    assert "initial window" not in netspurt("explain", one).stdout
+    first = pcap(tmp_path / "one.pcap", talk(3))
+    assert "initial window" not in netspurt("explain", first).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert "initial window" in netspurt("explain", both).stdout

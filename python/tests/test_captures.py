@@ -54,7 +54,7 @@ def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
 
 
-def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() -> None:
+def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamps() -> None:
     capture = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
     explained = explain(capture, segments=True)
     rows, rtt = explained.table("round_trips"), explained.table("rtt")
@@ -69,7 +69,9 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() 
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
 
-def test_round_trips_without_stamps_are_measured_by_acknowledged_octets_alone(folder: Path) -> None:
+def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets(
+    folder: Path,
+) -> None:
     rows = explain(folder / "source.pcapng", segments=True).table("round_trips")
     assert set(rows["method"].tolist()) == {"sequence"}
 
@@ -266,9 +268,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     tables = waits_of([(0, 64.0, 1.0), (0, 1.0, 0.05)])
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
-    found = {remedy.name: remedy for remedy in remedies(tables)}
-    assert found["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
-    assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
+    by_name = {remedy.name: remedy for remedy in remedies(tables)}
+    assert by_name["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
+    assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
     assert "At 1 wait the sender's timer was 64 round trips (64 s), but RFC 6298" in words
 
@@ -332,8 +334,8 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
 def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: Command) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
     assert why in netspurt("explain", capture).stdout
-    shown = netspurt("explain", capture, "--connection", "0").stdout
-    words = " ".join(shown.split())
+    output = netspurt("explain", capture, "--connection", "0").stdout
+    words = " ".join(output.split())
     assert any(one in words for one in ("saved", "remedy is tried", "no wait for a timer")), words
 
 
@@ -350,8 +352,8 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
-    again = explain(capture).table("retransmissions")
-    guesses = int((np.asarray(again["verdict_confidence"], float) < 0.9).sum())
+    reread = explain(capture).table("retransmissions")
+    guesses = int((np.asarray(reread["verdict_confidence"], float) < 0.9).sum())
     assert guesses
     shown = " ".join(netspurt("explain", capture).stdout.split())
     assert f"{guesses} verdict" in shown.partition("Less than 90% sure: ")[2]
@@ -387,8 +389,8 @@ def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Comm
     parts = {name: float(spent[name].sum()) for name in spent if name.endswith("_ns")}
     share = parts["application_ns"] / sum(parts.values())
     assert share > 0.01
-    told = f"the applications (neither end had data to send) {share:.0%}"
-    assert told in netspurt("explain", capture).stdout
+    expected = f"the applications (neither end had data to send) {share:.0%}"
+    assert expected in netspurt("explain", capture).stdout
 
 
 def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> None:

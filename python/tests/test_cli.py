@@ -18,7 +18,7 @@ import pytest
 from conftest import NETSPURT, ROOT, Command
 
 
-def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> None:
+def test_new_run_and_plot_work_one_after_the_other(netspurt: Command, tmp_path: Path) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
     result = netspurt("run", "mine.toml")
     assert result.returncode == 0, result.stderr
@@ -118,7 +118,9 @@ def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
     failed(netspurt("run", "mine.toml"), "mine.toml", "Permission denied")
 
 
-def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_folder_that_looks_complete(
+    netspurt: Command, tmp_path: Path
+) -> None:
     netspurt("new", "mine.toml")
     # Files may grow to 50 kB: a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
@@ -142,7 +144,7 @@ def catches(pid: int, blow: signal.Signals) -> bool:
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nothing_that_looks_whole(
+def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
     netspurt: Command, tmp_path: Path, blow: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
@@ -188,8 +190,8 @@ def test_the_next_run_removes_half_written_folders(
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(blow)
         process.wait(60)
-    left = list(tmp_path.glob(".run.partial-*"))
-    assert len(left) == (1 if blow == signal.SIGKILL else 0)
+    leftovers = list(tmp_path.glob(".run.partial-*"))
+    assert len(leftovers) == (1 if blow == signal.SIGKILL else 0)
     assert netspurt("run", "mine.toml", "--out", "run").stderr == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "other", "run"]
 
@@ -263,9 +265,7 @@ start()
 """
 
 
-def test_progress_is_shown_to_a_person_and_to_nobody_else(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_progress_is_shown_only_in_a_terminal(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     words = [sys.executable, "-c", WATCHED]
     here, there = pty.openpty()
@@ -312,7 +312,7 @@ def test_the_shell_can_complete() -> None:
     assert "papers" in result.stdout
 
 
-def test_wrong_words_are_errors_without_a_traceback(netspurt: Command) -> None:
+def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> None:
     for words in (["run"], ["rnu"], ["plot", "x", "--kind", "pie"], ["run", "x", "--set", "seed"]):
         result = netspurt(*words)
         assert result.returncode == 2, words
@@ -384,8 +384,8 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
         "queue (tables queue and drops not recorded); path (no link changes)",
         f"note: to record these tables: --set {record}",
     ]
-    told = """record.tables='["segments", "cwnd", "rto"]'"""
-    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", told)
+    expected = """record.tables='["segments", "cwnd", "rto"]'"""
+    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", expected)
     netspurt("run", "mine.toml", "--set", "record.tables=[]", "--out", "bare")
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
@@ -398,8 +398,8 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
         f"r/{kind}.{end}" for kind in ("outstanding", "density") for end in ("png", "svg")
     ]
     assert drawn.stderr == ""
-    again = netspurt("plot", "r", "--kind", "density")
-    assert again.stderr == "note: replaced r/density.png and r/density.svg\n"
+    second = netspurt("plot", "r", "--kind", "density")
+    assert second.stderr == "note: replaced r/density.png and r/density.svg\n"
     failed(netspurt("plot", "r", "--kind", "density,nix"), "'nix' is not one of time-sequence")
     failed(
         netspurt("plot", "r", "--kind", "density,flows", "--out", "a.png"),

@@ -60,12 +60,12 @@ def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
         try:
             return start()
         except Exception as error:
-            said = str(error)
+            message = str(error)
             end()
-            if not said.startswith(GAVE_UP):
+            if not message.startswith(GAVE_UP):
                 raise
-            print(f"attempt {attempt} of {TRIES}: {said}")
-    pytest.skip(f"Ray gave up {TRIES} times: {said}")
+            print(f"attempt {attempt} of {TRIES}: {message}")
+    pytest.skip(f"Ray gave up {TRIES} times: {message}")
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
     assert elsewhere.ended
 
 
-def test_an_address_without_a_cluster_is_reported_at_once(tmp_path: Path) -> None:
+def test_an_address_without_a_cluster_is_reported_immediately(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     with socket.socket() as closed:
@@ -218,20 +218,24 @@ def test_a_sweep_of_listed_cases_runs_on_a_cluster(tmp_path: Path, two_nodes: An
     assert far.read().digest() == near.read().digest()
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+def test_a_killed_worker_does_not_change_the_results(
+    tmp_path: Path, two_nodes: Any, wanted: str
+) -> None:
     _, second = two_nodes
 
     def kill() -> bool:
-        found = workers_of(second)
-        for process in found:
+        workers = workers_of(second)
+        for process in workers:
             os.kill(process, signal.SIGKILL)
-        return bool(found)
+        return bool(workers)
 
     out = sweep_while(tmp_path, kill)
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+def test_a_killed_node_does_not_change_the_results(
+    tmp_path: Path, two_nodes: Any, wanted: str
+) -> None:
     cluster, second = two_nodes
 
     def kill() -> bool:

@@ -108,8 +108,8 @@ def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
-    one, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
-    assert why(compare(one, other), one, other) == ""
+    first, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
+    assert why(compare(first, other), first, other) == ""
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_programs_get_every_event_in_order_with_both_its_times(here: Command) ->
 
 @pytest.mark.usefixtures("folders")
 @pytest.mark.parametrize("span", ["1 s", "500ms", "12.5"])
-def test_a_span_leaves_out_what_comes_later(here: Command, span: str) -> None:
+def test_a_span_leaves_out_later_events(here: Command, span: str) -> None:
     data = json.loads(here("compare", "plain", "limited", "--span", span, "--json").stdout)
     most = {"1 s": 1.0, "500ms": 0.5, "12.5": 12.5}[span]
     assert data["span_s"] == most
@@ -352,8 +352,8 @@ def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compare
     output = netspurt("compare", capture, capture, "--flow", "c3").stdout
     assert output.startswith("flow c3 (reverse): neither finishes")
     row = output.splitlines()[3]
-    again = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
-    own = again.where(connection=3, direction="reverse", cause="rto")
+    reread = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
+    own = reread.where(connection=3, direction="reverse", cause="rto")
     assert len(own) == 5
     assert row.split()[-1] == "5"
 

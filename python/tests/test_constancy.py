@@ -68,21 +68,21 @@ def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
     assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
     assert "the next one is best predicted by the" in result.stdout
-    said = " ".join(lines)
-    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in said
+    expected = " ".join(lines)
+    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in expected
     assert lines[-1] == "p.png"
     assert (tmp_path / "p.png").stat().st_size > 20_000
-    again = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
-    assert again.stdout == result.stdout
+    second = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    assert second.stdout == result.stdout
 
 
 def test_correlated_neighbours_are_reported_with_the_fix(here: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
-    told = " ".join(here("delays", "constancy", file).stdout.split())
-    assert "neighbouring values are correlated (0." in told
-    assert "give --every a longer time" in told
+    text = " ".join(here("delays", "constancy", file).stdout.split())
+    assert "neighbouring values are correlated (0." in text
+    assert "give --every a longer time" in text
 
 
 def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) -> None:
@@ -135,13 +135,13 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
 
 
 def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
-    told = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
-    assert told["last value"].error == pytest.approx(np.log(2))
-    assert told["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
+    expected = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
+    assert expected["last value"].error == pytest.approx(np.log(2))
+    assert expected["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
     # EWMA 1/2: 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
-    assert told["EWMA 1/2"].error == pytest.approx(half.mean())
-    assert {prediction.count for prediction in told.values()} == {3}
+    assert expected["EWMA 1/2"].error == pytest.approx(half.mean())
+    assert {prediction.count for prediction in expected.values()} == {3}
     assert all(prediction.error == pytest.approx(0) for prediction in predictions([7.0] * 20))
     assert predictions([7.0, np.nan]) == []
 
@@ -189,9 +189,9 @@ def test_planted_levels_and_their_number_are_found() -> None:
 
 def test_one_level_is_found_as_one_and_mixed_levels_span_the_whole_time() -> None:
     rng = np.random.default_rng(2)
-    one = find_levels(np.exp(rng.normal(4, 0.3, 500)))
-    assert len(one.levels) == 1
-    assert one.levels[0].spread == pytest.approx(0.3, rel=0.1)
+    single = find_levels(np.exp(rng.normal(4, 0.3, 500)))
+    assert len(single.levels) == 1
+    assert single.levels[0].spread == pytest.approx(0.3, rel=0.1)
     t = np.arange(400.0)
     mixed = np.exp(rng.normal(0, 0.02, 400)) * rng.choice([20.0, 60.0], 400)
     moved = np.exp(rng.normal(0, 0.02, 400)) * np.where(t < 200, 20.0, 60.0)

@@ -31,9 +31,9 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def matches(shown: str, printed: str) -> bool:
+def matches(expected: str, printed: str) -> bool:
     """Tell whether it was printed; runs of dots stand for anything."""
-    pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(shown.strip()))
+    pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
@@ -114,14 +114,14 @@ def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
             file.write_text(block.partition("\n")[2] if named[2] == "csv" else block)
     live: set[str] = set()
     for block in blocks(path, "console"):
-        for command, shown in steps(block):
-            told = printed(command, netspurt, tmp_path)
+        for command, expected in steps(block):
+            output = printed(command, netspurt, tmp_path)
             words = shlex.split(command)
             if words[:2] == ["netspurt", "live"] or live & set(words):
                 live.update(word for option, word in pairwise(words) if option == "--out")
-                assert matches(shown, told), f"$ {command}\n{told}"
-            elif not matches(shown, told):
-                raise TimelessError(f"$ {command}\n{told}")
+                assert matches(expected, output), f"$ {command}\n{output}"
+            elif not matches(expected, output):
+                raise TimelessError(f"$ {command}\n{output}")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))

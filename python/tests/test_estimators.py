@@ -86,7 +86,7 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
         ("test_estimators:Thrice:j=3", "`Thrice` cannot be made:"),
     ],
 )
-def test_a_slip_is_one_clear_error(text: str, message: str) -> None:
+def test_an_invalid_text_is_one_clear_error(text: str, message: str) -> None:
     with pytest.raises(ns.EstimatorError) as caught:
         ns.estimator(text)
     assert str(caught.value).startswith(message)
@@ -204,7 +204,7 @@ def test_an_estimator_in_python_and_one_of_the_core_agree() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_page_on_writing_one_is_short() -> None:
+def test_the_page_on_writing_an_estimator_is_short() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40

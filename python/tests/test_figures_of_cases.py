@@ -54,7 +54,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
-def test_the_mean_of_a_few_runs_has_at_least_students_span() -> None:
+def test_the_interval_of_a_few_runs_is_at_least_students() -> None:
     columns, order = cases({"a": FIVE})
     (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
     assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
@@ -65,7 +65,7 @@ def test_the_mean_of_a_few_runs_has_at_least_students_span() -> None:
     assert row.mean.high - row.mean.value == pytest.approx(span, rel=1e-4)
 
 
-def test_pairs_have_the_span_of_their_differences() -> None:
+def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
     other = [value + off for value, off in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
     value, reach, verdict = difference({"old": FIVE, "new": other}, paired=True)
     assert value == pytest.approx(1.0)
@@ -73,7 +73,7 @@ def test_pairs_have_the_span_of_their_differences() -> None:
     assert verdict == "worse"
 
 
-def test_groups_have_welchs_span() -> None:
+def test_the_interval_of_groups_is_welchs() -> None:
     """Variances of 1 and 4 over 5 and 5 runs: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees."""
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]
@@ -99,7 +99,7 @@ def test_adding_a_constant_to_both_groups_does_not_change_their_difference(
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: bool) -> None:
     columns, order = cases({"few": [1.0, 2.0, 1.0, 2.0], "many": [51.0, 52.0, 50.0, 52.0]})
-    told = {
+    expected = {
         (baseline, better): compare(
             columns,
             "timeouts",
@@ -112,13 +112,13 @@ def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: b
         for baseline in ("few", "many")
         for better in ("less", "more")
     }
-    assert {key: row.verdict for key, row in told.items()} == {
+    assert {key: row.verdict for key, row in expected.items()} == {
         ("few", "less"): "worse",
         ("few", "more"): "better",
         ("many", "less"): "better",
         ("many", "more"): "worse",
     }
-    there, back = told["few", "less"].difference, told["many", "less"].difference
+    there, back = expected["few", "less"].difference, expected["many", "less"].difference
     assert (back.value, back.low, back.high) == pytest.approx(
         (-there.value, -there.high, -there.low)
     )

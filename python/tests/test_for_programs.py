@@ -65,7 +65,7 @@ def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
     assert {w for w in leaves if "--csv" not in options(w)} == NO_TABLE | NO_ROWS
 
 
-def test_both_at_once_are_refused(here: Command) -> None:
+def test_csv_and_json_together_are_refused(here: Command) -> None:
     for words in COMMANDS:
         if words in {("doctor",), ("scenarios",), ("papers", "list")}:
             refused(here(*words, "--json", "--csv"), "--csv and --json both say how to print")

@@ -46,9 +46,9 @@ def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")
-    asked = json.dumps([limit, lengths])
+    request = json.dumps([limit, lengths])
     result = subprocess.run(
-        [*words, asked], capture_output=True, text=True, check=False, timeout=60
+        [*words, request], capture_output=True, text=True, check=False, timeout=60
     )
     if result.returncode:
         pytest.skip(f"no fragments of the kernel: {result.stderr.strip().splitlines()[-1]}")
@@ -79,14 +79,14 @@ def test_a_simulated_net_cuts_segments_as_the_calculator_says(mss: int) -> None:
         "record": {"spy": ["receiver"], "capture": False},
     }
     run = ns.load("rfc2416").replace(values).run()
-    came = run.segments.where(node="receiver", way="in", packet=1)
-    came = came.select(came["len_bytes"] > 0)
-    came = came.where(id=int(came["id"][0]))
+    arrivals = run.segments.where(node="receiver", way="in", packet=1)
+    arrivals = arrivals.select(arrivals["len_bytes"] > 0)
+    arrivals = arrivals.where(id=int(arrivals["id"][0]))
     own = SmallNet(250).fragments(mss)
-    assert came["size_bytes"].tolist() == [own[0] + 40, *(part + 20 for part in own[1:])]
+    assert arrivals["size_bytes"].tolist() == [own[0] + 40, *(part + 20 for part in own[1:])]
 
 
-def test_the_fragments_of_the_mail_of_1988() -> None:
+def test_the_calculator_gives_the_fragments_of_the_mail_of_1988() -> None:
     mail, real = SmallNet(250, unit=1), SmallNet(250)
     assert mail.fragments(512) == (210, 230, 72)
     assert mail.fragments(246) == (210, 36)

@@ -102,11 +102,11 @@ def test_tshark_pairs_requests_and_replies_as_the_table_does(folder: Path, narro
 
 
 def test_echo_probes_are_saved_and_read_back(folder: Path, narrow: ns.Run) -> None:
-    again = ns.open_run(folder)
-    assert list(again.echo_probes) == list(narrow.echo_probes)
-    assert list(again.echo_probes.texts()) == list(narrow.echo_probes.texts())
-    assert again.echo_probes.seconds("rtt_ns").min() > 0.04
-    assert "20 echo probes: 0 lost" in str(again)
+    reopened = ns.open_run(folder)
+    assert list(reopened.echo_probes) == list(narrow.echo_probes)
+    assert list(reopened.echo_probes.texts()) == list(narrow.echo_probes.texts())
+    assert reopened.echo_probes.seconds("rtt_ns").min() > 0.04
+    assert "20 echo probes: 0 lost" in str(reopened)
 
 
 def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:

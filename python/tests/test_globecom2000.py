@@ -85,12 +85,12 @@ def test_low_orbits_of_little_inclination_have_15_or_16_contacts_a_day() -> None
     assert max(swings) > 1.4 * min(swings)
 
 
-def test_the_command_writes_the_files_that_are_beside_the_paper(
+def test_the_command_reproduces_the_files_in_the_papers_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    shown = netspurt("papers", "curves", KEY, "--out", "curves")
-    assert shown.returncode == 0, shown.stderr
-    assert "343.0, 899.2" in shown.stdout
+    result = netspurt("papers", "curves", KEY, "--out", "curves")
+    assert result.returncode == 0, result.stderr
+    assert "343.0, 899.2" in result.stdout
     for name in LEVELS:
         file = f"{name.lower()}.toml"
         assert (tmp_path / "curves" / file).read_text() == (
@@ -98,13 +98,13 @@ def test_the_command_writes_the_files_that_are_beside_the_paper(
         ).read_text()
 
 
-def test_points_are_near_enough_that_straight_lines_miss_the_delay_by_30_us_at_most() -> None:
+def test_straight_lines_between_points_miss_the_delay_by_at_most_30_us() -> None:
     paper = read_paper(KEY)
     for contact in contacts(paper).values():
         coarse, step = curve(paper, contact), contact.step
         fine = curve(paper, type(contact)(**{**vars(contact), "step": step / 2}))
-        off = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns) - fine.delay_ns
-        assert np.abs(off).max() < 30_000, contact.name
+        error = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns) - fine.delay_ns
+        assert np.abs(error).max() < 30_000, contact.name
 
 
 def test_a_contact_without_its_file_or_its_station_is_an_error(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert by[Verdict.CONTRADICTION] == SLIPS
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.SHAPE_ONLY] == IN_SHAPE
-    told = SLIPS | NOT_REPRODUCED | IN_SHAPE
-    assert len(by[Verdict.REPRODUCED]) == 125 - len(told)
-    assert all(verdicts[name]["note"] for name in told)
+    listed = SLIPS | NOT_REPRODUCED | IN_SHAPE
+    assert len(by[Verdict.REPRODUCED]) == 125 - len(listed)
+    assert all(verdicts[name]["note"] for name in listed)
 
 
 def test_stop_and_wait_never_retransmits_but_once_at_the_upward_step(
@@ -209,7 +209,7 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 
-def test_the_windows_limit_counts_only_if_the_window_limits() -> None:
+def test_the_window_limit_is_counted_only_if_the_window_limits() -> None:
     study = Study.of(read_paper(KEY))
     base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
     never = base.run().flows["window_limited"]

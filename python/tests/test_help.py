@@ -128,7 +128,7 @@ def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -
     assert completed(tmp_path, "table", "nothing", "s") == []
 
 
-def test_the_package_is_the_command_as_well(tmp_path: Path) -> None:
+def test_python_m_netspurt_runs_the_command(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "netspurt", "--version"]
     result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert result.stdout == f"netspurt {ns.__version__}\n"

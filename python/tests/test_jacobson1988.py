@@ -116,7 +116,7 @@ def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expe
         density(np.array(stamps), gain)
 
 
-def test_equal_stamps_are_an_infinite_density_and_leave_correlations_alone() -> None:
+def test_equal_timestamps_are_an_infinite_density_and_do_not_change_correlations() -> None:
     _, rate = density(np.array([0.0, 0.0, 0.0, 1.0]), gain=0.5)
     assert np.isinf(rate[:2]).all()
     assert np.isnan(correlation(rate, np.ones(3)))
@@ -260,7 +260,7 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr
 
 
-def test_its_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
+def test_the_papers_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
     files = []
     for picture in bench.paper.pictures:
         drawn = figure(picture["figure"])(bench, **picture["arguments"])

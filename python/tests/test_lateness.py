@@ -38,7 +38,7 @@ def test_a_failure_on_a_machine_in_time_is_a_failure(monkeypatch: pytest.MonkeyP
     assert len(tries) == 1
 
 
-def test_a_failure_on_a_late_machine_is_tried_again_in_an_empty_folder(
+def test_a_test_that_failed_on_a_late_machine_runs_again_in_an_empty_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     on_a_machine(0.05, monkeypatch)

@@ -36,14 +36,14 @@ def is_time(item: str) -> bool:
     return item.endswith("_us") or item in {"rto", "ato", "rtt", "rttvar"}
 
 
-def disagreements(filed: Numbers, found: Numbers) -> list[str]:
+def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
     """Return the measurements that are outside the filed range."""
     wrong = []
     for (case, item), (median, least, most) in filed.items():
-        if (case, item) not in found:
+        if (case, item) not in measured:
             wrong.append(f"{case} {item}: nothing found")
             continue
-        low, high = found[case, item][1:]
+        low, high = measured[case, item][1:]
         # A timer's second level has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:

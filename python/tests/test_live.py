@@ -71,9 +71,9 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
 def test_hosts_may_have_another_wire_and_the_run_reports_it(
     netspurt: Command, tmp_path: Path, wire: str, offload: bool
 ) -> None:
-    available, found = FOUND["TUN"]
+    available, reason = FOUND["TUN"]
     if wire == "tun" and not available:
-        pytest.skip(f"no TUN: {found}")
+        pytest.skip(f"no TUN: {reason}")
     (tmp_path / "short.toml").write_text(SHORT)
     words = ["--wire", wire, *(["--offload"] if offload else [])]
     result = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, *words)
@@ -290,8 +290,8 @@ def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
                 time.sleep(0.01)
             time.sleep(delay_s or 0.0)
             run.terminate() if delay_s is None else run.kill()
-        left = len(list(tmp_path.glob(".r.partial-*")))
-        assert left == (delay_s is not None), "that of the killed run, and no other"
+        leftovers = len(list(tmp_path.glob(".r.partial-*")))
+        assert leftovers == (delay_s is not None), "that of the killed run, and no other"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
     assert list((tmp_path / "tmp").iterdir()) == []
 

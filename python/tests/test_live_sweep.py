@@ -119,7 +119,7 @@ def test_a_late_run_is_run_once_more_and_then_marked(
 
 
 @pytest.mark.usefixtures("allowed")
-def test_an_interrupted_live_sweep_goes_on_with_the_next_case(
+def test_an_interrupted_live_sweep_continues_with_the_next_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 1, None, 1, 1)

@@ -51,15 +51,15 @@ def test_random_losses_limit_renos_rate_to_that_of_the_formula(
 
 
 def test_a_sender_that_does_not_slow_down_is_not_limited(tmp_path: Path) -> None:
-    found = captured(tmp_path, congestion="bbr")
-    assert len(found.table("retransmissions")) > 10
-    assert loss_limits(found.tables) == []
+    capture = captured(tmp_path, congestion="bbr")
+    assert len(capture.table("retransmissions")) > 10
+    assert loss_limits(capture.tables) == []
 
 
 def test_losses_at_a_full_queue_do_not_limit_the_rate(tmp_path: Path) -> None:
-    found = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
-    assert len(found.table("retransmissions")) > 10
-    assert loss_limits(found.tables) == []
+    capture = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
+    assert len(capture.table("retransmissions")) > 10
+    assert loss_limits(capture.tables) == []
 
 
 def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(

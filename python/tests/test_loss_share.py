@@ -69,9 +69,9 @@ def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float
     begins, ends, lost = spells
     truth = lost * begins / (begins + ends)
     rng = np.random.default_rng(1)
-    found = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
-    covered = sum(one.low <= truth <= one.high for one in found)
-    assert covered >= 0.84 * len(found)
+    shares = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
+    covered = sum(one.low <= truth <= one.high for one in shares)
+    assert covered >= 0.84 * len(shares)
 
 
 def test_a_choice_that_depends_on_one_outage_has_a_warning(

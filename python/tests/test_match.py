@@ -21,7 +21,7 @@ def two_points(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
     return run.run().save(tmp_path_factory.mktemp("points") / "run")
 
 
-def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
+def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
     here: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -49,8 +49,8 @@ def test_connections_in_two_captures_of_a_folder_are_listed_once(
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     output = " ".join(here("explain", near, far).stdout.split())
-    told = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
-    assert output.count(told) == 1, output
+    expected = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
+    assert output.count(expected) == 1, output
     assert "in common" not in here("explain", near).stdout
 
 
@@ -61,9 +61,9 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     whole = far.read_bytes()
     cut = tmp_path / "cut.pcapng"
     cut.write_bytes(whole[: len(whole) * 2 // 3 - 1])
-    found = cut_off(cut)
-    assert found is not None
-    assert 0 < found.octets < found.of
+    fault = cut_off(cut)
+    assert fault is not None
+    assert 0 < fault.octets < fault.of
     assert cut_off(far) is None
     result = here("match", near, cut)
     assert result.returncode == 0

@@ -70,9 +70,9 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
         result = netspurt("timeline", file, *words, "--seed", seed, "--out", f"{seed}.toml")
         assert result.returncode == 0, result.stderr
         assert f"{seed}.toml: delay, handovers of link sky" in result.stdout
-    one, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
-    assert one.startswith("# Link sky of ")
-    assert tomllib.loads(one) != tomllib.loads(two)
+    first, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
+    assert first.startswith("# Link sky of ")
+    assert tomllib.loads(first) != tomllib.loads(two)
     refused(netspurt("timeline", file, "--link", "sea"), "no link is called `sea`", "sky")
     refused(netspurt("timeline", file, "--seed", 2), "--seed and --set need --link")
     refused(netspurt("timeline", file, "--link", "sky", "--linear"), "do not apply with --link")
@@ -102,8 +102,8 @@ def test_a_run_over_that_file_is_the_run_over_the_slots(name: str, tmp_path: Pat
 def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Path) -> None:
     low = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
     path = OrbitPath(["geo:-174.17", low])
-    one = path.passes("1999-07-01", hours=2)[0]
-    delays = path.delays(one.rise_ns, one.set_ns, step=60)
+    orbit_pass = path.passes("1999-07-01", hours=2)[0]
+    delays = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=60)
     rates = np.array(delays.bit_errors(1e-7, 0.5))
     decibels = 20 * np.log10(delays.km / delays.km.min())
     assert 1 < decibels.max() < 3
@@ -130,7 +130,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
         ("starlink-outages", "web", {"stop": "4 s"}),
     ],
 )
-def test_the_same_path_drives_the_kernel(
+def test_the_kernel_runs_over_the_same_path(
     name: str, flow: str, values: dict[str, str], tmp_path: Path
 ) -> None:
     """The replay of the arrivals in virtual time has the same drops at the same instants."""
@@ -208,8 +208,10 @@ def test_a_run_that_is_longer_than_a_followed_file_says_so(
     (tmp_path / "x.toml").write_text(WAITING)
     (tmp_path / "moves.toml").write_text(MOVES.splitlines()[1])
     result = netspurt("run", "x.toml", "--out", "r")
-    told = "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
-    assert told in result.stderr, result.stderr
+    expected = (
+        "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
+    )
+    assert expected in result.stderr, result.stderr
     assert "hold until the run ends at 5 s" in result.stderr
     result = netspurt("run", "x.toml", "--set", "stop='1 s'")
     assert "note:" not in result.stderr

@@ -31,10 +31,10 @@ TLE = """OURS
 
 def verification() -> Path:
     """Return the folder of the package sgp4, which has SGP4's verification states."""
-    found = importlib.util.find_spec("sgp4")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
+    spec = importlib.util.find_spec("sgp4")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def published_sets(text: str) -> Iterator[str]:
@@ -81,8 +81,8 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
         assert satellite.epoch_ns is not None
         for minutes, *wanted in rows:
             at = satellite.epoch_ns + round(minutes * 60e9)
-            off = np.linalg.norm(np.subtract(satellite.position(at), wanted))
-            worst, compared = max(worst, float(off)), compared + 1
+            errors = np.linalg.norm(np.subtract(satellite.position(at), wanted))
+            worst, compared = max(worst, float(errors)), compared + 1
     assert refused.keys() == REFUSED.keys()
     assert all(why in refused[number] for number, why in REFUSED.items())
     assert compared == 577
@@ -138,8 +138,8 @@ def test_contacts_have_the_levels_and_swings_of_the_paper_s_scenarios(row: dict[
     assert len(ground) == 1
     # The ground leg is held at its mean over the day.
     mean = float(OrbitPath([RELAY, SITE]).delays(START, "1999-07-02", 60).delay_ns.mean()) / 1e6
-    for one, (low, high) in zip(extreme_passes(passes) or (), levels, strict=True):
-        round_trip = [2 * (delay * 1e3 + mean) for delay in one.delay]
+    for orbit_pass, (low, high) in zip(extreme_passes(passes) or (), levels, strict=True):
+        round_trip = [2 * (delay * 1e3 + mean) for delay in orbit_pass.delay]
         assert round_trip == pytest.approx([low, high], abs=0.3)
 
 
@@ -147,7 +147,7 @@ def some_path() -> OrbitPath:
     return OrbitPath([SITE, RELAY, OURS])
 
 
-def test_the_chosen_passes_are_the_extremes_of_the_greatest_less_the_least_delay() -> None:
+def test_the_chosen_passes_have_the_smallest_and_the_largest_swing() -> None:
     passes = some_path().passes(START)
     chosen = extreme_passes(passes)
     assert chosen is not None
@@ -177,13 +177,13 @@ def test_cut_and_short_passes_are_not_called_extremes() -> None:
 
 
 def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None:
-    one = some_path().passes(START)[3]
-    delays = some_path().delays(one.rise_ns, one.set_ns)
+    orbit_pass = some_path().passes(START)[3]
+    delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.set_ns)
     fit = delays.fit(within=0.001)
     t, delay = delays.t_ns / 1e9, delays.km / 299792.458
-    off = np.abs(np.polynomial.polynomial.polyval(t, fit.coefficients) - delay)
-    assert fit.residual == pytest.approx(off.max(), abs=1e-9)
-    assert fit.share == pytest.approx((off / delay).max(), abs=1e-8)
+    error = np.abs(np.polynomial.polynomial.polyval(t, fit.coefficients) - delay)
+    assert fit.residual == pytest.approx(error.max(), abs=1e-9)
+    assert fit.share == pytest.approx((error / delay).max(), abs=1e-8)
     assert fit.share <= 0.001 < delays.fit(fit.degree - 1).share
     with pytest.raises(ValueError, match="no polynomial up to degree 20"):
         delays.fit(within=0.0)
@@ -194,8 +194,8 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
 
 
 def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
-    one = some_path().passes(START)[3]
-    delays = some_path().delays(one.rise_ns, one.rise_ns + 40 * 10**9, 10)
+    orbit_pass = some_path().passes(START)[3]
+    delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})
     other = base.replace({"links.modem.delay": f"{delays.delay_ns[0]} ns"})
     first, fixed = (scenario.run().segments for scenario in (base, other))
@@ -355,7 +355,7 @@ def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: C
     refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
 
 
-def test_a_constant_is_fitted_too(netspurt: Command) -> None:
+def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
     result = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
     assert result.returncode == 0, result.stderr
     assert "degree 0" in result.stdout
@@ -372,11 +372,11 @@ def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
         for degree in (1, 4):
             fit = coarse.fit(degree)
             at = np.polynomial.polynomial.polyval(fine.t_ns / 1e9, fit.coefficients)
-            off = np.abs(at - fine.delay_ns / 1e9)
-            assert off.max() <= fit.residual <= 1.02 * off.max(), (step, degree)
+            error = np.abs(at - fine.delay_ns / 1e9)
+            assert error.max() <= fit.residual <= 1.02 * error.max(), (step, degree)
         lines = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns / 1e9)
-        off = np.abs(lines - fine.delay_ns / 1e9)
-        assert off.max() - 2e-9 <= coarse.line_error <= 1.1 * off.max() + 1e-6
+        error = np.abs(lines - fine.delay_ns / 1e9)
+        assert error.max() - 2e-9 <= coarse.line_error <= 1.1 * error.max() + 1e-6
     words = ["orbit", "delays", OURS, "--from", SITE, "--pass", "most", "--fit", "6"]
     assert "too coarse" not in netspurt(*words).stderr
     result = netspurt(*words, "--step", "5min", "--out", "coarse.toml")

@@ -81,7 +81,7 @@ def retransmitted(run: ns.Run) -> list[int]:
     return [int(run.flows[name][0]) for name in names]
 
 
-def test_a_class_is_named_in_a_scenario_beside_it_or_set_from_here(
+def test_a_class_is_found_beside_the_scenario_or_in_the_working_directory(
     place: Path,
 ) -> None:
     there = place / "deep"
@@ -211,8 +211,8 @@ def test_an_error_in_a_method_names_class_method_and_line(
     assert not (place / "r").exists()
     (place / "sweep.toml").write_text(SWEPT)
     cases = swept(ns.Sweep.of(load("sweep.toml")), place / "s", 2)
-    for timer, told in zip(cases["timer"], cases["why"], strict=True):
-        assert (str(error) == told) == timer.startswith("own.py")
+    for timer, reason in zip(cases["timer"], cases["why"], strict=True):
+        assert (str(error) == reason) == timer.startswith("own.py")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ class Broken:
     assert any(broken.startswith(rule) for broken in check.failed), str(check)
 
 
-def test_reno_in_python_is_reno_of_the_core_octet_for_octet() -> None:
+def test_reno_in_python_equals_the_cores_reno_octet_for_octet() -> None:
     base = load("path.toml")
     own = base.replace({CONGESTION: "own.py:Reno"}).run()
     core = base.replace({CONGESTION: "reno"}).run()

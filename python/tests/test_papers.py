@@ -120,13 +120,13 @@ def test_the_algorithms_differ_only_with_a_coarse_clock(
 def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    shown = netspurt("papers", "check", "rfc2416", columns=80)
-    assert shown.returncode == 0, shown.stderr
-    assert "43 claims" in shown.stdout
-    told = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
-    assert told in " ".join(shown.stdout.split())
-    assert max(len(line) for line in shown.stdout.splitlines()) <= 80
-    assert "≪ 0.229 s" in shown.stdout, "the relation stays"
+    result = netspurt("papers", "check", "rfc2416", columns=80)
+    assert result.returncode == 0, result.stderr
+    assert "43 claims" in result.stdout
+    expected = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
+    assert expected in " ".join(result.stdout.split())
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    assert "≪ 0.229 s" in result.stdout, "the relation stays"
     assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
     listed = json.loads(netspurt("papers", "list", "--json").stdout)
     assert {row["key"]: row["claims"] for row in listed}["rfc2416"] == 43
@@ -148,7 +148,7 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
     assert netspurt("papers", "check", "rfc9999").returncode == 2
 
 
-def test_a_model_that_misses_is_not_reproduced(tmp_path: Path) -> None:
+def test_a_claim_that_the_model_misses_is_not_reproduced(tmp_path: Path) -> None:
     """The verdict comes from the run: another modem rate, and nothing is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
@@ -159,7 +159,7 @@ def test_a_model_that_misses_is_not_reproduced(tmp_path: Path) -> None:
     assert verdicts == {Verdict.NOT_REPRODUCED}
 
 
-def test_a_row_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_row_is_refused(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "expected.csv"
     good = file.read_text()
@@ -232,9 +232,9 @@ def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: 
 
 
 def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:
-    shown = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
-    assert max(len(line) for line in shown) <= 80
-    assert any("≪ 0.229 s" in line for line in shown), "the relation stays"
+    output = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
+    assert max(len(line) for line in output) <= 80
+    assert any("≪ 0.229 s" in line for line in output), "the relation stays"
 
 
 def test_each_picture_is_titled_after_its_run() -> None:

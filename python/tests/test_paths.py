@@ -79,7 +79,7 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
     assert out.stat().st_size > 10_000
 
 
-def test_late_answers_are_points_of_the_scatter_too() -> None:
+def test_the_scatter_also_has_points_for_late_answers() -> None:
     rtt = [0.1, 0.2, 0.3, 0.4]
     recording = ns.Delays.of(rtt, wire_bytes=[40, 80, 120, 160])
 
@@ -184,9 +184,9 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
     known = read.rtt_s[np.isfinite(read.rtt_s)]
     assert known.sum() / 512 == pytest.approx(1.0255, rel=0.001)
     assert known.std() / known.mean() == pytest.approx(0.32, rel=0.05)
-    again = here("delays", "surrogate", "UCL-1", "--seed", "3", "--out", "again.csv")
-    assert again.returncode == 0
-    (memo,) = [line for line in again.stdout.splitlines() if "as RFC 889 has it" in line]
+    second = here("delays", "surrogate", "UCL-1", "--seed", "3", "--out", "again.csv")
+    assert second.returncode == 0
+    (memo,) = [line for line in second.stdout.splitlines() if "as RFC 889 has it" in line]
     assert memo.split()[-4:] == ["1025", "ms", "1.025", "s"]
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / data["file"]).read_bytes()
     table = here("replay", data["file"], "-e", "mills", "--rfc889").stdout

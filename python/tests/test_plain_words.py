@@ -95,7 +95,7 @@ def test_help_and_possible_errors_are_left_to_typer(line: str) -> None:
     assert explain_words(line.split()) is None
 
 
-def test_every_option_of_the_command_may_stand_in_plain_words() -> None:
+def test_plain_words_may_contain_every_option_of_the_command() -> None:
     group: Any = typer.main.get_command(application(["explain"]))
     command = group.commands["explain"]
     options = [

@@ -28,10 +28,14 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    again = [shown.pop(label) for label in list(shown) if label.startswith("retransmitted: ")]
-    assert set(shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
-    sent = shown["sent"]
+    labels_shown = labels(start_run, "time-sequence")
+    again = [
+        labels_shown.pop(label)
+        for label in list(labels_shown)
+        if label.startswith("retransmitted: ")
+    ]
+    assert set(labels_shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
+    sent = labels_shown["sent"]
     assert isinstance(sent, LineCollection)
     counts = len(sent.get_segments()), sum(len(bars.get_segments()) for bars in again)
     flows = start_run.flows
@@ -48,7 +52,7 @@ def test_sack_blocks_are_drawn(start: ns.Scenario) -> None:
     assert "SACK block" in labels(run, "time-sequence")
 
 
-def test_every_kind_draws_and_keeps_to_the_view(start_run: ns.Run) -> None:
+def test_every_kind_is_drawn_within_the_view(start_run: ns.Run) -> None:
     for kind in KINDS:
         axes = draw(start_run, kind, View(start=5.0, end=30.0)).axes[0]
         low, high = axes.dataLim.intervalx
@@ -67,7 +71,7 @@ def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> No
         draw(start_run, "pie")
 
 
-def test_a_run_draws_itself(start_run: ns.Run, tmp_path: Path) -> None:
+def test_the_plot_methods_of_a_run_draw_its_pictures(start_run: ns.Run, tmp_path: Path) -> None:
     assert isinstance(start_run.plot.time_sequence(tmp_path / "a.png"), Figure)
     assert isinstance(start_run.plot.time_sequence(), Figure)
     start_run.plot.cwnd(tmp_path / "b.svg", View(end=20.0))
@@ -217,20 +221,24 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
 def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
     start_run: ns.Run,
 ) -> None:
-    shown = labels(start_run, "rto")
-    assert (x_of(shown["rto"])[0], y_of(shown["rto"])[0]) == (0.0, 3.0)
+    labels_shown = labels(start_run, "rto")
+    assert (x_of(labels_shown["rto"])[0], y_of(labels_shown["rto"])[0]) == (0.0, 3.0)
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
-    marks = y_of(shown["timeout"])
+    marks = y_of(labels_shown["timeout"])
     # ns-2 doubles the value that ran out.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
 def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    shown.pop("spurious", None)
-    again = {label: shown.pop(label) for label in list(shown) if label.startswith("retransmitted")}
-    above = max(other.get_zorder() for other in shown.values())
+    labels_shown = labels(start_run, "time-sequence")
+    labels_shown.pop("spurious", None)
+    again = {
+        label: labels_shown.pop(label)
+        for label in list(labels_shown)
+        if label.startswith("retransmitted")
+    }
+    above = max(other.get_zorder() for other in labels_shown.values())
     assert min(bars.get_zorder() for bars in again.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
     counts = [len(bars.get_segments()) for bars in again.values()]
@@ -240,16 +248,16 @@ def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: n
 
 
 def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    again = start_run.segments.where(node="source", kind="retransmission")
+    labels_shown = labels(start_run, "time-sequence")
+    retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
         ("retransmitted: timeout", {"rto"}),
         ("retransmitted: in order, go-back-N", {"go-back-n"}),
     ):
-        count = sum(cause in causes for cause in again["cause"].tolist())
-        assert len(shown[label].get_segments()) == count > 0
-    rings = x_of(shown["spurious"])
-    assert rings.tolist() == again.select(again["spurious"]).seconds().tolist()
+        count = sum(cause in causes for cause in retransmissions["cause"].tolist())
+        assert len(labels_shown[label].get_segments()) == count > 0
+    rings = x_of(labels_shown["spurious"])
+    assert rings.tolist() == retransmissions.select(retransmissions["spurious"]).seconds().tolist()
 
 
 def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:
@@ -267,16 +275,16 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
 
 
 def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
-    shown = labels(start_run, "cwnd")
+    labels_shown = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
-    assert len(x_of(shown["fast retransmit"])) == repairs > 0
-    assert "recovery begins" not in shown, "tahoe has no recovery"
+    assert len(x_of(labels_shown["fast retransmit"])) == repairs > 0
+    assert "recovery begins" not in labels_shown, "tahoe has no recovery"
 
 
 def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
-    shown = labels(start_run, "queue", View(end=20.0))
-    assert set(shown) == {"modem forward", "dropped"}
-    line = shown["modem forward"]
+    labels_shown = labels(start_run, "queue", View(end=20.0))
+    assert set(labels_shown) == {"modem forward", "dropped"}
+    line = labels_shown["modem forward"]
     assert (x_of(line)[0], x_of(line)[-1]) == (0.0, 20.0)
     named = labels(start_run, "queue", View(link="t1", start=2.0, end=20.0))
     assert set(named) == {"t1 forward", "t1 reverse"}

@@ -295,7 +295,7 @@ def test_echoes_of_both_families_are_answered(address: str) -> None:
 
 def test_impossible_options_are_errors_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "there.jsonl").write_text("x")
-    for words, said in (
+    for words, expected in (
         (("127.0.0.1", "--out", "there.jsonl"), "name another file"),
         (("127.0.0.1", "--length", "39"), "headers and identification take 40"),
         (("127.0.0.1", "--length", "many"), "bursts:8"),
@@ -309,7 +309,7 @@ def test_impossible_options_are_errors_with_the_fix(netspurt: Command, tmp_path:
     ):
         result = netspurt("probe", *words)
         assert result.returncode == 2, words
-        assert said in result.stderr, result.stderr
+        assert expected in result.stderr, result.stderr
         assert "Traceback" not in result.stderr
 
 
@@ -555,7 +555,7 @@ def test_bursts_of_long_delays_are_listed_and_long_probes_cause_none() -> None:
 
 @namespaces
 @real_time
-def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
+def test_an_interrupt_reaches_the_probe_over_an_emulated_line(tmp_path: Path) -> None:
     words = ["probe", "--line", "10 Mbit/s, 5 ms", "-v", "-n", "100000", "--out", "i.jsonl"]
     with subprocess.Popen(
         [str(NETSPURT), *words],

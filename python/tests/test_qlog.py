@@ -218,8 +218,8 @@ def test_each_retransmission_follows_the_loss_of_the_transmission_before_it(
     run: Run, tmp_path: Path
 ) -> None:
     _, events = written(run, tmp_path, node="source")
-    again = run.segments.where(node="source", kind="retransmission")
-    blamed = again.select(again["cause"] != "tlp")
+    retransmissions = run.segments.where(node="source", kind="retransmission")
+    blamed = retransmissions.select(retransmissions["cause"] != "tlp")
     lost = named(events, "quic:packet_lost")
     assert len(lost) == len(blamed) > 3
     seqs = dict(zip(run.segments["id"].tolist(), run.segments["seq"].tolist(), strict=True))

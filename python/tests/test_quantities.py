@@ -233,7 +233,7 @@ def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) ->
         ("rfc6298:k=1..2/2", None),
     ],
 )
-def test_only_grids_of_the_two_gain_filter_alone_run_side_by_side(
+def test_only_grids_of_the_two_gain_filter_are_computed_together(
     text: str, axes: dict[str, list[float]] | None
 ) -> None:
     assert two_gain_axes(text) == axes

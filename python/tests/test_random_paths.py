@@ -44,11 +44,11 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_each_run_draws_its_path_and_both_senders_meet_the_same(swept: Path) -> None:
+def test_each_run_draws_a_path_that_both_senders_share(swept: Path) -> None:
     cases = open_sweep(swept).read()
-    one, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
+    first, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
     for drawn in ("delay", "n", "seed"):
-        assert (cases[drawn][one] == cases[drawn][other]).all()
+        assert (cases[drawn][first] == cases[drawn][other]).all()
     assert len(set(cases["delay"].tolist())) == 60
     assert set(cases["n"].tolist()) == {1, 2, 3}
     assert (cases["flows"] == cases["n"]).all()
@@ -176,7 +176,7 @@ def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None
     assert len(set.union(*times.values())) == len(times)
 
 
-def test_a_sweep_over_files_that_links_follow_is_sent_elsewhere_with_its_files(
+def test_a_sweep_is_sent_to_other_machines_with_the_files_that_links_follow(
     tmp_path: Path,
 ) -> None:
     for ms in (5, 40, 80):

@@ -47,7 +47,9 @@ def test_our_recordings_are_replayed_and_drawn(
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
 
 
-def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(netspurt: Command, tmp_path: Path) -> None:
+def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
+    netspurt: Command, tmp_path: Path
+) -> None:
     before = netspurt("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
     after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
     (ours,), (theirs,) = json.loads(before.stdout), json.loads(after.stdout)
@@ -100,7 +102,7 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
     assert "a filter's output and not samples" in result.stderr
 
 
-def test_an_estimator_in_python_is_replayed_beside_the_others(
+def test_an_estimator_in_python_is_replayed_together_with_the_others(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "double.py").write_text(
@@ -163,7 +165,7 @@ def test_ranges_are_read_with_their_units() -> None:
         size("mills:g=1..1.000001/2000")
 
 
-def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
+def test_a_large_grid_is_expanded_without_holding_it_in_memory() -> None:
     text = "rfc6298:min=0..1s/100001,max=1..9s/100001"
     assert size(text) == 100_001**2
     walk = expand(text)
@@ -176,13 +178,13 @@ def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
 
 def test_grids_of_other_algorithms_keep_undominated_settings_and_show_progress() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
-    told: list[tuple[float, float]] = []
+    calls: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
-    front, count = grid_front(path, grid, progress=lambda *at: told.append(at))
+    front, count = grid_front(path, grid, progress=lambda *at: calls.append(at))
     alone = {
         algorithm.estimator: algorithm for algorithm in ns.replay(path, expand(grid)).algorithms
     }
-    assert (count, told[-1], len(alone)) == (33, (33, 33), 33)
+    assert (count, calls[-1], len(alone)) == (33, (33, 33), 33)
     pairs = {(alone[name].spurious, round(alone[name].timer.value, 12)) for name in front}
     every = {(algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in alone.values()}
     assert pairs <= every
@@ -226,7 +228,7 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
-def test_the_lack_of_a_choice_is_stated_before_the_tables() -> None:
+def test_a_missing_recommendation_is_explained_before_the_tables() -> None:
     output = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
     few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
     assert output.count(few) == 1
@@ -234,7 +236,7 @@ def test_the_lack_of_a_choice_is_stated_before_the_tables() -> None:
     assert output.index(few) < table
 
 
-def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:
+def test_a_recording_without_answers_has_no_figures_and_no_error() -> None:
     replay = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
     assert [algorithm.lost for algorithm in replay.algorithms] == [60, 60]
     assert np.isnan(replay.algorithms[0].spurious_share.low)
@@ -258,7 +260,7 @@ def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
     assert [algorithm.spurious for algorithm in replay.algorithms] == [74, 1]
 
 
-def test_a_reader_that_stops_early_does_not_prevent_the_files(tmp_path: Path) -> None:
+def test_the_files_are_written_even_if_the_reader_of_the_output_stops_early(tmp_path: Path) -> None:
     words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

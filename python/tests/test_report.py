@@ -88,12 +88,12 @@ def test_thinning_keeps_the_ends_and_the_extremes(y: np.ndarray, room: int) -> N
 
 
 def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
-    shown = picture(ns.open_run(early), "time-sequence")
+    drawing = picture(ns.open_run(early), "time-sequence")
     payload = Payload()
-    marks = {mark["label"]: mark for mark in drawn(shown, payload, 0.01)["marks"]}
-    assert len(shown.marks) == len(marks)
+    marks = {mark["label"]: mark for mark in drawn(drawing, payload, 0.01)["marks"]}
+    assert len(drawing.marks) == len(marks)
     counts = [column[0] for column in payload.told()]
-    for mark in shown.marks:
+    for mark in drawing.marks:
         kept = counts[marks[mark.label]["x"]]
         there = len(getattr(mark, "x"))  # noqa: B009 - all of them have it
         if mark.label in {"sent", "ACK"}:
@@ -106,11 +106,11 @@ def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> Non
     run = ns.open_run(early)
     text = page([run_section(run, "early")], tmp_path / "page.html")
     columns = columns_of(text)
-    shown = picture(run, "time-sequence")
+    drawing = picture(run, "time-sequence")
     group = description(text)["groups"][0]
     panel = group["sides"][0]["flows"][0]["panels"][0]
-    assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in shown.marks]
-    for mark, told in zip(shown.marks, panel["marks"], strict=True):
+    assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in drawing.marks]
+    for mark, told in zip(drawing.marks, panel["marks"], strict=True):
         for name in {"x", "y", "low", "high"} & told.keys():
             assert columns[told[name]].tolist() == getattr(mark, name).tolist()
 
@@ -213,9 +213,9 @@ def test_a_hundred_thousand_points_take_less_than_half_a_megabyte(tmp_path: Path
 
 
 def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Path) -> None:
-    shown = synthetic(40_000)
-    assert share_of([shown], 10_000) == 0.25
-    flow = Flow("one", [Panel("time-sequence", "Points", shown)])
+    drawing = synthetic(40_000)
+    assert share_of([drawing], 10_000) == 0.25
+    flow = Flow("one", [Panel("time-sequence", "Points", drawing)])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
@@ -232,8 +232,8 @@ def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
     x = np.sort(rng.random(count))
     y = rng.random(count)
     y[1::3] = np.nan
-    shown = Picture((Points(label="delay", ink="grey", x=x, y=y),), Scale("delay", "s"))
-    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    drawing = Picture((Points(label="delay", ink="grey", x=x, y=y),), Scale("delay", "s"))
+    flow = Flow("one", [Panel("timeline", "Points", drawing)])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html")
     assert 3_000_000 < len(text) < 4_000_000
@@ -248,8 +248,8 @@ def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
 def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
     edges = np.arange(80.0)
     bins = Line(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
-    shown = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
-    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    drawing = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
+    flow = Flow("one", [Panel("timeline", "Points", drawing)])
     section = Section("Both", [Part("both")], groups=[Group([Side("both", [flow])])])
     text = page([section], tmp_path / "page.html", 4_000)
     assert [len(column) for column in columns_of(text)[2:]] == [80, 80]
@@ -304,10 +304,10 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
         "it changes no figure, so it does not precede them"
     )
-    said = "the snap length cut the TCP headers of 33 packets"
-    assert said in pages["sender.short"].partition("</pre>")[0]
-    assert said not in pages["sender"]
-    assert said in netspurt("explain", folder / "sender.short.pcapng").stdout
+    expected = "the snap length cut the TCP headers of 33 packets"
+    assert expected in pages["sender.short"].partition("</pre>")[0]
+    assert expected not in pages["sender"]
+    assert expected in netspurt("explain", folder / "sender.short.pcapng").stdout
 
 
 def _capture(netspurt: Command) -> Path:
@@ -394,8 +394,8 @@ def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeou
     netspurt("new", "tahoe.toml")
     netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
     netspurt("report", "tahoe", "--out", "page.html")
-    again = ns.open_run("tahoe").table("retransmissions")
-    assert "go-back-n" in again["cause"]
+    reopened = ns.open_run("tahoe").table("retransmissions")
+    assert "go-back-n" in reopened["cause"]
     rows = rows_of(Path("page.html").read_text(), "Losses that waited for a timeout")
     assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 
@@ -430,8 +430,8 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
     assert Path("page.html").read_text() == "mine"
     Path("report.html").write_text("mine")
-    said = "report.html exists already: name another file with --out, or remove it"
-    refused(netspurt("report", early, early), said)
+    expected = "report.html exists already: name another file with --out, or remove it"
+    refused(netspurt("report", early, early), expected)
 
 
 @pytest.mark.parametrize(
@@ -443,7 +443,7 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
         ("empty.pcap", "no packets of TCP"),
     ],
 )
-def test_what_cannot_be_reported_gets_one_error_and_no_page(
+def test_an_input_that_cannot_be_reported_gets_one_error_and_no_page(
     name: str, says: str, netspurt: Command
 ) -> None:
     Path("empty").mkdir()

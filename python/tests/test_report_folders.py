@@ -65,9 +65,9 @@ def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     assert len(answers) == 4, "one of all captures, and one of each"
     assert text.count(answers[0]) == 2, "the summary has the answer, too"
     rows = rows_of(text, "Captures, sorted by the time that they lost")
-    told = " ".join(" ".join(row) for row in rows)
-    assert re.search(r"timeout \d", told), told
-    assert not re.search(r"\brto \d|go-back-n \d", told), told
+    joined_text = " ".join(" ".join(row) for row in rows)
+    assert re.search(r"timeout \d", joined_text), joined_text
+    assert not re.search(r"\brto \d|go-back-n \d", joined_text), joined_text
     assert "Round trip, and the RTO that Linux would compute from it" in text
 
 
@@ -83,7 +83,7 @@ def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: C
     assert sum(int(row[2].replace(",", "")) for row in rows) == len(again)
 
 
-def test_the_worst_have_pictures_and_the_page_says_which_limit_left_out_the_rest(
+def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out_the_others(
     captures: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "MOST_DRAWN", 1)

@@ -127,9 +127,9 @@ def button(browser: Any, text: str) -> Any:
 def span(browser: Any) -> tuple[float, float]:
     settled(browser)
     words = all_of(browser, "output.span")[0].text
-    found = re.fullmatch(r"(\S+) to (\S+) s", words)
-    assert found, words
-    return float(found[1]), float(found[2])
+    match = re.fullmatch(r"(\S+) to (\S+) s", words)
+    assert match, words
+    return float(match[1]), float(match[2])
 
 
 def press(browser: Any, *keys: str, shift: bool = False) -> None:
@@ -226,17 +226,17 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
         cells = [cell.text for cell in row.find_elements("css selector", "td")]
         row.find_element("css selector", "button").send_keys(Keys.ENTER)
         settled(browser)
-        told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text
+        tip = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text
         at = float(cells[0].removesuffix(" s"))
         low, high = span(browser)
         assert low < at < high
         assert high - low < (whole[1] - whole[0]) / 10
-        read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+        read = re.search(r"^(\S+) s$", tip, re.MULTILINE)
         assert read
         assert float(read[1]) == pytest.approx(at, abs=1e-6)
-        assert f"packet {cells[2]}" in told
-        assert f"{cells[3]} B to " in told
-        assert "spurious" in told.splitlines()[0]
+        assert f"packet {cells[2]}" in tip
+        assert f"{cells[3]} B to " in tip
+        assert "spurious" in tip.splitlines()[0]
         spoken = all_of(browser, ".spoken")[0].get_attribute("value")
         assert f"packet {cells[2]}" in spoken
 
@@ -251,10 +251,10 @@ def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
     ]
     row.find_element("css selector", "button").click()
     settled(browser)
-    told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
+    tip = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
     end = int(first.replace(",", "")) + int(octets.replace(",", ""))
-    assert "dropped or lost" in told[0]
-    assert told[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
+    assert "dropped or lost" in tip[0]
+    assert tip[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
 
 
 def seconds(text: str) -> float:
@@ -333,7 +333,7 @@ def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path
     assert span(browser) == whole
 
 
-def test_marks_are_read_by_keys_alone(browser: Any, one: Path, early: ns.Run) -> None:
+def test_marks_can_be_read_with_only_the_keyboard(browser: Any, one: Path, early: ns.Run) -> None:
     from selenium.webdriver.common.keys import Keys
 
     opened(browser, one)
@@ -360,7 +360,7 @@ def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
     assert drawn(browser) == full
 
 
-def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> None:
+def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, two: Path) -> None:
     opened(browser, two)
 
     def shown() -> set[str]:
@@ -440,9 +440,9 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
     dead = []
     for place in range(40, width, 20):
         hover(browser, over, place - width // 2, 0)
-        told = all_of(browser, ".readout")[0].text
-        at = re.match(r"at (\S+ \S+)", told)
-        if at and "link space dead" in told:
+        tip = all_of(browser, ".readout")[0].text
+        at = re.match(r"at (\S+ \S+)", tip)
+        if at and "link space dead" in tip:
             dead.append(seconds(at[1]))
     assert len(dead) > 2
     # The link is dead for three seconds from 10 s on.
@@ -585,7 +585,7 @@ def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
     assert scrolls, "the table of causes keeps its columns"
 
 
-def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
+def test_every_element_that_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
     opened(browser, two)
     script = """
     return [...document.querySelectorAll('button, select, a, canvas[role], [tabindex]')]
@@ -672,8 +672,8 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     cells = [cell.text for cell in row.find_elements("css selector", "td")]
     row.find_element("css selector", "button").click()
     settled(browser)
-    (told,) = [element.text for element in all_of(browser, ".tip:not([hidden])")]
-    read = re.search(r"^(\S+ m?s)$", told, re.MULTILINE)
+    (tip,) = [element.text for element in all_of(browser, ".tip:not([hidden])")]
+    read = re.search(r"^(\S+ m?s)$", tip, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
     # On a logarithmic axis the cursor shows the value, not its logarithm.
@@ -714,8 +714,8 @@ def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: P
     hover(browser, canvas(browser, "blocks"), 25, 50)
     assert "label 1" in all_of(browser, ".tip:not([hidden])")[0].text
     hover(browser, canvas(browser, "cells"), 230, -60)
-    told = all_of(browser, ".tip:not([hidden])")[-1].text
-    assert told.splitlines() == ["heat", "column label 2", "row r1", "6"]
+    tip = all_of(browser, ".tip:not([hidden])")[-1].text
+    assert tip.splitlines() == ["heat", "column label 2", "row r1", "6"]
 
 
 @dataclass(frozen=True)

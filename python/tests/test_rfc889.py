@@ -231,9 +231,9 @@ def off_by(row: PathRow) -> float:
 
 def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
     rows = path_rows(read_paper("rfc889"), "delays.csv")
-    off = {name: off_by(row) for name, row in rows.items()}
-    assert {name: round(error, 1) for name, error in off.items() if error > 5} == FAR
-    assert max(error for name, error in off.items() if len(rows[name].lines) == 1) < 0.1
+    errors = {name: off_by(row) for name, row in rows.items()}
+    assert {name: round(error, 1) for name, error in errors.items() if error > 5} == FAR
+    assert max(error for name, error in errors.items() if len(rows[name].lines) == 1) < 0.1
     page = (ROOT / "VALIDATION.md").read_text()
     for name, error in FAR.items():
         assert f"{name} {error}" in page, "VALIDATION.md lists it"

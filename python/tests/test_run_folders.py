@@ -202,7 +202,7 @@ def test_a_symbolic_link_in_a_run_is_refused(
     refused(here("table", folder), f"{folder / name} is a symbolic link")
 
 
-def test_a_run_behind_a_symbolic_link_is_opened(folder: Path, tmp_path: Path) -> None:
+def test_a_run_is_opened_through_a_symbolic_link(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folder)
     assert ns.open_run(tmp_path / "link").title == ns.open_run(folder).title
 

@@ -246,10 +246,10 @@ def beside(start_run: ns.Run, parted: float | None) -> Figure:
 
 def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run) -> None:
     figure = beside(start_run, 1.5)
-    one, other = figure.axes[:2]
-    assert [axes.get_title(loc="left") for axes in (one, other)] == ["one", "other"]
-    assert one.get_ylim() == other.get_ylim()
-    for axes, start in ((one, 0.0), (other, 2.0)):
+    first, other = figure.axes[:2]
+    assert [axes.get_title(loc="left") for axes in (first, other)] == ["one", "other"]
+    assert first.get_ylim() == other.get_ylim()
+    for axes, start in ((first, 0.0), (other, 2.0)):
         assert axes.get_xlim() == pytest.approx((start - 0.2, start + 10.2))
         texts = [text.get_text() for text in axes.get_xticklabels()]
         places = [start + float(text) for text in texts]

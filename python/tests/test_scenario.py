@@ -36,7 +36,7 @@ VALIDATOR = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.name)
-def test_every_scenario_shipped_fits_the_schema_and_holds_together(path: Path) -> None:
+def test_every_shipped_scenario_is_valid_for_the_schema_and_the_parser(path: Path) -> None:
     VALIDATOR.validate(tomllib.loads(path.read_text()))
     VALIDATOR.validate(tomllib.loads(ns.load(path).resolved()))
 
@@ -112,7 +112,7 @@ QUANTITIES: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("key", QUANTITIES)
 def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
-    told = {}
+    expected = {}
     for value in QUANTITIES[key]:
         scenario = tomllib.loads(_core.STARTING_POINT)
         table = scenario
@@ -120,9 +120,9 @@ def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
         for name in above:
             table = table.setdefault(name, {})
         table[last] = value
-        told[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
-    assert {value: pair for value, pair in told.items() if pair[0] != pair[1]} == {}
-    assert {True, False} == {read for _, read in told.values()}
+        expected[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
+    assert {value: pair for value, pair in expected.items() if pair[0] != pair[1]} == {}
+    assert {True, False} == {read for _, read in expected.values()}
 
 
 def reads(key: str, value: object) -> bool:
@@ -224,8 +224,8 @@ def test_a_run_is_the_same_in_memory_and_in_its_folder(start: ns.Scenario, tmp_p
         for column in table:
             assert np.ma.allequal(table[column], saved[column]), (name, column)
             assert saved[column].dtype.kind == table[column].dtype.kind
-    again = ns.load(tmp_path / "run" / "scenario.toml").run()
-    assert again.digest == run.digest
+    rerun = ns.load(tmp_path / "run" / "scenario.toml").run()
+    assert rerun.digest == run.digest
 
 
 def test_other_tools_read_the_tables(start_run: ns.Run, tmp_path: Path) -> None:
@@ -295,14 +295,14 @@ def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) ->
             ns.open_run(folder)
 
 
-def test_a_folder_is_never_written_over(start: ns.Scenario, tmp_path: Path) -> None:
+def test_an_existing_folder_is_never_overwritten(start: ns.Scenario, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(FileExistsError, match="name another folder"):
         start.replace({"stop": "1 s"}).run().save(tmp_path / "taken")
     assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
 
 
-def test_random_draws_follow_the_seed_and_nothing_else(start: ns.Scenario) -> None:
+def test_random_draws_depend_only_on_the_seed(start: ns.Scenario) -> None:
     lossy = start.replace(
         {"links.modem.queue": "unlimited", "links.modem.loss": {"probability": 0.05}}
     )

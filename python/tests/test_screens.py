@@ -48,11 +48,11 @@ def scene(passed_ms: int = 1500, senders: int = 1, queues: int = 2, name: str = 
 
 
 def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None:
-    shown = LiveScreen("mine", 6.0)
+    screen = LiveScreen("mine", 6.0)
     for passed, packets in ((250, 0), (500, 4), (1500, 2)):
         sender = SenderScene("bulk", "forward", 14_600, 7_300, 50 * 10**6, 250 * 10**6, 1, False)
-        shown.take(Scene(passed, [sender], [QueueScene("modem", "forward", packets, 1500)]))
-    assert shown.lines(80, 24) == [
+        screen.take(Scene(passed, [sender], [QueueScene("modem", "forward", packets, 1500)]))
+    assert screen.lines(80, 24) == [
         "running mine live  1.5 s of at most 6 s",
         "━" * 15 + "─" * 45,
         "",
@@ -65,9 +65,9 @@ def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None
 
 
 def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
-    shown = LiveScreen("mine", 6.0)
-    shown.take(scene())
-    lines = shown.lines(80, 24)
+    screen = LiveScreen("mine", 6.0)
+    screen.take(scene())
+    lines = screen.lines(80, 24)
     assert lines[3].startswith("bulk0 (reverse)")
     assert lines[4] == "  RTO 3 s, SRTT -, in flight 7.3 kB, backoff 4  in recovery"
 
@@ -82,10 +82,10 @@ def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
 def test_a_live_screen_fits_every_terminal(
     across: int, down: int, senders: int, queues: int, name: str
 ) -> None:
-    shown = LiveScreen(name, 60.0)
+    screen = LiveScreen(name, 60.0)
     for n in range(300):
-        shown.take(scene(250 * n, senders, queues, name))
-    lines = shown.lines(across, down)
+        screen.take(scene(250 * n, senders, queues, name))
+    lines = screen.lines(across, down)
     assert len(lines) <= down
     assert max(len(STYLE.sub("", line)) for line in lines) <= max(across, 60)
 
@@ -179,10 +179,10 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
 ) -> None:
     text = SWEEP.replace("chunk_s = 0.05\n", "")
     (tmp_path / "many.toml").write_text(text)
-    status, told = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
-    assert status == 0, told
-    assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", told)), told[-2000:]
-    assert max(widths(told)) <= columns
+    status, output = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
+    assert status == 0, output
+    assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", output)), output[-2000:]
+    assert max(widths(output)) <= columns
 
 
 LIVE = """
@@ -213,13 +213,13 @@ def test_a_live_run_in_a_terminal_shows_its_window_and_its_queue(
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE)
     words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
-    status, told = in_a_terminal(words, tmp_path, columns=columns)
-    assert status == 0, told
+    status, output = in_a_terminal(words, tmp_path, columns=columns)
+    assert status == 0, output
     for word in ("running mine live", "cwnd", "RTO", "modem forward", "█"):
-        assert word in told
-    screen, _, after = told.rpartition("\x1b[")
+        assert word in output
+    screen, _, after = output.rpartition("\x1b[")
     assert "kept in r" in after or "kept in r" in screen
-    shown = [line for line in told.split("\n") if "cwnd " in line or "modem forward  " in line]
+    shown = [line for line in output.split("\n") if "cwnd " in line or "modem forward  " in line]
     assert max(len(STEERED.sub("", line)) for line in shown) <= columns
 
 
@@ -242,8 +242,8 @@ def test_no_color_turns_colours_off(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--budget", "20s", "--out"]
     for value, coloured in (("", True), ("1", False)):
-        _, told = in_a_terminal([*words, f"r{value}"], tmp_path, NO_COLOR=value)
-        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", told)) is coloured
+        _, output = in_a_terminal([*words, f"r{value}"], tmp_path, NO_COLOR=value)
+        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", output)) is coloured
 
 
 @real_time

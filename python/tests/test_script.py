@@ -35,9 +35,9 @@ def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
         "",
         f"{len(lines)} scripts: {len(lines)} passed, 0 failed, 0 refused",
     )
-    found = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
-    assert {line.split()[1] for line in lines} == {path.as_posix() for path in found}
-    assert len(lines) == len(found) >= 62
+    scripts = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
+    assert {line.split()[1] for line in lines} == {path.as_posix() for path in scripts}
+    assert len(lines) == len(scripts) >= 62
     assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
 
 

@@ -124,10 +124,10 @@ def test_the_test_of_two_samples_is_scipys() -> None:
 
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        one, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
-        there = mannwhitneyu(one, two, method="asymptotic").pvalue
-        assert rank_sum_chance(one, two) == pytest.approx(float(there))
-        assert ranks(one).tolist() == rankdata(one).tolist()
+        first, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(first, two, method="asymptotic").pvalue
+        assert rank_sum_chance(first, two) == pytest.approx(float(there))
+        assert ranks(first).tolist() == rankdata(first).tolist()
     assert rank_sum_chance([1, 1], [1, 1]) == 1.0
     assert np.isnan(rank_sum_chance([], [1]))
 
@@ -305,11 +305,11 @@ def test_the_ratio_to_ping_uses_connections_with_both_values() -> None:
 
 
 def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder: Path) -> None:
-    one, other = of_run(pages), read_connections(pages_folder)
-    assert one.sites == other.sites == ["near", "far", "moved", "lossy"]
+    first, other = of_run(pages), read_connections(pages_folder)
+    assert first.sites == other.sites == ["near", "far", "moved", "lossy"]
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    far = one.at("far")
+        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+    far = first.at("far")
     # Two transmissions of 44 and 40 octets at 5 Mbit/s, and 120 ms.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
     assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"

@@ -121,7 +121,7 @@ def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
 
 
-def test_an_interval_is_the_same_to_both_sides_and_wider_at_a_higher_level() -> None:
+def test_an_interval_is_symmetric_and_wider_at_a_higher_level() -> None:
     drawn = Resamples(np.random.default_rng(1).exponential(size=200), length=4)
     reaches = []
     for level in (0.5, 0.9, 0.99):
@@ -187,7 +187,7 @@ def test_garwoods_ends_leave_half_of_the_rest_to_each_side(count: int, level: fl
         assert low == 0
 
 
-def test_chance_is_the_coins_of_mcnemars_test() -> None:
+def test_the_probability_is_that_of_mcnemars_test() -> None:
     for one in range(14):
         for other in range(14):
             n, few = one + other, min(one, other)
@@ -198,7 +198,7 @@ def test_chance_is_the_coins_of_mcnemars_test() -> None:
 # Delay against length.
 
 
-def test_a_line_through_four_points_by_hand() -> None:
+def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
     """Slope 0.6, intercept 0.1; residuals -0.1, 0.3, -0.3, 0.1; White's error √0.18 / 5."""
     (line,) = fit_lengths([0, 1, 2, 3], [0.0, 1.0, 1.0, 2.0], break_at=None).lines
     assert (line.slope_s, line.intercept_s) == pytest.approx((0.6, 0.1))
@@ -232,7 +232,7 @@ def test_the_break_that_is_found_is_the_best_of_all(seed: int) -> None:
     assert tried[fit.break_octets] == pytest.approx(min(tried.values()))
 
 
-def test_the_second_line_holds_from_the_break_on() -> None:
+def test_the_second_line_begins_at_the_break() -> None:
     octets = np.arange(100, 160)
     fit = fit_lengths(octets, np.where(octets < 126, 0.001 * octets, 1.0 + 0 * octets))
     assert fit.at(125) == pytest.approx(0.125)

@@ -71,7 +71,7 @@ def test_planted_glitches_are_found_in_a_surrogate() -> None:
     assert len(glitches) >= len(planted) - 1
 
 
-def test_a_row_that_makes_no_sense_is_refused_by_name() -> None:
+def test_an_invalid_row_is_refused_with_its_name() -> None:
     for row, words in (
         (replace(ROW, cov=-1.0), "cov = -1"),
         (replace(ROW, lost=511), "lost = 511"),
@@ -126,7 +126,7 @@ def test_a_timer_that_knows_lengths_is_no_worse_on_lengths_that_matter() -> None
         assert heeding["efficiency"] >= plain["efficiency"], structure
 
 
-def test_a_replays_table_gives_the_same_sums_elsewhere(tmp_path: Path) -> None:
+def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None:
     row = replace(ROW, lengths=(40, 256), line=STEEP)
     made = row.surrogate("queue", seed=4)
     algorithms = ["mills", "mills-single"]

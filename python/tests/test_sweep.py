@@ -132,7 +132,7 @@ def test_a_sweep_begun_by_another_version_is_not_continued(tmp_path: Path) -> No
         run_sweep(lossy(), tmp_path / "s")
 
 
-def test_python_makes_cases_where_a_sweep_wants_logic(tmp_path: Path) -> None:
+def test_cases_may_be_made_by_python_code(tmp_path: Path) -> None:
     base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
     cases = (
         ({"rate": rate, "window": window}, base.replace(values))
@@ -198,7 +198,7 @@ def test_a_case_beyond_its_budget_is_recorded_as_cut(tmp_path: Path, whole: Case
     assert ((folder.read()["status"] == "cut") == beyond).all()
 
 
-def test_paired_runs_of_two_windows_meet_the_same_losses(whole: Cases) -> None:
+def test_paired_runs_of_two_windows_have_the_same_losses(whole: Cases) -> None:
     seeds = whole["seed"].reshape(6, 20)
     assert (seeds == seeds[0]).all()
     assert len(set(seeds[0].tolist())) == 20
@@ -232,7 +232,7 @@ def test_a_second_program_cannot_write_to_the_same_sweep(netspurt: Command, tmp_
     assert netspurt("sweep", "x.toml", "--out", "s").returncode == 0
 
 
-def test_a_scenario_that_lies_in_the_folder_is_not_written_over(tmp_path: Path) -> None:
+def test_a_scenario_in_the_output_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text("# dear\n" + LOSSY)
     with pytest.raises(SweepError, match="holds something else"):
         run_sweep(lossy(), tmp_path)
@@ -306,7 +306,7 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
         ("links.path.queue.codel.target", "which"),
     ],
 )
-def test_a_value_that_an_axis_sets_over_is_refused(
+def test_a_set_value_that_an_axis_also_sets_is_refused(
     here: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
@@ -434,17 +434,17 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     first = netspurt("sweep", "x.toml", "--out", "s", "--threads", "1")
     assert first.returncode == 0, first.stderr
     assert "120 cases run in" in first.stdout
-    again = netspurt("sweep", "x.toml", "--out", "s")
-    assert "s is finished: nothing is left to run" in again.stdout
+    second = netspurt("sweep", "x.toml", "--out", "s")
+    assert "s is finished: nothing is left to run" in second.stdout
     state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
     assert (state["done"], state["finished"]) == (120, True)
     assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
-    shown = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
-    assert "completion_ns_mean, in s" in shown.stdout
+    result = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
+    assert "completion_ns_mean, in s" in result.stdout
     listed = netspurt("sweep", "show", "s").stdout
     assert listed.startswith("differ between cases: events, sent, ")
     assert listed.endswith("Show one: netspurt sweep show s -m completion_ns_mean --by window\n")
-    assert "95 % interval" in shown.stdout
+    assert "95 % interval" in result.stdout
     words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
     lines = netspurt(*words, "--baseline", "4 segments").stdout.splitlines()
     at = lines.index("completion_ns_mean, in s: difference from window = 4 segments")

@@ -100,9 +100,9 @@ def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
 
 def test_a_sweep_reports_progress_from_the_finished_cases_to_all(folder: Path) -> None:
     (folder / "cases" / "000000005.parquet").unlink()
-    told: list[tuple[float, float]] = []
-    _, tally = run_sweep(small(), folder, progress=lambda *at: told.append(at))
-    assert told == [(12, 12)]
+    calls: list[tuple[float, float]] = []
+    _, tally = run_sweep(small(), folder, progress=lambda *at: calls.append(at))
+    assert calls == [(12, 12)]
     assert (tally.cases, tally.done) == (5, 5)
 
 

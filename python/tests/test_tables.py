@@ -171,12 +171,16 @@ def test_a_table_without_rows_prints_its_heading(here: Command, tmp_path: Path) 
 def test_a_selection_of_a_selection_is_a_selection(two: ns.Run) -> None:
     own = two.segments.where(flow="bulk", way="out")
     late = own.select(own.seconds() > 1.0)
-    again = late.where(kind="retransmission")
+    retransmissions = late.where(kind="retransmission")
     direct = two.segments.where(flow="bulk", way="out", kind="retransmission")
     kept = direct.select(direct.seconds() > 1.0)
-    for column in again:
-        assert np.ma.allequal(again[column], kept[column]), column
-    assert again.rows == len(again) == int((late["kind"] == "retransmission").sum())
+    for column in retransmissions:
+        assert np.ma.allequal(retransmissions[column], kept[column]), column
+    assert (
+        retransmissions.rows
+        == len(retransmissions)
+        == int((late["kind"] == "retransmission").sum())
+    )
 
 
 def test_rows_are_taken_in_the_given_order_with_repeats(two: ns.Run) -> None:

@@ -52,12 +52,12 @@ def test_statistics_of_simulated_captures_agree_with_tcptrace(
     if loss:
         scenario = scenario.replace({"links.t1.loss.probability": loss})
     file = scenario.run().save(tmp_path / "run") / f"{side}.pcapng"
-    found = theirs(file)
+    tcptrace_rows = theirs(file)
     packets = sum(
-        int(row[f"total_packets_{way}"]) for row in found.values() for way in ("a2b", "b2a")
+        int(row[f"total_packets_{way}"]) for row in tcptrace_rows.values() for way in ("a2b", "b2a")
     )
     assert packets > 100
-    left = list(differences(file.name, found, ours(file)))
+    left = list(differences(file.name, tcptrace_rows, ours(file)))
     assert [difference for difference in left if not difference.column.startswith(FAULTY)] == []
 
 

@@ -204,7 +204,7 @@ def test_no_module_imports_a_module_that_imports_it() -> None:
         ("", "from .c import g", "if TYPE_CHECKING:\n    from .b import f", 0),
     ],
 )
-def test_each_circle_is_found(face: str, b: str, c: str, count: int) -> None:
+def test_each_import_cycle_is_found(face: str, b: str, c: str, count: int) -> None:
     texts: dict[str, str] = {
         "netspurt": "",
         "netspurt.a": face,

@@ -171,7 +171,7 @@ def test_the_error_for_an_invalid_timeline_names_the_place_and_the_fix(
     assert error.value.fix in str(error.value)
 
 
-def test_a_table_may_have_directions_of_its_own_and_outages(tmp_path: Path) -> None:
+def test_a_table_may_have_columns_for_each_direction_and_outages(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text(
         "t_s,delay_ms_forward,delay_ms_reverse,rate_mbps,loss_forward,outage\n"
@@ -227,9 +227,9 @@ def _irtt(trips: list[tuple[str, int, int]]) -> str:
 
     def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
         delay = {"rtt": send + receive, "send": send, "receive": receive}
-        told = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
+        expected = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
         sent = {"client": {"send": {"monotonic": n * 100_000_000}}}
-        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": told}
+        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": expected}
 
     each = [trip(n, *one) for n, one in enumerate(trips)]
     return json.dumps({"config": {}, "stats": {"duplicates": 3}, "round_trips": each})
@@ -386,8 +386,8 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     figure = draw_timeline(timeline, end_s=10)
     (axes,) = figure.axes
     (legend,) = figure.legends
-    told = [text.get_text() for text in legend.get_texts()]
-    assert told == ["both directions", "dead", "dead, forward"]
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["both directions", "dead", "dead, forward"]
     assert axes.get_title(loc="right") == "loss 1 % in each direction"
     assert axes.get_ylabel() == "delay [ms]"
     (line,) = axes.lines

@@ -29,34 +29,41 @@ def one(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
     return ns.replay(delays, [estimator], **how).algorithms[0]  # type: ignore[arg-type]
 
 
-def test_a_fixed_timer_of_a_second_on_five_probes() -> None:
+def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     """Two answers, of 1.5 s and 2 s, come after it; the lost probe costs its second."""
-    told = one(on(FIVE), "fixed:rto=1s,max=1s")
-    assert (told.probes, told.answered, told.lost, told.spurious) == (5, 4, 1, 2)
-    assert told.waits.tolist() == [1.0] * 5
-    sums = Sums(good_s=told.good, lost_s=told.waited, spurious_s=told.spurious_time)
+    algorithm = one(on(FIVE), "fixed:rto=1s,max=1s")
+    assert (algorithm.probes, algorithm.answered, algorithm.lost, algorithm.spurious) == (
+        5,
+        4,
+        1,
+        2,
+    )
+    assert algorithm.waits.tolist() == [1.0] * 5
+    sums = Sums(good_s=algorithm.good, lost_s=algorithm.waited, spurious_s=algorithm.spurious_time)
     assert (sums.good_s, sums.lost_s, sums.spurious_s) == pytest.approx((4.9, 1.0, 3.5))
-    assert told.total == pytest.approx(sums.total_s)
-    assert told.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
-    assert told.printed_efficiency == ".52", "0.5213, the rest cut off"
-    assert told.mean == pytest.approx(4.9 / 5), "over all probes, as RFC 889 has it"
+    assert algorithm.total == pytest.approx(sums.total_s)
+    assert algorithm.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
+    assert algorithm.printed_efficiency == ".52", "0.5213, the rest cut off"
+    assert algorithm.mean == pytest.approx(4.9 / 5), "over all probes, as RFC 889 has it"
     answered = np.array([0.5, 1.5, 0.9, 2.0])
-    assert told.cov == pytest.approx(answered.std() / answered.mean())
+    assert algorithm.cov == pytest.approx(answered.std() / answered.mean())
     # Of three timeouts two were bad, and the other one waited two thirds of the delay before it.
-    assert told.bad_share == pytest.approx(2 / 3)
-    assert told.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
-    assert told.waited_per_loss == 1.0
+    assert algorithm.bad_share == pytest.approx(2 / 3)
+    assert algorithm.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
+    assert algorithm.waited_per_loss == 1.0
 
 
 def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
-    told = one(on(FIVE), "mills:falling=0,rising=0")
-    assert told.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
-    assert told.spurious == 2, "1.5 s after 1 s, 2 s after 1.8 s"
-    assert (told.waited, told.spurious_time) == pytest.approx((3.0, 3.5))
-    assert told.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), "the first knew nothing"
+    algorithm = one(on(FIVE), "mills:falling=0,rising=0")
+    assert algorithm.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
+    assert algorithm.spurious == 2, "1.5 s after 1 s, 2 s after 1.8 s"
+    assert (algorithm.waited, algorithm.spurious_time) == pytest.approx((3.0, 3.5))
+    assert algorithm.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), (
+        "the first knew nothing"
+    )
 
 
-def test_mills_filter_step_by_step() -> None:
+def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
     """RFC 889: E becomes F E + (1 - F) R, with F 15/16 below E and 3/4 above; the timer is 2 E."""
     delays = [0.4, 0.8, 0.2, 1.6]
     estimate, waits = 0.4, [3.0]
@@ -87,7 +94,7 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
 
 
 @pytest.mark.parametrize(("told", "waits"), [(False, [0.3, 10.225]), (True, [0.6, 0.25])])
-def test_a_late_reply_is_a_sample_only_to_a_sender_with_time_stamps(
+def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
     told: bool, waits: list[float]
 ) -> None:
     """Karn's rule (RFC 6298 §3) forbids the 9 s; else rttvar is 2.253125 s and srtt 1.2125 s."""
@@ -116,25 +123,28 @@ def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
 def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
-    told = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
+    algorithm = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
     lost[: 1 + np.flatnonzero(~lost)[0]] = False  # Those wait for the initial timer.
-    short = (rtt - told.waits)[rtt > told.waits]
-    assert (told.lost - told.lost_before, told.spurious) == (int(lost.sum()), len(short))
-    assert told.wait_percentiles(percents) == pytest.approx(
-        np.percentile(told.waits[lost], percents)
+    short = (rtt - algorithm.waits)[rtt > algorithm.waits]
+    assert (algorithm.lost - algorithm.lost_before, algorithm.spurious) == (
+        int(lost.sum()),
+        len(short),
     )
-    assert told.short_percentiles(percents) == pytest.approx(np.percentile(short, percents))
-    assert told.waited == pytest.approx(told.waits[lost].sum())
-    assert told.spurious_time == pytest.approx(rtt[rtt > told.waits].sum())
+    assert algorithm.wait_percentiles(percents) == pytest.approx(
+        np.percentile(algorithm.waits[lost], percents)
+    )
+    assert algorithm.short_percentiles(percents) == pytest.approx(np.percentile(short, percents))
+    assert algorithm.waited == pytest.approx(algorithm.waits[lost].sum())
+    assert algorithm.spurious_time == pytest.approx(rtt[rtt > algorithm.waits].sum())
 
 
 def test_without_losses_or_spurious_retransmissions_there_are_no_percentiles() -> None:
-    told = one(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
-    assert np.isnan(told.wait_percentiles([50])).all()
-    assert np.isnan(told.short_percentiles([50])).all()
-    assert np.isnan(told.waited_per_loss)
-    assert (told.efficiency, told.printed_efficiency) == (1.0, "1")
+    algorithm = one(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
+    assert np.isnan(algorithm.wait_percentiles([50])).all()
+    assert np.isnan(algorithm.short_percentiles([50])).all()
+    assert np.isnan(algorithm.waited_per_loss)
+    assert (algorithm.efficiency, algorithm.printed_efficiency) == (1.0, "1")
 
 
 # Several timers.
@@ -204,9 +214,9 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "owd.csv"
     file.write_text("rtt_ms\n" + "20\n" * 60)
     (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
-    said = recommended(path, ["mills", "linux"])
-    assert "No probe was lost; half a loss is added." in said
-    assert "These are one-way delays." in said
+    paragraphs = recommended(path, ["mills", "linux"])
+    assert "No probe was lost; half a loss is added." in paragraphs
+    assert "These are one-way delays." in paragraphs
 
 
 class Steady:
@@ -300,7 +310,7 @@ def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
     assert scale == "one-way delays and timers, as recorded"
 
 
-def test_round_trips_are_halved_for_rfc_889_s_table_and_said_to_be(
+def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
     here: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
@@ -312,7 +322,7 @@ def test_round_trips_are_halved_for_rfc_889_s_table_and_said_to_be(
     assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
 
 
-def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_path: Path) -> None:
+def test_the_command_compares_each_timer_with_the_reference(here: Command, tmp_path: Path) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--versus", "mills:rising=0")
     heading, line, *_ = here(*words).stdout.splitlines()

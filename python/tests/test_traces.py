@@ -30,7 +30,7 @@ def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000)]), S) == list(range(1, 1001))
 
 
-def test_the_rest_of_a_rate_counts_for_the_next_opportunity() -> None:
+def test_the_remainder_of_a_rate_counts_for_the_next_opportunity() -> None:
     # 1500 octets at 8 Mbit/s take 1.5 ms.
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 6 * MS) == [2, 3, 5, 6]
     # Half of an opportunity at the first rate, half at the second.
@@ -137,28 +137,28 @@ spy = ["receiver"]
 def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
     tmp_path: Path,
 ) -> None:
-    told = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
+    expected = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
     steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
     (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))
     read = read_timeline(tmp_path / "trace")
     told_again = read.to_toml().partition("rate = ")[2].replace("\n", " ")
     runs = [
         ns.Scenario.parse(FULL.replace("{}", rate), "full.toml").run()
-        for rate in (told, told_again)
+        for rate in (expected, told_again)
     ]
     got = [int(run.flows["delivered_bytes"][0]) for run in runs]
     assert got[1] == pytest.approx(got[0], rel=0.02)
     # What the receiver's capture would show makes the trace again.
     data = runs[1].segments.where(direction="forward")
-    found = delivered("receiver", data["t_ns"], data["size_bytes"])
-    lines = np.array(mahimahi(found.forward))
+    rates = delivered("receiver", data["t_ns"], data["size_bytes"])
+    lines = np.array(mahimahi(rates.forward))
     sizes = float(data["size_bytes"].sum()) - float(data["size_bytes"][0])
     assert abs(len(lines) - sizes / 1500) <= 1
     late = (lines > 5000) & (lines < 15_000)
     assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_delivered_packets_fill_opportunities_from_the_first_on() -> None:
+def test_delivered_packets_fill_opportunities_beginning_with_the_first() -> None:
     made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
     assert isinstance(made, Timeline)
     assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]
