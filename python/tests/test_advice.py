@@ -96,7 +96,7 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
         rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
         (cost,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
         covered += cost.total.low <= true <= cost.total.high
-    assert covered >= 54, "of 60 at 95 %"
+    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the cost"
 
 
 def test_two_timers_are_compared_on_the_same_probes() -> None:
@@ -104,10 +104,14 @@ def test_two_timers_are_compared_on_the_same_probes() -> None:
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
-    assert dear.difference(short, long).sign == 1, "a spurious retransmission costs 5 s"
+    assert dear.difference(short, long).sign == 1, (
+        "at a price of 5 s the shorter timer must cost more"
+    )
     assert dear.alike(long) == [long]
     cheap = Weighing([replay], Price(0.0))
-    assert cheap.difference(short, long).sign == -1, "it costs nothing"
+    assert cheap.difference(short, long).sign == -1, (
+        "without a price the shorter timer must cost less"
+    )
     assert cheap.difference(short, long).value == -cheap.difference(long, short).value
     even = Weighing([replay], Price(0.4))
     assert even.difference(short, long).sign == 0
@@ -117,8 +121,10 @@ def test_two_timers_are_compared_on_the_same_probes() -> None:
 def test_a_longer_timer_is_never_spurious_where_the_shorter_one_is_not() -> None:
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
-    assert longer.high == pytest.approx(longer.value, rel=1e-6), "it can be no worse than this"
-    assert longer.low < longer.value - 3 / 3000, "but a rare spell may punish the shorter one"
+    assert longer.high == pytest.approx(longer.value, rel=1e-6), (
+        "the upper end must equal the difference"
+    )
+    assert longer.low < longer.value - 3 / 3000, "the lower end must allow for rare long delays"
 
 
 # Recommendations.
@@ -159,8 +165,12 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         assert advice.pick in {*advice.tuned, *advice.alike}
         picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
-        assert picked.timer.value < 4 * scale * 2.0, "from these delays, not from a table"
-        assert [lesson.choice for lesson in advice.lessons], "it is tried on halves"
+        assert picked.timer.value < 4 * scale * 2.0, (
+            "the constant must be computed from these delays"
+        )
+        assert [lesson.choice for lesson in advice.lessons], (
+            "the timers must be tried on halves of the recording"
+        )
 
 
 def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
@@ -171,7 +181,9 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     rtt[5::40] = np.nan
     advice = advice_on(path_of(rtt), FIXED, Price(1.0))
     first, second = sorted(advice.lessons, key=lambda lesson: lesson.part)
-    assert (second.choice, second.best) == (FIXED[0], FIXED[1]), "learnt in the calm"
+    assert (second.choice, second.best) == (FIXED[0], FIXED[1]), (
+        "the timer chosen on the calm half must not be the best one on the other half"
+    )
     assert second.cost > second.least
     assert first.choice == FIXED[1]
     assert "The halves disagree" in str(advice)
@@ -216,7 +228,9 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "In QUIC: stacks compute this probe timeout as it is" in quic
     assert "In Linux TCP: its estimator has one constant" in quic
     assert linux_commands(0.2) == ["200 ms is Linux's own rto_min, so this needs no setting."]
-    assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
+    assert "BPF" not in " ".join(linux_commands(5.0)), (
+        "values above 200 ms must give no BPF command"
+    )
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
@@ -233,7 +247,9 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
         advice_on(rare(), many)
     )
     alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
-    assert "costs measurably more" not in alone, "mills-single may not be taken at all"
+    assert "costs measurably more" not in alone, (
+        "a timer without bounds must not appear in this comparison"
+    )
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
@@ -252,7 +268,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
-    assert re.search(less, taken), "it is alike to quic, but not to linux"
+    assert re.search(less, taken), "the sentence must compare it with linux and not with quic"
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no least timer"):
         assert name in bare
@@ -313,7 +329,7 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
     settings_of = dict(_core.Estimator(second.choice).settings)
     assert all(settings_of.get(key, "1ms").endswith("ms") for key in ("min", "rto_min"))
     assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in advice.tuned), (
-        "the whole knows them"
+        "constants computed on the whole recording must allow for them"
     )
 
 

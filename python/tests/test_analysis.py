@@ -153,7 +153,7 @@ def test_a_planted_period_is_found() -> None:
 def test_random_arrivals_have_no_period() -> None:
     rng = np.random.default_rng(3)
     taken = sum(find_period(rng.uniform(0, 3600, 40)) is not None for _ in range(500))
-    assert taken <= 12, "one in a hundred may be taken for regular"
+    assert taken <= 12, "at most 12 random series may be called regular"
     assert find_period([1.0, 2.0, 3.0]) is None
     with pytest.raises(ValueError, match="between 0 and 1"):
         find_period([1.0], chance=0)
@@ -201,7 +201,7 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
     assert paired_difference(better, path, mean).sign == -1
     alone = block_bootstrap(path, mean)
-    assert alone.low < better.mean() < alone.high, "apart, the two could not be told from another"
+    assert alone.low < better.mean() < alone.high, "separate intervals must overlap"
     assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
     with pytest.raises(ValueError, match="must be the same"):
         paired_difference(path[:9], path, mean)

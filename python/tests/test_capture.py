@@ -80,7 +80,7 @@ def test_packets_have_the_offsets_that_their_numbers_imply(captures: dict[str, P
     assert [int(row[2]) for row in data] == [1 + 960 * (n - 1) for n in packets.tolist()]
     for source in {row[3] for row in rows}:
         ids = [row[0] for row in rows if row[3] == source]
-        assert len(set(ids)) == len(ids), "an identification used twice"
+        assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
 def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path]) -> None:

@@ -258,7 +258,7 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
         assert 0 <= remedy.saved_s.low <= remedy.saved_s.value <= remedy.saved_s.high <= 21.5 + 1e-9
         assert remedy.all_silences == 25
     (first, *_) = remedies(waits_of([(4, 1.0, 0.05)] * 5))
-    assert np.isnan(first.saved_s.high), "one connection says nothing of others"
+    assert np.isnan(first.saved_s.high), "one connection must give no interval"
 
 
 def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:

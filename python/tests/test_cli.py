@@ -153,7 +153,7 @@ def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
         while not catches(process.pid, signal.SIGTERM) and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.5)
-        assert process.poll() is None, "it was to take longer"
+        assert process.poll() is None, "the process must still run when it is interrupted"
         process.send_signal(blow)
         status = process.wait(60)
     assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]

@@ -179,7 +179,9 @@ def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """A server that thinks for 300 ms acknowledges its request before it replies."""
-    assert opening(both[0].segments, "transfer", "source") is None, "its data is the first to leave"
+    assert opening(both[0].segments, "transfer", "source") is None, (
+        "a sender whose data leaves first must have no opening line"
+    )
     values = {
         "flows.transfer": {
             "from": "source",
@@ -225,7 +227,7 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
     base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})
     short, long = base.run(), base.replace({"links.modem.queue": "10 packets"}).run()
     took = [float(run.flows.seconds("finished_ns")[0]) for run in (short, long)]
-    assert took[0] < took[1], "the longer queue repeats more"
+    assert took[0] < took[1], "the run with the longer queue must retransmit more"
     for run, name in zip((short, long), ("short", "long"), strict=True):
         run.save(tmp_path / name)
     longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"

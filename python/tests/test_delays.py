@@ -253,7 +253,7 @@ def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         ns.read_delays(file)
     (reading,) = [thread for thread in threading.enumerate() if thread.name == "reading delays"]
-    assert reading.is_alive(), "the interrupt did not wait for it"
+    assert reading.is_alive(), "the interrupt must not wait until the file is read"
     reading.join()
 
 

@@ -133,7 +133,9 @@ def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     }
     (row,) = summarise(columns, "dropped / sent", [], {})
     assert row.mean.value == pytest.approx(4 / 60)
-    assert row.median == pytest.approx(0.1), "of 0.1, 0 and 0.1: the last case sent nothing"
+    assert row.median == pytest.approx(0.1), (
+        "the median must be that of 0.1, 0 and 0.1, because the last case sent nothing"
+    )
     top, bottom = figure(columns, "dropped/sent")
     assert (top.tolist(), bottom.tolist()) == ([1, 0, 3, 0], [10, 20, 30, 0])
     assert figure(columns, "sent")[1].tolist() == [1.0] * 4

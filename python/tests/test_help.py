@@ -37,7 +37,7 @@ def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
     assert result.returncode == 0
     head, _, body = result.stdout.partition("\n")
     assert not re.search(r"<[a-zA-Z\[]|[{]", result.stdout), result.stdout
-    assert "...\n" not in body.replace("-- COMMAND...\n", ""), "a sentence was cut"
+    assert "...\n" not in body.replace("-- COMMAND...\n", ""), "no sentence of the help may be cut"
     assert re.fullmatch(r"Usage: netspurt[a-z ]* \[OPTIONS\].*", head)
     told = body.lstrip("\n").partition("\n\n")[0]
     assert told.strip().endswith((".", "?")), told

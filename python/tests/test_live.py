@@ -60,7 +60,7 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
     captured = read_packets(tmp_path / "r" / "a.pcapng")
     assert sum(packet.size_bytes for packet in captured) > 200_000
     assert max(len(packet.octets) for packet in captured) == 128
-    assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "it ends when its flow has ended"
+    assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "the run must end with its flow"
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         assert netspurt("plot", "r", "--kind", kind).returncode == 0
 
@@ -110,7 +110,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
     seen = run.segments
     acks = (seen["node"] == "a") & (seen["kind"] == "ack")
     windows = set(seen["window"][acks].tolist())
-    assert len(windows) > 1, "it grows up to the limit"
+    assert len(windows) > 1, "the window must grow up to the limit"
     assert 20_000 < max(windows) <= 24_000, windows
 
 
@@ -291,7 +291,7 @@ def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
             time.sleep(delay_s or 0.0)
             run.terminate() if delay_s is None else run.kill()
         leftovers = len(list(tmp_path.glob(".r.partial-*")))
-        assert leftovers == (delay_s is not None), "that of the killed run, and no other"
+        assert leftovers == (delay_s is not None), "only the folder of the killed run may remain"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -354,7 +354,7 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
     # ACKs that cover a retransmission, one in five here, time nothing (RFC 6298 §3).
     assert len(shadows) == 2 * len(run.rtt) > 60
     rfc = shadows.where(estimator="rfc6298")
-    assert rfc.seconds("rto_ns").min() >= 1, "RFC 6298 §2.4"
+    assert rfc.seconds("rto_ns").min() >= 1, "the RTO must be at least 1 s (RFC 6298 §2.4)"
     wrong = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
     assert wrong.returncode == 2
     assert "rfc6298" in wrong.stderr
@@ -495,7 +495,7 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     model = {"populations.web.endpoint": "model", "populations.web.profile": "linux-6"}
     simulated = scenario.replace(model).run().connections
     sizes = [[int(octets) for octets in table["reverse_bytes"]] for table in (live, simulated)]
-    assert sizes[0] == sizes[1], "the same connections in the same order"
+    assert sizes[0] == sizes[1], "both runs must have the same connections in the same order"
     medians = [float(np.nanmedian(table.seconds("response_ns"))) for table in (live, simulated)]
     assert 0.9 < medians[0] / medians[1] < 1.2
     # The last acknowledgement takes half a round trip.

@@ -55,7 +55,9 @@ def test_an_outage_counts_as_one_event_however_long_it_lasts() -> None:
     share = loss_share([lost])
     assert share.outages.tolist() == [200]
     assert share.is_uncertain
-    assert share.high / share.low > 200, "one event is known to a factor of hundreds"
+    assert share.high / share.low > 200, (
+        "the interval from one event must span a factor of more than 200"
+    )
     assert not loss_share([np.arange(10_000) % 97 == 5]).is_uncertain
     assert np.isnan(loss_share([np.zeros(0, bool)]).value)
 
@@ -85,7 +87,9 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]
-    assert "Caution" not in " ".join(other.paragraphs()), "the user set the share"
+    assert "Caution" not in " ".join(other.paragraphs()), (
+        "there must be no warning if the user sets the share"
+    )
     file = tmp_path / "path.csv"
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
     shown = " ".join(netspurt("delays", str(file)).stdout.split())

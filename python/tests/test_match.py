@@ -27,10 +27,12 @@ def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     result = here("match", near, far, "--json")
     (data,) = json.loads(result.stdout)
-    assert result.stderr == "", "whole captures are no reason for a warning"
+    assert result.stderr == "", "complete captures must give no warning"
     assert data["paired"] > 50
     assert data["only_second"] == 0
-    assert data["only_first"] >= 1, "what the queue dropped was seen beside the sender only"
+    assert data["only_first"] >= 1, (
+        "segments that the queue dropped must be seen only beside the sender"
+    )
     assert data["out_s"] > 1
 
 
@@ -40,7 +42,9 @@ def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     assert "Swap" not in here("match", near, far).stdout
     output = " ".join(here("match", far, near).stdout.split())
-    assert "so the times are negative, unless the clocks differ." in output, "data goes one way"
+    assert "so the times are negative, unless the clocks differ." in output, (
+        "the note on negative times must be printed if data goes in one direction"
+    )
     assert f"Swap the captures: netspurt match {near} {far}" in output
 
 

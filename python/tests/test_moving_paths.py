@@ -160,7 +160,9 @@ def test_the_kernel_runs_over_the_same_path(
             assert ((at >= 1.5) & (at <= 2.0)).all(), at
     if name == "handover-dead":
         due = kernel.table("deliveries")["t_ns"] / 1e9
-        assert not ((due > 1.5) & (due < 2.0)).any(), "no delivery while the path is dead"
+        assert not ((due > 1.5) & (due < 2.0)).any(), (
+            "nothing may be delivered while the path is dead"
+        )
 
 
 WAITING = """

@@ -61,7 +61,7 @@ def test_tables_and_cases_become_data_frames_of_pandas_without_arrow(
             assert found == table[name].tolist(), name
     endless = run.flows.to_pandas()["finished_ns"]
     assert endless.isna().all()
-    assert str(endless.dtype) == "Int64", "whole numbers stay whole"
+    assert str(endless.dtype) == "Int64", "a column of whole numbers must stay one"
 
 
 def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
@@ -95,7 +95,7 @@ def test_a_selection_is_a_stream_of_its_rows(run: ns.Run) -> None:
     names = pyarrow.table(links)["link"]
     assert names.to_pylist() == links["link"].tolist()
     words = names.chunk(0).dictionary.to_pylist()
-    assert len(set(words)) == len(words), "a dictionary has each text once"
+    assert len(set(words)) == len(words), "the dictionary must have each text once"
 
 
 def test_the_error_without_pyarrow_names_what_to_install(

@@ -104,7 +104,7 @@ def test_rfc_6298_in_python_retransmits_as_the_cores_does() -> None:
     own = base.replace({ESTIMATOR: "own.py:Own:least=0.2"}).run()
     core = base.replace({ESTIMATOR: "rfc6298:min=200ms,spread_gains=false"}).run()
     assert retransmitted(own)[:4] == retransmitted(core)[:4]
-    assert retransmitted(own)[2] > 0, "a timer that never fires shows nothing"
+    assert retransmitted(own)[2] > 0, "the timer must fire in this run"
     assert own.rto["rto_ns"][-1] == pytest.approx(core.rto["rto_ns"][-1], rel=1e-6)
 
 
@@ -170,7 +170,9 @@ def test_a_sweep_has_the_same_results_on_any_number_of_threads_and_in_ray(place:
     assert set(one["status"]) == {"done"}
     remake, parts = sweep.__reduce__()
     (place / "own.py").unlink()
-    assert remake(*parts).run_chunk(0, 8)[0] == sweep.run_chunk(0, 8)[0], "the file travels along"
+    assert remake(*parts).run_chunk(0, 8)[0] == sweep.run_chunk(0, 8)[0], (
+        "the copy must carry the file of the class"
+    )
 
 
 def test_a_sweep_of_other_code_is_another_sweep(place: Path) -> None:

@@ -60,7 +60,9 @@ def test_a_timer_in_python_repairs_at_the_kernel_s_edge(place: Path, netspurt: C
     run = live(netspurt, "r", shim='["own.py:Own:least=0.05", "off"]')
     assert run.live is not None
     assert run.live.replayed is not None
-    assert run.live.replayed.same, "the replay of the arrivals calls the class again"
+    assert run.live.replayed.same, (
+        "the replay of the arrivals must give the same drops with the class"
+    )
     flow = {name: run.flows[name][0] for name in run.flows}
     assert (flow["delivered_bytes"], flow["timeouts"]) == (20_000, 0)
     causes = json.loads(netspurt("table", "r", "retransmissions", "--json").stdout)

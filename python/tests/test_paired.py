@@ -65,7 +65,7 @@ def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_p
     assert "populations.web.profile" in result.stdout
     document = json.loads(netspurt("compare", "new", "old", "--json").stdout)
     (web,) = document["populations"]
-    assert web["difference_s"]["low"] > 0, "200 ms of delayed ACKs are told"
+    assert web["difference_s"]["low"] > 0, "delayed ACKs of 200 ms must show as a difference"
     assert sum(web["shorter_same_longer"]) == web["pairs"]
     (tmp_path / "bare.toml").write_text(WEB.replace('["connections"]', "[]"))
     assert netspurt("run", "bare.toml", "--out", "bare").returncode == 0

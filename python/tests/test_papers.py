@@ -126,7 +126,7 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     expected = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
     assert expected in " ".join(result.stdout.split())
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
-    assert "≪ 0.229 s" in result.stdout, "the relation stays"
+    assert "≪ 0.229 s" in result.stdout, "the relation sign must be kept"
     assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
     listed = json.loads(netspurt("papers", "list", "--json").stdout)
     assert {row["key"]: row["claims"] for row in listed}["rfc2416"] == 43
@@ -234,7 +234,7 @@ def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: 
 def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:
     output = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
     assert max(len(line) for line in output) <= 80
-    assert any("≪ 0.229 s" in line for line in output), "the relation stays"
+    assert any("≪ 0.229 s" in line for line in output), "the relation sign must be kept"
 
 
 def test_each_picture_is_titled_after_its_run() -> None:

@@ -191,7 +191,9 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / data["file"]).read_bytes()
     table = here("replay", data["file"], "-e", "mills", "--rfc889").stdout
     row = table.splitlines()[-2].split()
-    assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), "as RFC 889's table has it"
+    assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), (
+        "the row must equal that of RFC 889's table"
+    )
 
 
 def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(here: Command, tmp_path: Path) -> None:

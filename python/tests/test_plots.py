@@ -278,7 +278,7 @@ def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
     labels_shown = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
     assert len(x_of(labels_shown["fast retransmit"])) == repairs > 0
-    assert "recovery begins" not in labels_shown, "tahoe has no recovery"
+    assert "recovery begins" not in labels_shown, "tahoe must have no marks of recovery"
 
 
 def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:

@@ -97,7 +97,7 @@ print("second", two.stderr.read())
     result = inside(f"{sys.executable} loop.py", tmp_path)
     assert result.returncode == 0, result.stderr
     count = int(result.stdout.split("datagrams ")[1].split()[0])
-    assert 1000 <= count < 5000, "in both directions, until one is not answered"
+    assert 1000 <= count < 5000, "the count must end with the first datagram that is not answered"
     first, second = result.stdout.split("first ")[1].split("second ")
     assert not first.strip()
     assert "warning: 0.0.0.0 is not a loopback address" in second
@@ -223,7 +223,9 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
     assert who == "the command" or "interrupted before its end" not in recording.notes
     size = (tmp_path / "killed.jsonl").stat().st_size
     time.sleep(0.1)
-    assert size == (tmp_path / "killed.jsonl").stat().st_size, "nobody goes on probing"
+    assert size == (tmp_path / "killed.jsonl").stat().st_size, (
+        "the file of a killed probe must not grow"
+    )
 
 
 def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path) -> None:

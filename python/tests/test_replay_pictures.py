@@ -195,7 +195,9 @@ def test_a_front_has_each_timer_at_its_share_and_its_mean(replay: Replay) -> Non
         ((x, y),) = points(handles[label])
         assert y == algorithm.timer.value
         share = algorithm.spurious_share.value
-        assert x == (share if share else pytest.approx(min(seen) / 3)), "a logarithm has no zero"
+        assert x == (share if share else pytest.approx(min(seen) / 3)), (
+            "zero must be drawn at a third of the smallest share"
+        )
         filled = handles[label].get_markerfacecolor() != "white"
         assert filled == (algorithm.estimator in front)
     assert axes.xaxis.get_major_formatter()(0.05, 0) == "5 %"

@@ -299,10 +299,10 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     words = re.search(
         r"The snap length of the capture cut ([\d,]+) of ([\d,]+) data", pages["sender"]
     )
-    assert words, "the kernel's captures of the corpus have headers alone"
+    assert words, "the page must have a note on the snap length"
     assert words.groups() == (f"{data:,}", f"{data:,}")
     assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
-        "it changes no figure, so it does not precede them"
+        "the note must come after the figures"
     )
     expected = "the snap length cut the TCP headers of 33 packets"
     assert expected in pages["sender.short"].partition("</pre>")[0]
@@ -343,7 +343,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
     assert advice.pick in lines
-    assert len(lines) == 6, "a colour each"
+    assert len(lines) == 6, "each timer must have its own colour"
 
 
 def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(

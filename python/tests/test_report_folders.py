@@ -62,8 +62,8 @@ def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     netspurt("report", captures, "--out", "page.html")
     text = unescape(Path("page.html").read_text())
     answers = re.findall(r'<p class="answer">(Time went to: [^<]*)</p>', text)
-    assert len(answers) == 4, "one of all captures, and one of each"
-    assert text.count(answers[0]) == 2, "the summary has the answer, too"
+    assert len(answers) == 4, "there must be one answer for all captures and one for each"
+    assert text.count(answers[0]) == 2, "the summary must also have the answer"
     rows = rows_of(text, "Captures, sorted by the time that they lost")
     joined_text = " ".join(" ".join(row) for row in rows)
     assert re.search(r"timeout \d", joined_text), joined_text

@@ -104,7 +104,7 @@ def wait(until: Any) -> Any:
     """Wait until a condition holds, and return its value."""
     end = time.monotonic() + PATIENT_S
     while not (found := until()):
-        assert time.monotonic() < end, "the page does not answer"
+        assert time.monotonic() < end, "the page must answer in time"
         time.sleep(0.02)
     return found
 
@@ -270,7 +270,7 @@ def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early
         hover(browser, over, x, 0)
         readings = [element.text for element in all_of(browser, ".readout")]
         at = {text.split(" · ")[0] for text in readings if text}
-        assert len(at) == 1, "all pictures have one cursor"
+        assert len(at) == 1, "all pictures must show the same cursor"
         t = seconds(at.pop().removeprefix("at "))
         states = early.rto
         last = int(np.searchsorted(states.seconds(), t, side="right") - 1)
@@ -372,7 +372,9 @@ def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, two: Pat
         for element in all_of(browser, ".stack canvas:first-child")
     ]
     ends = [re.search(r"from .* to .*", label) for label in labels[:2]]
-    assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, "the same axes"
+    assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, (
+        "both sides must have the same axes"
+    )
     button(browser, "patient").click()
     settled(browser)
     assert shown() == {"patient"}
@@ -581,8 +583,8 @@ def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
     """
     lines, inside, scrolls = browser.execute_script(script)
     assert lines > 1
-    assert inside, "no word of the sentence is beyond the edge"
-    assert scrolls, "the table of causes keeps its columns"
+    assert inside, "the sentence must lie within the window"
+    assert scrolls, "the table of causes must scroll instead of breaking its columns"
 
 
 def test_every_element_that_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:

@@ -93,7 +93,9 @@ def test_claims_about_lost_recordings_are_judged_on_surrogates(
     assert kinds[None] == len(HISTORY)
     gains = verdicts["s33.gain-5"]["measured"]
     assert isinstance(gains, list)
-    assert len(gains) == 5, "a number for each way in which the delays may have followed each other"
+    assert len(gains) == 5, (
+        "there must be a number for each variant of how delays follow each other"
+    )
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
@@ -236,7 +238,7 @@ def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
     assert max(error for name, error in errors.items() if len(rows[name].lines) == 1) < 0.1
     page = (ROOT / "VALIDATION.md").read_text()
     for name, error in FAR.items():
-        assert f"{name} {error}" in page, "VALIDATION.md lists it"
+        assert f"{name} {error}" in page, "VALIDATION.md must list the error"
 
 
 def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_wait() -> None:

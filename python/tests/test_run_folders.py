@@ -219,7 +219,9 @@ def test_nodes_are_captured_under_names_that_a_folder_can_hold(tmp_path: Path) -
     scenario = ns.Scenario.parse(PROBED).replace({"record.tables": ["segments"]})
     folder = scenario.run().save(tmp_path / "r")
     assert manifest(folder)["captures"] == {"a": "a.pcapng", "b/c": "b_c.pcapng"}
-    assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", "a section header"
+    assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", (
+        "the capture must begin with a section header"
+    )
 
 
 def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:

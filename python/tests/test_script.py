@@ -185,6 +185,6 @@ def test_the_last_line_counts_the_outcomes_of_several_scripts(
     words = dict(line.split()[1::-1] for line in result.stdout.splitlines()[:5])
     refused = dict.fromkeys(("open", "open-too", "slip"), "refused")
     assert words == {"late": "failed", "right": "ok", **refused}
-    assert result.stderr.count("`FO` asks for Fast Open") == 1, "told once"
+    assert result.stderr.count("`FO` asks for Fast Open") == 1, "the reason must be printed once"
     assert "the same in 1 more" in result.stderr
     assert "scripts:" not in netspurt("script", "right.pkt").stdout

@@ -255,7 +255,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
     lossy = of_run(pages).at("lossy")
     split = split_by_retransmissions(lossy)
     assert split.clean.count + split.repaired.count == len(lossy) == 60
-    assert split.clean.packets == (21, 21, 21), "the page has 21 packets"
+    assert split.clean.packets == (21, 21, 21), "connections without losses must have 21 packets"
     assert split.repaired.packets[2] > 21
     assert split.repaired.throughput_bps[1] < 0.5 * split.clean.throughput_bps[1]
     assert split.chance < 1e-4
@@ -312,7 +312,9 @@ def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder:
     far = first.at("far")
     # Two transmissions of 44 and 40 octets at 5 Mbit/s, and 120 ms.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
-    assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"
+    assert np.ptp(far.throughput_bps) == 0, (
+        "equal pages must have equal throughputs to the last bit"
+    )
 
 
 def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
@@ -320,7 +322,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
 ) -> None:
     connections = read_connections(polled)
     assert connections.site.tolist() == ["near", "near", "far", "moved"], (
-        "failed fetches are left out"
+        "failed fetches must be left out"
     )
     assert connections.throughput_bps.tolist() == [960_000] * 4
     assert connections.handshake_s[2] == pytest.approx(0.12, rel=0.01)
@@ -411,7 +413,7 @@ def test_the_command_answers_each_question_with_a_table(here: Command, pages_fol
     for head in ("round trips", "throughput", "levels", "longest idle", "retransmissions"):
         assert head in heads
     moved = next(line for line in lines if line.startswith("moved        round trip"))
-    assert moved.split()[3:6] == ["2", "30", "min"], "the path became longer after 30 minutes"
+    assert moved.split()[3:6] == ["2", "30", "min"], "the change after 30 minutes must be found"
     assert "240 connections" in result.stdout
     assert any(IN_WORDS["loss"] in line for line in lines)
 

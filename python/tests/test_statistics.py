@@ -237,7 +237,7 @@ def test_the_second_line_begins_at_the_break() -> None:
     fit = fit_lengths(octets, np.where(octets < 126, 0.001 * octets, 1.0 + 0 * octets))
     assert fit.at(125) == pytest.approx(0.125)
     assert fit.at(126) == pytest.approx(1.0)
-    assert fit.lines[1].rate_bps > 1e9, "a flat line is of any rate"
+    assert fit.lines[1].rate_bps > 1e9, "a flat line must have no bound on its rate"
 
 
 @given(
@@ -314,7 +314,9 @@ def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:
     beat = np.arange(41.0)
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None
-    assert mixed.period_s == pytest.approx(0.5, rel=1e-3), "all fall on halves"
+    assert mixed.period_s == pytest.approx(0.5, rel=1e-3), (
+        "the period must be one half, because all events fall on halves"
+    )
 
 
 @pytest.mark.parametrize("times", [[], [1.0] * 4, [5.0] * 9])

@@ -59,7 +59,7 @@ def test_every_host_of_the_tables_is_catalogued(recordings: Recordings) -> None:
     assert {row.run.host for row in recordings.rows.values()} <= set(known)
     assert known["OFF3"] == "OFFICE3"
     ours = [row.source for row in recordings.rows.values() if row.account.name == "UCL"]
-    assert sorted(ours) == ["DCN1", "NTA"], "UCL was probed from two places"
+    assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
 
 
 def test_planted_glitches_are_found_in_a_surrogate() -> None:

@@ -68,7 +68,9 @@ def test_the_last_axis_varies_fastest_and_the_runs_of_a_case_are_adjacent(cases:
 
 
 def test_unpaired_runs_have_seeds_of_their_own(cases: Cases, tmp_path: Path) -> None:
-    assert len(set(cases["seed"].tolist())) == 3, "the n-th runs share theirs"
+    assert len(set(cases["seed"].tolist())) == 3, (
+        "the n-th runs of all combinations must have the same seed"
+    )
     apart = small(SMALL.replace("seeds = 3", "seeds = 3\npaired = false"))
     folder, _ = run_sweep(apart, tmp_path / "s")
     assert len(set(folder.read()["seed"].tolist())) == 12
@@ -236,7 +238,9 @@ def flipped(content: bytes, bit: int) -> bytes:
 
 def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Path) -> None:
     files = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    assert len(files) == 9, "the manifest, the scenario and three chunks, four with checksums"
+    assert len(files) == 9, (
+        "there must be the manifest, the scenario, three chunks and four checksums"
+    )
     chance = random.Random(7)
     for file, content in files.items():
         for bit in chance.sample(range(8 * len(content)), 40):

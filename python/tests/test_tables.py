@@ -86,7 +86,7 @@ def test_every_table_is_read_back_from_its_csv_exactly(two: ns.Run, rows: Show) 
 def test_a_whole_number_of_any_size_keeps_all_its_digits(two: ns.Run, rows: Show) -> None:
     ids = [int(row["id"]) for row in rows("segments")]
     assert ids == two.segments["id"].tolist()
-    assert max(ids) > 2**32, "a float of 32 bits would not do"
+    assert max(ids) > 2**32, "the ids must exceed 32 bits"
 
 
 @pytest.mark.parametrize("flow", ["bulk", "pages"])
@@ -132,9 +132,9 @@ def test_text_is_aligned_left_and_numbers_right(two: ns.Run) -> None:
         end = at + len(name)
         for line in lines:
             if name == "link":
-                assert line[at] != " ", "texts begin below their name"
+                assert line[at] != " ", "texts must begin below their heading"
             else:
-                assert line[:end].rstrip() == line[:end], "numbers end below their name"
+                assert line[:end].rstrip() == line[:end], "numbers must end below their heading"
 
 
 def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(

@@ -284,4 +284,6 @@ def test_a_claims_id_is_found() -> None:
 def test_no_requirement_brings_a_second_version_of_syn_into_the_extension() -> None:
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")
-    assert "zerocopy" not in half["dependencies"], "cargo update -p half --precise 2.4.1"
+    assert "zerocopy" not in half["dependencies"], (
+        "half must not depend on zerocopy: run `cargo update -p half --precise 2.4.1`"
+    )

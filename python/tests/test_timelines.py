@@ -329,7 +329,7 @@ def test_an_overtaken_answer_does_not_delay_those_that_overtook_it(tmp_path: Pat
     assert note.startswith("2 answers came behind those of later probes")
     assert "`--lost-after TIME`" in note
     kept = timelines.follow(ns.Delays.of([0.1, 0.1005], sent=[0, 0.0001]))
-    assert kept.order == "fifo", "times to the millisecond prove nothing"
+    assert kept.order == "fifo", "answers within a millisecond must not count as overtaking"
 
 
 def test_gaps_of_a_recording_are_noted() -> None:

@@ -43,8 +43,10 @@ def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     assert (sums.good_s, sums.lost_s, sums.spurious_s) == pytest.approx((4.9, 1.0, 3.5))
     assert algorithm.total == pytest.approx(sums.total_s)
     assert algorithm.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
-    assert algorithm.printed_efficiency == ".52", "0.5213, the rest cut off"
-    assert algorithm.mean == pytest.approx(4.9 / 5), "over all probes, as RFC 889 has it"
+    assert algorithm.printed_efficiency == ".52", "0.5213 must be cut to two digits"
+    assert algorithm.mean == pytest.approx(4.9 / 5), (
+        "the mean must be over all probes, as in RFC 889"
+    )
     answered = np.array([0.5, 1.5, 0.9, 2.0])
     assert algorithm.cov == pytest.approx(answered.std() / answered.mean())
     # Of three timeouts two were bad, and the other one waited two thirds of the delay before it.
@@ -56,10 +58,10 @@ def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
 def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
     algorithm = one(on(FIVE), "mills:falling=0,rising=0")
     assert algorithm.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
-    assert algorithm.spurious == 2, "1.5 s after 1 s, 2 s after 1.8 s"
+    assert algorithm.spurious == 2, "the answers after 1.5 s and 2 s must be spurious"
     assert (algorithm.waited, algorithm.spurious_time) == pytest.approx((3.0, 3.5))
     assert algorithm.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), (
-        "the first knew nothing"
+        "the first timer must have its initial value"
     )
 
 
@@ -117,7 +119,9 @@ def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) ->
 def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
     waits = one(ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250")
     assert (waits.waits > 1.0 - 1e-9).all()
-    assert (waits.waits <= 1.0 + 2 * 0.032).all(), "steps of 32 ms from a quarter of a second on"
+    assert (waits.waits <= 1.0 + 2 * 0.032).all(), (
+        "each wait must be at most two steps of 32 ms too long"
+    )
 
 
 def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
@@ -198,7 +202,7 @@ def recommended(delays: ns.Delays, estimators: list[str], cost: float | None = N
 
 def test_the_recommendation_follows_from_the_replay() -> None:
     path = mixed(4000)
-    assert recommended(path, ["mills"]) == "", "one timer is preferred to nothing"
+    assert recommended(path, ["mills"]) == "", "a single timer must not be compared"
     none = recommended(path, ["fixed:rto=51ms,max=60s", "fixed:rto=52ms,max=60s"])
     assert "None of these suits: even fixed:rto=52ms,max=60s, the cheapest, retransmits" in none
     cheap = recommended(path, ["fixed:rto=150ms,max=60s", "fixed:rto=900ms,max=60s"], 0.05)
@@ -207,7 +211,7 @@ def test_the_recommendation_follows_from_the_replay() -> None:
     assert "fixed:rto=900ms,max=60s (44.0 s) costs measurably more than" in told
     same = recommended(path, ["fixed:rto=700ms,max=60s", "fixed:rto=702ms,max=60s"])
     assert "Take fixed:rto=700ms,max=60s" in same
-    assert "Caution" not in same, "two hundred probes were lost"
+    assert "Caution" not in same, "200 lost probes must give no warning"
 
 
 def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
@@ -319,7 +323,9 @@ def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
     assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
     assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
     (data,) = json.loads(here(*words, "--json").stdout)
-    assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
+    assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), (
+        "the JSON must have the round trips"
+    )
 
 
 def test_the_command_compares_each_timer_with_the_reference(here: Command, tmp_path: Path) -> None:
@@ -354,5 +360,7 @@ def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
     assert (count, len(front) > 12) == (61 * 11, True)
     names = [estimator["estimator"] for estimator in data["estimators"]]
     assert (names[0], names[-1]) == (front[0], front[-1])
-    assert names == [name for name in front if name in names], "in the order of the front"
+    assert names == [name for name in front if name in names], (
+        "the rows must be in the order of the front"
+    )
     refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")
