@@ -1,4 +1,4 @@
-"""The same experiment in ns-2 and here: cases, both runs, and where they part."""
+"""The same experiment in ns-2 and in netspurt: cases, both runs, and their first difference."""
 
 from __future__ import annotations
 

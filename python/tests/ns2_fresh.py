@@ -1,4 +1,4 @@
-"""Compares fresh random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
+"""Compares new random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
 
 Prints how many are the same in every event, how many part at a tie of exact fractions, and each
 case that parts clearly.

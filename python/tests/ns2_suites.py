@@ -1,4 +1,4 @@
-"""The cases of ns-2's own test suites as scenarios, and what our senders do in them."""
+"""The cases of ns-2's own test suites as scenarios, and the events of our senders in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instants at which a run does two things at once, where ns-2's doubles may decide otherwise."""
+"""Instants with two events, whose order ns-2's doubles may decide differently."""
 
 from __future__ import annotations
 

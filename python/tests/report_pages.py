@@ -1,4 +1,4 @@
-"""Reads what the page of a report has: its description, its columns, the rows of its tables."""
+"""Reads the page of a report: its description, its columns, the rows of its tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def columns_of(text: str) -> list[np.ndarray]:
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the table whose caption begins so."""
+    """Return the cells of the table whose caption begins with this text."""
     match = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
     assert match, caption
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)

@@ -1,4 +1,4 @@
-"""tcptrace's statistics of captures beside ours, and what is known of each difference.
+"""tcptrace's statistics of captures, compared with ours, and the reason of each difference.
 
 `python python/tests/tcptrace_agreement.py` writes `authorities/tcptrace/differences.csv` again.
 """
@@ -57,7 +57,7 @@ TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """A cell in which both differ."""
+    """A cell in which the two programs differ."""
 
     file: str
     connection: str

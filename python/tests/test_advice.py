@@ -1,4 +1,4 @@
-"""The recommended timer on made-up paths whose best timer is known."""
+"""The recommended timer on invented paths whose best timer is known."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
 
 
 def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
-    """The first half is calm, the second has spikes that a short timer meets."""
+    """The first half is calm; the second has spikes that make a short timer fire."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
@@ -234,7 +234,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
+    """Without spikes a minimum of 200 ms is too long for 50 ms: a row of the table costs less."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
     (first, *_) = advice.paragraphs()
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
@@ -253,7 +253,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Eight spikes in 600 delays: quic is the cheapest, and linux is the cheapest at worst."""
+    """Eight spikes in 600 delays: quic costs least, and linux has the lowest upper end."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
@@ -275,7 +275,7 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
 
 
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
-    """On delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 know whole milliseconds."""
+    """Delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 have only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
         advice = advise(

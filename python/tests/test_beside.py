@@ -1,4 +1,4 @@
-"""The profile `linux-6` beside the kernel: the filed table, and the machine it runs on."""
+"""The profile `linux-6` compared with the kernel: the stored table, and this machine's kernel."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_timers_agree_within_a_jiffy_until_the_runs_differ() -> None:
 
 
 def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
-    """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
+    """The table of VALIDATION.md compares the present model with the stored runs."""
     text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
     comparisons = [
         Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS

@@ -1,4 +1,4 @@
-"""Limits on the resources of a run, a file or a peer: reaching one is reported."""
+"""Limits on the resources of a run, a file or a peer: a reached limit is reported."""
 
 from __future__ import annotations
 

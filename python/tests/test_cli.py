@@ -137,7 +137,7 @@ def test_a_full_disk_leaves_no_folder_that_looks_complete(
 
 
 def catches(pid: int, blow: signal.Signals) -> bool:
-    """Whether a process has a handler of its own for a signal."""
+    """Return True if a process has its own handler for a signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught, 16) >> (blow - 1) & 1)

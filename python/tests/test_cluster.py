@@ -1,4 +1,4 @@
-"""The engine on Ray: the same bytes, whatever dies."""
+"""The engine on Ray: the same bytes, even if a worker or a node dies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
-    """Return what `start` does; try again where Ray gave up, and skip where it does each time."""
+    """Return the result of `start`. Try again if Ray gives up, and skip if it does so each time."""
     for attempt in range(1, TRIES + 1):
         try:
             return start()

@@ -34,7 +34,7 @@ def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
 
 
 def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
-    """Return an ACK that came; the second and later ones of a number are duplicates."""
+    """Return an ACK that arrived; the second and later ACKs with a number are duplicates."""
     kind = "ack" if nth == 1 else "dupack"
     return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
 
@@ -148,7 +148,7 @@ def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> No
 
 @pytest.fixture(scope="module")
 def both() -> tuple[ns.Run, ns.Run]:
-    """Start with four packets, without and with limited transmit."""
+    """Run a start with four packets, without and with limited transmit."""
     plain = ns.new_scenario().replace({"stop": "30 s", "flows.transfer.tcp.recovery": "reno"})
     return plain.run(), plain.replace({"flows.transfer.tcp.limited_transmit": True}).run()
 

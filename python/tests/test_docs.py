@@ -32,7 +32,7 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Tell whether it was printed; runs of dots stand for anything."""
+    """Return True if `printed` matches the document; runs of dots stand for any text."""
     pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
@@ -155,7 +155,7 @@ def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Pa
 
 
 def keys_of(schema: object) -> Iterator[str]:
-    """Return the keys of all tables in a JSON Schema, however deep they lie."""
+    """Return the keys of all tables in a JSON Schema, at any depth."""
     if isinstance(schema, list):
         for part in schema:
             yield from keys_of(part)

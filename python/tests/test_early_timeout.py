@@ -1,4 +1,4 @@
-"""The early timeout over a geostationary relay, beside figures measured with ns-2.35."""
+"""The early timeout over a geostationary relay, compared with figures of ns-2.35."""
 
 from __future__ import annotations
 

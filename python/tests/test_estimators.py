@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 class Thrice:
-    """Three times the last round trip."""
+    """An estimator whose timer is three times the last round trip."""
 
     def __init__(self, k: float = 3.0) -> None:
         self.k, self.last, self.backoff = k, 0.1, 1

@@ -1,4 +1,4 @@
-"""Figures of a sweep's cases against closed forms: groups, means, Student's and Welch's spans."""
+"""Figures of a sweep's cases compared with closed forms: means, groups, intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print for programs: `--json`, and `--csv` where a table has rows."""
+"""The output of commands for programs: `--json`, and `--csv` for tables with rows."""
 
 from __future__ import annotations
 

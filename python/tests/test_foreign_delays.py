@@ -1,4 +1,4 @@
-"""Recordings of other people, which lie beside the repository with a table of what each holds."""
+"""Recordings of other people, outside the repository, with a table of their contents."""
 
 from __future__ import annotations
 

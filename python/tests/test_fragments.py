@@ -1,4 +1,4 @@
-"""Fragments and echo probes, in tables and as read by other programs."""
+"""Fragments and echo probes, in tables and in other programs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ KEYS = [
 
 
 def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, str]:
-    """Return the ends of a range about a default, and its unit."""
+    """Return the ends of a range around a default, and its unit."""
     digits = default.rstrip("µsmnuh")
     middle, unit = Fraction(digits), default[len(digits) :]
     low, high = sorted(Fraction(int(rng.integers(1, 1000)), 1000) for _ in range(2))
@@ -59,7 +59,7 @@ def test_every_value_between_the_ends_is_read(name: str, key: str, default: str)
 
 
 def _is_count(name: str, key: str) -> bool:
-    """Return whether a key takes whole numbers, which ends with six decimals are not."""
+    """Return True if a key takes only whole numbers; ends with six decimals are then invalid."""
     try:
         _core.Estimator(f"{name}:{key}=3/2")
     except _core.EstimatorError as error:

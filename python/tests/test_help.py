@@ -99,7 +99,7 @@ def test_the_error_for_an_invalid_budget_names_the_option(
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    """Return what bash is offered for the last word."""
+    """Return the completions that bash gets for the last word."""
     environment = {
         **os.environ,
         "_NETSPURT_COMPLETE": "complete_bash",

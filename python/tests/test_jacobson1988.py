@@ -1,4 +1,4 @@
-"""Jacobson's mail of 1988: its claims, and queues and densities from captures."""
+"""Jacobson's mail of 1988: its claims, and queue limits and densities from captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue of the kernel, with a limit in packets behind a token bucket, drops what a link drops."""
+"""A queue of the kernel after a token bucket drops the same packets as a link."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def instants(seed: int, count: int = 40) -> list[float]:
 
 
 def is_clear(times: list[float], seed: int) -> bool:
-    """Whether the same frames are dropped when each instant is off by the margin."""
+    """Return True if the same frames are dropped after each instant is changed by the margin."""
     dice, expected = random.Random(seed), dropped(times)
     shaken = (
         sorted(max(0.0, at + dice.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)

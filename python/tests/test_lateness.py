@@ -1,4 +1,4 @@
-"""The watch that decides whether a failed test of real time says anything."""
+"""The watch that decides whether the failure of a real-time test proves anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every sleeper from now on have overslept by so much."""
+    """Make every sleeper oversleep by this much."""
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
     )

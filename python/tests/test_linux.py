@@ -1,4 +1,4 @@
-"""The filed measurements of the Linux kernel beside the kernel that runs here."""
+"""The stored measurements of the Linux kernel, compared with the running kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_time(item: str) -> bool:
 
 
 def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
-    """Return the measurements that are outside the filed range."""
+    """Return the measurements that are outside the stored range."""
     wrong = []
     for (case, item), (median, least, most) in filed.items():
         if (case, item) not in measured:
@@ -52,7 +52,7 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
 
 
 def same_line() -> bool:
-    """Whether this kernel is of the filed one's line: 6.18, whatever follows."""
+    """Return True if this kernel has the version 6.18, as the measured one."""
     filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
     return platform.release().split(".")[:2] == filed.split(".")[:2]
 

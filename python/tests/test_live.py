@@ -1,4 +1,4 @@
-"""Live runs: the kernel's TCP in namespaces. Skipped, loudly, where there are none."""
+"""Live runs: the kernel's TCP in namespaces. Skipped with the reason if there are none."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
 def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The window that is left after a pause, and the round trips that a reply takes from it."""
+    """Tests cwnd after a pause, and the number of round trips of the next reply."""
     (tmp_path / "web.toml").write_text(ASKING)
     setting = ["--set", "flows.web.app.reply='60 kB'", "--set", "flows.web.app.think='400 ms'"]
     setting += ["--set", "links.wire.rate='20 Mbit/s'", "--set", "links.wire.delay='40 ms'"]

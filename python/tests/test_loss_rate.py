@@ -1,4 +1,4 @@
-"""What losses cost in rate: the square-root formula on simulated captures whose cause is known."""
+"""The rate that losses allow: the square-root formula on simulated captures with known causes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return losses of Gilbert and Elliott's model: a share `lost` in spells, none outside."""
+    """Return losses of Gilbert and Elliott's model: the share `lost` in bad periods only."""
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
     for n in range(probes):

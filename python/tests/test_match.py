@@ -1,4 +1,4 @@
-"""Captures of two points, matched; and a capture that was cut off."""
+"""Matched captures of two points, and a capture that was cut off."""
 
 from __future__ import annotations
 

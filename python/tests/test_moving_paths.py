@@ -1,4 +1,4 @@
-"""Scenarios of moving paths: each runs, its sweep holds together, one file drives both worlds."""
+"""Scenarios of moving paths: each runs, its sweep is valid, its file works live and simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in data frames, and what notebooks show."""
+"""Tables as data frames, and the output in notebooks."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_table_is_never_read_as_an_array_of_its_column_names(
 
 
 def shown(it: Any) -> str:
-    """Return what a notebook shows of an object, which is small and holds no foreign markup."""
+    """Return an object's HTML in a notebook; check that it is small, without foreign markup."""
     text: str = it._repr_html_()
     tags = set(re.findall(r"</?(\w+)", text))
     assert tags <= {"p", "b", "br", "table", "tr", "th", "td"}, tags

@@ -1,4 +1,4 @@
-"""The ns profile beside ns-2.35 itself."""
+"""The profile `ns-2` compared with ns-2.35."""
 
 from __future__ import annotations
 

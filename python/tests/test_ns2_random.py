@@ -1,4 +1,6 @@
-"""The ns profile beside ns-2.35 in random cases: losses, queues, delay steps, clocks, sinks.
+"""The profile `ns-2` compared with ns-2.35 in random cases.
+
+The cases vary losses, queues, delay steps, clocks and sinks.
 
 A case counts where ns-2's own packet order stays when the bottleneck's delay moves by 1 ns.
 """

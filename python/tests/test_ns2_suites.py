@@ -1,4 +1,4 @@
-"""The ns profile beside ns-2.35 in the cases of ns-2's own test suites.
+"""The profile `ns-2` compared with ns-2.35 in the cases of ns-2's own test suites.
 
 The stored events are those of Debian's ns-2 under `authorities/ns2/suites/driver.tcl`, which sets
 what the suites set.

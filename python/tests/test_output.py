@@ -1,4 +1,4 @@
-"""What reaches a terminal: no raw control characters, no unasked colours, and `error:`."""
+"""The output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
 
 from __future__ import annotations
 

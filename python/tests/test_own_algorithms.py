@@ -1,4 +1,4 @@
-"""Algorithms written in Python, wherever the core's are named: runs, sweeps, shadows."""
+"""Algorithms written in Python in place of the core's: in runs, sweeps and shadows."""
 
 from __future__ import annotations
 

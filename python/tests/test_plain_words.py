@@ -1,4 +1,4 @@
-"""Words of `netspurt explain` that are read without typer."""
+"""Arguments of `netspurt explain` that are parsed without typer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netspurt.cli.words import usage_error
 
 from conftest import ROOT, Command
 
-#: What the command takes if nothing is said.
+#: The default values of the options.
 DEFAULTS = {
     "as_csv": None,
     "as_json": False,

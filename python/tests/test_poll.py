@@ -1,4 +1,4 @@
-"""Pages by the clock, captures at two points, and an echo against a sink."""
+"""Pages fetched at fixed intervals, captures at two points, and an echo compared with a sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probe, on loopback and in namespaces of its own. Skipped, loudly, where there are none."""
+"""The probe, on loopback and in its own namespaces. Skipped with the reason if there are none."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def outstanding(rows: list[dict[str, Any]]) -> int:
-    """Return the most echo probes that were under way at once, by the program's clock."""
+    """Return the maximum number of echo probes in flight, by the program's clock."""
     edges = []
     for row in rows:
         if "echo_probe" in row and "user_rtt_ns" in row:

@@ -113,7 +113,7 @@ def test_scenarios_with_the_same_labels_are_repeats_with_seeds_of_their_own(
 
 
 def quantile(values: list[int], share: float) -> int:
-    """Return the least value that a share of all does not exceed, by counting."""
+    """Return the smallest value that a share of all values does not exceed, by counting."""
     return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Timers on recorded delays: what the command prints, keeps and refuses."""
+"""Timers on recorded delays: the output, the files and the errors of the command."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_a_half_written_file_does_not_look_complete(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """10,851 probes to a cloud host, 188 lost in one spell; without a floor 74 are spurious."""
+    """10,851 probes to a cloud host, 188 lost in one outage; without a floor 74 are spurious."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

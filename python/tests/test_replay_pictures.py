@@ -1,4 +1,4 @@
-"""Pictures of replays: each shows what was replay, with its units, and within its bounds."""
+"""Pictures of replays: each shows the replayed data, with units, and within its bounds."""
 
 from __future__ import annotations
 

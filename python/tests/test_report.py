@@ -1,4 +1,4 @@
-"""The page of a report: what it holds, read without a browser."""
+"""The content of a report's page, read without a browser."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points as packets have them: instants in nanoseconds, some jitter, whole octets."""
+    """Return points like those of packets: instants in nanoseconds, some jitter, whole octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)

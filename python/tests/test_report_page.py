@@ -1,4 +1,4 @@
-"""The page of a report in headless Chromium: it opens, zooms, reads values back, asks for nothing.
+"""The page of a report in headless Chromium: it opens, zooms, shows values and loads nothing.
 
 Needed are Debian's packages chromium and chromium-driver; without them these tests are skipped.
 """
@@ -81,7 +81,7 @@ def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the page of two runs that part."""
+    """Write the page of two runs that differ."""
     file = tmp_path_factory.mktemp("pages") / "two.html"
     other = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
     subjects = [Subject(early, "early"), Subject(other, "patient")]
@@ -110,7 +110,7 @@ def wait(until: Any) -> Any:
 
 
 def settled(browser: Any) -> None:
-    """Wait until what was asked for is drawn."""
+    """Wait until the page has drawn the last change."""
     script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
     browser.execute_async_script(script)
 

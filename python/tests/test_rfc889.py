@@ -140,7 +140,7 @@ def test_the_multiplexers_delays_spread_as_printed() -> None:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Return a copy of the paper's folder, to be spoilt."""
+    """Return a copy of the paper's folder that a test may change."""
     shutil.copytree(ROOT / "papers" / "rfc889", tmp_path / "rfc889")
     return tmp_path / "rfc889"
 
@@ -221,7 +221,7 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of a line end, in percent, of probes of a row's path."""
+    """Return the largest error of a line end [%] in a regression over probes of a row's path."""
     scenario = ns.Scenario.parse(scenario_text(path_for(row)), name=row.name)
     echo_probes = scenario.run().echo_probes
     at = 126 if len(row.lines) > 1 else None

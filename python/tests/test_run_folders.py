@@ -1,4 +1,4 @@
-"""Run folders: whole or not there, named by what was asked for, and checked when they are read."""
+"""Run folders: complete or absent, named as requested, and checked when they are read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def probed() -> ns.Run:
 
 @pytest.fixture
 def folder(saved_run: Path, tmp_path: Path) -> Path:
-    """Return a run's folder that a test may spoil."""
+    """Return a run's folder that a test may damage."""
     return Path(shutil.copytree(saved_run, tmp_path / "r"))
 
 

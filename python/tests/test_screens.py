@@ -1,4 +1,4 @@
-"""Screens: lines that fit a terminal, nothing but plain lines where there is none."""
+"""Screens: lines that fit a terminal, and plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_curves_bars_and_short_names_take_the_room_they_have() -> None:
 
 
 def watched() -> Watch:
-    """Return what came of the probes of a file, before its last line tells that it is over."""
+    """Return the state after the probes of a file, without its last line."""
     watch = Watch([])
     for text in (ROOT / "data" / "probe.jsonl").read_text().splitlines()[:-1]:
         watch.take(read_line(text))
@@ -125,7 +125,7 @@ def test_a_probes_screen_fits_the_terminal_and_ends_with_the_last_echo_probes(
 def in_a_terminal(
     words: list[str], folder: Path, *, columns: int = 80, rows: int = 24, **values: str
 ) -> tuple[int, str]:
-    """Run the command in a terminal of its own; return its status and all that it wrote there."""
+    """Run the command in a new terminal. Return its status and its output."""
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
@@ -153,7 +153,7 @@ def in_a_terminal(
 
 
 def widths(expected: str) -> list[int]:
-    """Return how wide the lines of a terminal's text are."""
+    """Return the widths of the lines of a terminal's text."""
     return [len(STEERED.sub("", line)) for line in expected.replace("\r", "\n").split("\n")]
 
 

@@ -264,7 +264,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
 
 
 def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
-    """As digitalspy in the paper: one site of ten with ratios of 5 and 6."""
+    """One site of ten has ratios of 5 and 6, like digitalspy in the paper."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
     mean[90:], longest[90:] = 5.5, 15.0

@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each gets one clear error that names the place and the fix."""
+"""Mistakes on the command line: each gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 

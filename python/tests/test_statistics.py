@@ -51,7 +51,7 @@ def remembering(n: int, rho: float, seed: int) -> Floats:
 
 
 def block_by_hand(x: Floats) -> int:
-    """Patton, Politis and White (2009), term by term."""
+    """Compute the formula of Patton, Politis and White (2009) term by term."""
     n = len(x)
     off = x - x.mean()
     quiet = max(5, math.ceil(math.sqrt(math.log10(n))))

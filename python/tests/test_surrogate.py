@@ -1,4 +1,4 @@
-"""Recordings made up to fit a printed row, and timers on these recordings."""
+"""Recordings invented to fit a printed row, and timers on these recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: kept when interrupted, equal on every engine, and with correct verdicts."""
+"""Sweeps: results survive interrupts, are equal on every engine, and have correct verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps' folders: the order of cases, what is continued, and what a damaged folder says."""
+"""Folders of sweeps: the order of cases, continued sweeps, and errors of damaged folders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a finished sweep that a test may spoil."""
+    """Return a finished sweep that a test may damage."""
     run_sweep(small(), tmp_path / "s", chunk=5)
     return tmp_path / "s"
 

@@ -1,4 +1,4 @@
-"""The statistics of `netspurt explain` beside those of tcptrace on the same captures."""
+"""The statistics of `netspurt explain`, compared with tcptrace's on the same captures."""
 
 from __future__ import annotations
 

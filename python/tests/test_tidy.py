@@ -1,4 +1,4 @@
-"""The house rules for Python, proved on the sources."""
+"""The house rules for Python, checked on the sources."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _is_package(module: tuple[str, ...], known: Modules) -> bool:
 def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     """Return the modules that each module imports at run time; names count where defined.
 
-    A package imports what it uses itself and not what it only hands on.
+    A name that a package only re-exports does not count as its import.
     """
     found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module, tree in known.items():

@@ -285,7 +285,7 @@ def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.T
 
 
 def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Timeline:
-    """Check that probes see what was recorded; return what the link follows."""
+    """Check that probes see the recorded delays, and return the timeline that the link follows."""
     sent = [n * every for n in range(len(rtt))]
     moves = timelines.follow(ns.Delays.of(rtt, sent=sent))
     table = _crossed(moves, sent, folder)

@@ -77,7 +77,7 @@ def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
 
 
 def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
-    """The first reply, of a second, overtakes nobody: it is there after those of probes 1 and 2."""
+    """The first reply takes a second, so it arrives after the replies to probes 1 and 2."""
     path = ns.Delays.of([1.0, 0.1, 0.1, 0.1, 0.1], every=0.4)
     forgets = "mills:falling=0,rising=0"
     causal = one(path, forgets, order="causal").waits

@@ -1,4 +1,4 @@
-"""Traces of Mahimahi, written of rates, of opportunities, and of what a capture delivered."""
+"""Traces of Mahimahi, written from rates, from opportunities, and from captures."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def test_the_whole_view_keeps_all_packets_and_a_short_one_no_options() -> None:
 
 
 def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> Run:
-    """Return what the sums need of a live run: what each end sent, and what its kernel counted."""
+    """Return a stand-in for a live run: the segments of each end, and its kernel's counters."""
     rows = [
         ("f", "forward" if end == "from" else "reverse", way, cause)
         for end, sent in causes.items()

@@ -1,4 +1,4 @@
-"""The judge of explanations, tried on explainers with right and wrong answers."""
+"""The judge of explanations, tested with explainers that give right and wrong answers."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with a claim for each change of the row above."""
+    """Return a paper with one claim for each change of the row above."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)

@@ -1,4 +1,4 @@
-"""The receive window of `linux-6` over a transfer, beside the kernel's."""
+"""The receive window of `linux-6` during a transfer, compared with the kernel's."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return of each run beside the kernel whether it had GRO, its ACKs, and its packets."""
+    """Return for each run of the kernel whether it had GRO, its number of ACKs, and its packets."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):
