@@ -81,12 +81,6 @@ def netspurt(
 
 
 @pytest.fixture
-def here(netspurt: Command) -> Command:
-    """Return the fixture `netspurt` under a second name."""
-    return netspurt
-
-
-@pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse live runs, as a machine without namespaces does."""
 

@@ -118,11 +118,11 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
             except Exception as error:
                 if not lateness.says_nothing:
                     raise
-                expected = " ".join(f"{type(error).__name__} {error}".split())[:200]
-                print(f"attempt {attempt} of {TRIES}: {lateness}: {expected}")
+                failure = " ".join(f"{type(error).__name__} {error}".split())[:200]
+                print(f"attempt {attempt} of {TRIES}: {lateness}: {failure}")
             if "tmp_path" in fixtures:
                 _empty(fixtures["tmp_path"])
-        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {expected}")
+        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {failure}")
 
     marked: Callable[..., None] = pytest.mark.real_time(tried)
     return marked

@@ -24,8 +24,8 @@ def description(text: str) -> dict[str, Any]:
 
 
 def columns_of(text: str) -> list[np.ndarray]:
-    expected = description(text)["columns"]
-    return decoded(expected, data(text, "application/octet-stream"))
+    column_list = description(text)["columns"]
+    return decoded(column_list, data(text, "application/octet-stream"))
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:

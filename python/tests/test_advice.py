@@ -457,7 +457,7 @@ def write(path: ns.Delays, file: Path) -> None:
 
 
 def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     write(rare(), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", FIXED[0], "-e", FIXED[1], "--json")
@@ -468,44 +468,46 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
         (("--cost", "400", "--loss", "20%"), FIXED[0], 0.4),
         (("--cost", "400", "--loss", "0.0001"), FIXED[1], 0.4),
     ):
-        result = here(*words, *more)
+        result = netspurt(*words, *more)
         assert result.returncode == 0, result.stderr
         (data,) = json.loads(result.stdout)
         assert data["advice"]["take"] == pick, more
         assert data["advice"]["price_s"] == [price]
-    refused(here("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
-    refused(here("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
+    refused(netspurt("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
+    refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
 def test_the_command_prints_the_losses_their_runs_and_the_waits(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
-    result = here("replay", "a.csv")
+    result = netspurt("replay", "a.csv")
     assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in result.stdout
     assert "30 probes lost before the first answer" in result.stdout
     heads = next(line for line in result.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
-    assert "longest: 30 probes, 0:00:00 after the beginning" in here("delays", "a.csv").stdout
-    (data,) = json.loads(here("delays", "a.csv", "--json").stdout)
+    assert "longest: 30 probes, 0:00:00 after the beginning" in netspurt("delays", "a.csv").stdout
+    (data,) = json.loads(netspurt("delays", "a.csv", "--json").stdout)
     assert data["recordings"][0]["loss_runs"] == [30, 1, 12]
 
 
 def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2)):
         write(rare(400, 4, 8, seed), tmp_path / f"{name}.csv")
     grid = ("-e", "mills:g=1..3/4,falling=7/8..15/16/2")
-    result = here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
+    result = netspurt("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
     rows = [line.split() for line in result.stdout.splitlines() if line.startswith("mills")]
     assert len(rows) == 8
     best = re.search(r"^best: (\S+), .* on all 2 recordings$", result.stdout, re.MULTILINE)
     assert best is not None, result.stdout
     data = json.loads(
-        here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100").stdout
+        netspurt(
+            "replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100"
+        ).stdout
     )
     assert [entry["estimator"] for entry in data] == [row[0] for row in rows]
     assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
@@ -513,12 +515,12 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):
         write(rare(400, 40, 8, seed), tmp_path / f"{name}.csv")
     files = ("a.csv", "b.csv", "c.csv")
-    result = here("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
+    result = netspurt("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
     tables = result.stdout.split("\n\n")
     assert [table.split()[0] for table in tables[:-1]] == [
         "mills:g=1",
@@ -535,24 +537,24 @@ def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
     assert tables[-1].startswith(f"best: {best}, with an efficiency of {shares[best]:.3f}")
 
 
-def test_pictures_are_vectors_on_request(here: Command, tmp_path: Path) -> None:
+def test_pictures_are_vectors_on_request(netspurt: Command, tmp_path: Path) -> None:
     write(rare(300, 3, 3), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", "mills", "--out", "out")
-    result = here(*words, "--pictures", "svg", "--pictures", "pdf")
+    result = netspurt(*words, "--pictures", "svg", "--pictures", "pdf")
     assert result.returncode == 0, result.stderr
     kinds = ("timeline", "histogram", "scatter", "pareto")
     names = {f"replay-{kind}.{end}" for kind in kinds for end in ("svg", "pdf")}
     assert {file.name for file in (tmp_path / "out").iterdir()} == {*names, "replay.parquet"}
     assert (tmp_path / "out" / "replay-pareto.pdf").read_bytes().startswith(b"%PDF")
-    refused(here(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
-    refused(here("replay", "a.csv", "--pictures", "svg"), "name a folder")
+    refused(netspurt(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
+    refused(netspurt("replay", "a.csv", "--pictures", "svg"), "name a folder")
 
 
 def test_a_recording_without_answers_leaves_its_empty_pictures_out(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     write(path_of([None] * 20 + [0.1]).lost_after(0.01), tmp_path / "a.csv")
-    result = here("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
+    result = netspurt("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
     assert "Traceback" not in result.stderr
 
 

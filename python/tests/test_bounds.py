@@ -60,7 +60,7 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A few of a hundred damaged files make the decoder panic."""
-    file, dice, messages = tmp_path / "damaged.parquet", Random(4), set()
+    file, rng, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},
         {
@@ -76,7 +76,7 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
         whole = parquet(file, 200, **options)
         for _ in range(500):
             octets = bytearray(whole)
-            octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+            octets[rng.randrange(4, len(whole) - 8)] ^= 1 << rng.randrange(8)
             file.write_bytes(octets)
             try:
                 ns.read_delays(file)
@@ -87,10 +87,10 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
 
 
 def test_a_table_whose_octets_contradict_each_other_is_damaged(tmp_path: Path) -> None:
-    whole, dice = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
+    whole, rng = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
     for _ in range(1000):
         octets = bytearray(whole)
-        octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+        octets[rng.randrange(4, len(whole) - 8)] ^= 1 << rng.randrange(8)
         try:
             _core.Table.parse("t", bytes(octets))
         except (ValueError, OSError):

@@ -165,9 +165,9 @@ def test_tshark_reads_the_fields_that_were_written(packets: Path) -> None:
         read["tcp.flags"] = str(int(read["tcp.flags"], 16))
         read["ip.dsfield.ecn"] = read["ip.dsfield.ecn"] or ecn6
         read["tcp.option_kind"] = "4" if "4" in read["tcp.option_kind"].split(",") else ""
-        expected = dict(zip(FIELDS, comment.split(";"), strict=True))
-        assert read == expected
-        seen |= {name for name, value in expected.items() if value}
+        field_values = dict(zip(FIELDS, comment.split(";"), strict=True))
+        assert read == field_values
+        seen |= {name for name, value in field_values.items() if value}
     assert seen == set(FIELDS)
 
 

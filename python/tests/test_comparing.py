@@ -203,8 +203,10 @@ def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
 
 
 @pytest.mark.usefixtures("folders")
-def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(here: Command) -> None:
-    result = here("compare", "plain", "limited")
+def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(
+    netspurt: Command,
+) -> None:
+    result = netspurt("compare", "plain", "limited")
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("flow transfer: neither finishes within 30 s; plain is ")
@@ -219,11 +221,13 @@ def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(here:
         "retransmissions in plain",
         "retransmissions in limited",
     ]
-    back = here("compare", "limited", "plain").stdout
+    back = netspurt("compare", "limited", "plain").stdout
     assert f"first divergence: {LIMITED_TRANSMIT}" in back
 
 
-def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_path: Path) -> None:
+def test_the_comparison_begins_with_which_run_finished_first(
+    netspurt: Command, tmp_path: Path
+) -> None:
     base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})
     short, long = base.run(), base.replace({"links.modem.queue": "10 packets"}).run()
     took = [float(run.flows.seconds("finished_ns")[0]) for run in (short, long)]
@@ -231,7 +235,7 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
     for run, name in zip((short, long), ("short", "long"), strict=True):
         run.save(tmp_path / name)
     longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"
-    first, _, head, *rows = here("compare", "short", "long").stdout.splitlines()
+    first, _, head, *rows = netspurt("compare", "short", "long").stdout.splitlines()
     assert first == (
         f"flow transfer: short finishes first: after {took[0]:.3f} s, long after {took[1]:.3f} s "
         f"({longer})"
@@ -240,25 +244,27 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
     assert [row.split()[:3] for row in rows[:2]] == [
         [name, f"{t:.3f}", "s"] for name, t in zip(("short", "long"), took, strict=True)
     ]
-    data = json.loads(here("compare", "short", "long", "--json").stdout)["outcomes"]
+    data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
     # The capture of a run that closed its connection gives the same comparison.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
-    data = json.loads(here("compare", "linux", "linux/source.pcapng", "--json").stdout)["outcomes"]
+    data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[
+        "outcomes"
+    ]
     assert data[0]["took_s"] == pytest.approx(data[1]["took_s"])
 
 
 @pytest.mark.usefixtures("folders")
-def test_a_count_of_one_is_in_the_singular(here: Command) -> None:
-    output = here("compare", "plain", "limited", "--span", "1.3").stdout
+def test_a_count_of_one_is_in_the_singular(netspurt: Command) -> None:
+    output = netspurt("compare", "plain", "limited", "--span", "1.3").stdout
     assert "s: 6 segments, 1 ACK; times" in output
 
 
 @pytest.mark.usefixtures("folders")
-def test_programs_get_every_event_in_order_with_both_its_times(here: Command) -> None:
-    data = json.loads(here("compare", "plain", "limited", "--json").stdout)
+def test_programs_get_every_event_in_order_with_both_its_times(netspurt: Command) -> None:
+    data = json.loads(netspurt("compare", "plain", "limited", "--json").stdout)
     rows = data["events"]
     firsts = [row["first_s"] if row["first_s"] is not None else row["second_s"] for row in rows]
     assert firsts == sorted(firsts)
@@ -276,8 +282,8 @@ def test_programs_get_every_event_in_order_with_both_its_times(here: Command) ->
 
 @pytest.mark.usefixtures("folders")
 @pytest.mark.parametrize("span", ["1 s", "500ms", "12.5"])
-def test_a_span_leaves_out_later_events(here: Command, span: str) -> None:
-    data = json.loads(here("compare", "plain", "limited", "--span", span, "--json").stdout)
+def test_a_span_leaves_out_later_events(netspurt: Command, span: str) -> None:
+    data = json.loads(netspurt("compare", "plain", "limited", "--span", span, "--json").stdout)
     most = {"1 s": 1.0, "500ms": 0.5, "12.5": 12.5}[span]
     assert data["span_s"] == most
     times = [t for row in data["events"] for t in (row["first_s"], row["second_s"])]
@@ -288,7 +294,7 @@ def test_a_span_leaves_out_later_events(here: Command, span: str) -> None:
 
 @pytest.mark.usefixtures("folders")
 def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     text = """
         stop = "5 s"
@@ -300,10 +306,10 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
     several = "flows that both runs have: a, b; name one with --flow"
     none = "the first has a, b, the second transfer; --flow a,transfer compares two"
     for other, there in (("two", several), ("plain", none)):
-        result = here("compare", "two", other)
+        result = netspurt("compare", "two", other)
         assert result.returncode == 2
         assert there in result.stderr
-    assert "same for 4.962 s" in here("compare", "two", "two", "--flow", "b").stdout
+    assert "same for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
 
 
 def test_runs_of_different_scenarios_have_nothing_in_common(
@@ -317,22 +323,24 @@ def test_runs_of_different_scenarios_have_nothing_in_common(
     assert "median" not in output
 
 
-def test_a_comparison_lists_the_differences_of_the_scenarios(here: Command, tmp_path: Path) -> None:
+def test_a_comparison_lists_the_differences_of_the_scenarios(
+    netspurt: Command, tmp_path: Path
+) -> None:
     base = ns.new_scenario().replace({"stop": "20 s"})
     base.run().save(tmp_path / "a")
     base.replace({"links.modem.queue": "10 packets", "seed": 7}).run().save(tmp_path / "b")
-    lines = here("compare", "a", "b").stdout.splitlines()
+    lines = netspurt("compare", "a", "b").stdout.splitlines()
     at = lines.index("the scenarios differ:")
     assert [line.split() for line in lines[at + 2 :]] == [
         ["seed", "1", "7"],
         ["links.modem.queue", "3", "packets", "10", "packets"],
     ]
-    data = json.loads(here("compare", "a", "b", "--json").stdout)["scenarios"]
+    data = json.loads(netspurt("compare", "a", "b", "--json").stdout)["scenarios"]
     assert data[1] == {"key": "links.modem.queue", "first": "3 packets", "second": "10 packets"}
-    assert "the scenarios are the same" in here("compare", "a", "a").stdout
+    assert "the scenarios are the same" in netspurt("compare", "a", "a").stdout
     other = base.replace({"flows.transfer.profile": "linux-6"}).run()
     other.save(tmp_path / "c")
-    assert " more keys; --json has all" in here("compare", "a", "c").stdout
+    assert " more keys; --json has all" in netspurt("compare", "a", "c").stdout
 
 
 def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: Path) -> None:

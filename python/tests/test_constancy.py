@@ -39,9 +39,9 @@ def stepped(tmp_path: Path) -> Path:
 
 
 def test_a_steady_series_is_one_period_and_steps_start_new_ones(
-    here: Command, stepped: Path, tmp_path: Path
+    netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    (data,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
+    (data,) = json.loads(netspurt("delays", "constancy", stepped, "--json").stdout)
     for one in data["change_free"].values():
         starts = [period["start"] for period in one["periods"]]
         assert len(starts) == 3
@@ -53,59 +53,65 @@ def test_a_steady_series_is_one_period_and_steps_start_new_ones(
     rng = np.random.default_rng(12)
     steady = ns.Delays.of(0.04 + rng.exponential(0.002, 900), every=1.0)
     (data,) = json.loads(
-        here("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
+        netspurt("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
     )
     assert [len(period["periods"]) for period in data["change_free"].values()] == [1, 1]
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
 def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
-    here: Command, stepped: Path, tmp_path: Path
+    netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    result = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    result = netspurt(
+        "delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100
+    )
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
     assert "the next one is best predicted by the" in result.stdout
-    expected = " ".join(lines)
-    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in expected
+    output = " ".join(lines)
+    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in output
     assert lines[-1] == "p.png"
     assert (tmp_path / "p.png").stat().st_size > 20_000
-    second = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    second = netspurt(
+        "delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100
+    )
     assert second.stdout == result.stdout
 
 
-def test_correlated_neighbours_are_reported_with_the_fix(here: Command, tmp_path: Path) -> None:
+def test_correlated_neighbours_are_reported_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
-    text = " ".join(here("delays", "constancy", file).stdout.split())
+    text = " ".join(netspurt("delays", "constancy", file).stdout.split())
     assert "neighbouring values are correlated (0." in text
     assert "give --every a longer time" in text
 
 
-def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) -> None:
+def test_a_recording_without_times_counts_probes(netspurt: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(13)
     rtt = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
     file = ns.Delays.of(rtt, wire_bytes=[64] * 120).save(tmp_path / "numbers.csv")
-    (data,) = json.loads(here("delays", "constancy", file, "--json").stdout)
+    (data,) = json.loads(netspurt("delays", "constancy", file, "--json").stdout)
     assert data["unit"] == "probes"
     assert [p["start"] for p in data["change_free"]["rank-order"]["periods"]] == [0, 60]
-    refused(here("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval")
+    refused(
+        netspurt("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval"
+    )
 
 
-def test_too_few_delays_and_unknown_methods_are_errors(here: Command, tmp_path: Path) -> None:
+def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_path: Path) -> None:
     few = ns.Delays.of([0.04] * 11, every=1.0).save(tmp_path / "few.csv")
-    refused(here("delays", "constancy", few), "11 delays: a test for a change needs 12")
-    refused(here("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
+    refused(netspurt("delays", "constancy", few), "11 delays: a test for a change needs 12")
+    refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
-def test_every_shipped_recording_has_its_constancy_printed(here: Command) -> None:
+def test_every_shipped_recording_has_its_constancy_printed(netspurt: Command) -> None:
     for file in sorted((ROOT / "data").iterdir()):
         if file.suffix in (".md", ".py"):
             continue
-        result = here("delays", "constancy", file)
+        result = netspurt("delays", "constancy", file)
         assert result.returncode == 0 or "a test for a change needs" in result.stderr, result.stderr
 
 
@@ -135,13 +141,13 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
 
 
 def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
-    expected = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
-    assert expected["last value"].error == pytest.approx(np.log(2))
-    assert expected["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
+    by_name = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
+    assert by_name["last value"].error == pytest.approx(np.log(2))
+    assert by_name["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
     # EWMA 1/2: 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
-    assert expected["EWMA 1/2"].error == pytest.approx(half.mean())
-    assert {prediction.count for prediction in expected.values()} == {3}
+    assert by_name["EWMA 1/2"].error == pytest.approx(half.mean())
+    assert {prediction.count for prediction in by_name.values()} == {3}
     assert all(prediction.error == pytest.approx(0) for prediction in predictions([7.0] * 20))
     assert predictions([7.0, np.nan]) == []
 

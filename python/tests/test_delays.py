@@ -231,17 +231,19 @@ def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Pa
     assert "began 2024-11-10 10:11:12 local time" in " ".join(result.output.split())
 
 
-def test_a_note_that_many_recordings_have_is_printed_once(here: Command, tmp_path: Path) -> None:
+def test_a_note_that_many_recordings_have_is_printed_once(
+    netspurt: Command, tmp_path: Path
+) -> None:
     text = "time_s,rtt_ms\n" + "".join(f"{n},{20 + n}\n" for n in range(30))
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
     (tmp_path / "e.csv").write_text(text)
-    result = here("delays", *(f"{name}.csv" for name in "abcde"))
+    result = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
     notes = [line for line in result.stdout.splitlines() if "taken for milliseconds" in line]
     assert notes == ["4 recordings: the unit of the delays was taken for milliseconds"]
-    two = here("delays", "a.csv", "b.csv").stdout
+    two = netspurt("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
-    data = json.loads(here("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
+    data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 

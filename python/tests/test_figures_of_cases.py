@@ -99,7 +99,7 @@ def test_adding_a_constant_to_both_groups_does_not_change_their_difference(
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: bool) -> None:
     columns, order = cases({"few": [1.0, 2.0, 1.0, 2.0], "many": [51.0, 52.0, 50.0, 52.0]})
-    expected = {
+    comparisons = {
         (baseline, better): compare(
             columns,
             "timeouts",
@@ -112,13 +112,13 @@ def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: b
         for baseline in ("few", "many")
         for better in ("less", "more")
     }
-    assert {key: row.verdict for key, row in expected.items()} == {
+    assert {key: row.verdict for key, row in comparisons.items()} == {
         ("few", "less"): "worse",
         ("few", "more"): "better",
         ("many", "less"): "better",
         ("many", "more"): "worse",
     }
-    there, back = expected["few", "less"].difference, expected["many", "less"].difference
+    there, back = comparisons["few", "less"].difference, comparisons["many", "less"].difference
     assert (back.value, back.low, back.high) == pytest.approx(
         (-there.value, -there.high, -there.low)
     )

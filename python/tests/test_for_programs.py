@@ -65,21 +65,21 @@ def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
     assert {w for w in leaves if "--csv" not in options(w)} == NO_TABLE | NO_ROWS
 
 
-def test_csv_and_json_together_are_refused(here: Command) -> None:
+def test_csv_and_json_together_are_refused(netspurt: Command) -> None:
     for words in COMMANDS:
         if words in {("doctor",), ("scenarios",), ("papers", "list")}:
-            refused(here(*words, "--json", "--csv"), "--csv and --json both say how to print")
+            refused(netspurt(*words, "--json", "--csv"), "--csv and --json both say how to print")
 
 
 Read = Callable[..., tuple[Any, list[dict[str, str]]]]
 
 
 @pytest.fixture
-def both(here: Command) -> Read:
+def both(netspurt: Command) -> Read:
     """Return what a command prints as JSON, and its rows as CSV."""
 
     def read(*words: object) -> tuple[Any, list[dict[str, str]]]:
-        documents, table = (here(*words, how) for how in ("--json", "--csv"))
+        documents, table = (netspurt(*words, how) for how in ("--json", "--csv"))
         assert documents.stderr == table.stderr == ""
         return json.loads(documents.stdout), list(csv.DictReader(io.StringIO(table.stdout)))
 
@@ -152,10 +152,10 @@ def test_recordings_are_rows(both: Read) -> None:
 
 
 def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("nothing of the kind\n")
-    result = here("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
+    result = netspurt("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
     assert result.returncode == 2
     assert result.stdout.count("\n") == 2
     assert result.stderr.startswith("error: ")

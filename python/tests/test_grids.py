@@ -49,12 +49,12 @@ def test_every_value_between_the_ends_is_read(name: str, key: str, default: str)
         tried += 1
         assert len(made) == count
         for place, one in enumerate(made):
-            expected = dict(_core.Estimator(one).settings)[key]
+            value = dict(_core.Estimator(one).settings)[key]
             if unit:
                 continue
             exact = Fraction(first) + (Fraction(last) - Fraction(first)) * place / (count - 1)
-            finest = Fraction(1, 2) if expected.isdigit() else Fraction(1, 10**6)
-            assert abs(Fraction(expected) - exact) <= finest, text
+            finest = Fraction(1, 2) if value.isdigit() else Fraction(1, 10**6)
+            assert abs(Fraction(value) - exact) <= finest, text
     assert tried or _is_count(name, key), f"{name}:{key} was never tried"
 
 
@@ -95,5 +95,5 @@ def test_a_ratio_is_as_near_as_nine_digits_allow() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))
-        expected = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
-        assert float(Fraction(expected)) == pytest.approx(value, rel=1e-7, abs=1e-9)
+        value_text = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
+        assert float(Fraction(value_text)) == pytest.approx(value, rel=1e-7, abs=1e-9)

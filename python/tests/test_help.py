@@ -31,9 +31,9 @@ COMMANDS = list(every_command(typer.main.get_command(application())))
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
-    here: Command, words: tuple[str, ...]
+    netspurt: Command, words: tuple[str, ...]
 ) -> None:
-    result = here(*words, "--help", columns=100)
+    result = netspurt(*words, "--help", columns=100)
     assert result.returncode == 0
     head, _, body = result.stdout.partition("\n")
     assert not re.search(r"<[a-zA-Z\[]|[{]", result.stdout), result.stdout
@@ -53,8 +53,8 @@ def test_every_option_and_argument_says_what_it_is() -> None:
             assert parameter.help.rstrip().endswith("."), (words, parameter.name, parameter.help)
 
 
-def test_the_help_is_grouped_by_task(here: Command) -> None:
-    text = here("--help").stdout
+def test_the_help_is_grouped_by_task(netspurt: Command) -> None:
+    text = netspurt("--help").stdout
     groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
     assert groups[1:] == [
         "Simulate and look",
@@ -70,9 +70,9 @@ def test_the_help_is_grouped_by_task(here: Command) -> None:
 
 
 @pytest.mark.parametrize("group", ["delays", "sweep"])
-def test_a_group_with_a_default_command_lists_its_options(here: Command, group: str) -> None:
-    output = here(group, "--help").stdout
-    alone = here(group, "x", "--help").stdout
+def test_a_group_with_a_default_command_lists_its_options(netspurt: Command, group: str) -> None:
+    output = netspurt(group, "--help").stdout
+    alone = netspurt(group, "x", "--help").stdout
     assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", alone)
     options = alone[alone.index("Arguments:") :]
     assert options in output
@@ -89,9 +89,9 @@ flows = { x = { from = "a", to = "b", endpoint = "kernel", profile = "reno-2005"
 @pytest.mark.parametrize("budget", ["-1", "1e300", "nan", "x"])
 @pytest.mark.parametrize("words", [("run", "x.toml"), ("exec", "x.toml", "--", "true")])
 def test_the_error_for_an_invalid_budget_names_the_option(
-    here: Command, words: tuple[str, ...], budget: str
+    netspurt: Command, words: tuple[str, ...], budget: str
 ) -> None:
-    result = here("live", words[0], "--budget", budget, *words[1:])
+    result = netspurt("live", words[0], "--budget", budget, *words[1:])
     refused(result, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
     assert "order" not in result.stderr
     with pytest.raises(ns.LiveError, match="seconds from 0 to a million"):
@@ -134,12 +134,12 @@ def test_python_m_netspurt_runs_the_command(tmp_path: Path) -> None:
     assert result.stdout == f"netspurt {ns.__version__}\n"
 
 
-def test_thousands_are_always_separated_in_the_same_way(here: Command, tmp_path: Path) -> None:
-    here("new", "x.toml")
-    assert re.search(r"\b1,\d{3} packet-hops", here("run", "x.toml", "--out", "r").stdout)
+def test_thousands_are_always_separated_in_the_same_way(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "x.toml")
+    assert re.search(r"\b1,\d{3} packet-hops", netspurt("run", "x.toml", "--out", "r").stdout)
     rtts = "\n".join(f"{n},{40 + n % 7}" for n in range(1500))
     (tmp_path / "d.csv").write_text("sent_s,rtt_ms\n" + rtts + "\n")
     for words in (("delays", "d.csv"), ("replay", "d.csv")):
-        out = here(*words).stdout
+        out = netspurt(*words).stdout
         assert "1,500" in out
         assert "1 500" not in out

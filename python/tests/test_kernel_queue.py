@@ -61,18 +61,18 @@ queue = "{BUFFERS} packets" }} }}
 
 def instants(seed: int, count: int = 40) -> list[float]:
     """Return instants of sending: bursts and pauses, a frame each 62 ms on average."""
-    dice, at, times = random.Random(seed), 0.0, []
+    rng, at, times = random.Random(seed), 0.0, []
     for _ in range(count):
         times.append(at)
-        at += dice.choice((0.013, 0.021, 0.034, 0.055, 0.13, 0.21))
+        at += rng.choice((0.013, 0.021, 0.034, 0.055, 0.13, 0.21))
     return times
 
 
 def is_clear(times: list[float], seed: int) -> bool:
     """Return True if the same frames are dropped after each instant is changed by the margin."""
-    dice, expected = random.Random(seed), dropped(times)
+    rng, expected = random.Random(seed), dropped(times)
     shaken = (
-        sorted(max(0.0, at + dice.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)
+        sorted(max(0.0, at + rng.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)
         for _ in range(12)
     )
     return all(dropped(other) == expected for other in shaken)

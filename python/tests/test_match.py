@@ -22,10 +22,10 @@ def two_points(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
-    here: Command, two_points: Path
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    result = here("match", near, far, "--json")
+    result = netspurt("match", near, far, "--json")
     (data,) = json.loads(result.stdout)
     assert result.stderr == "", "complete captures must give no warning"
     assert data["paired"] > 50
@@ -37,11 +37,11 @@ def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
 
 
 def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
-    here: Command, two_points: Path
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    assert "Swap" not in here("match", near, far).stdout
-    output = " ".join(here("match", far, near).stdout.split())
+    assert "Swap" not in netspurt("match", near, far).stdout
+    output = " ".join(netspurt("match", far, near).stdout.split())
     assert "so the times are negative, unless the clocks differ." in output, (
         "the note on negative times must be printed if data goes in one direction"
     )
@@ -49,17 +49,17 @@ def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
 
 
 def test_connections_in_two_captures_of_a_folder_are_listed_once(
-    here: Command, two_points: Path
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    output = " ".join(here("explain", near, far).stdout.split())
+    output = " ".join(netspurt("explain", near, far).stdout.split())
     expected = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
     assert output.count(expected) == 1, output
-    assert "in common" not in here("explain", near).stdout
+    assert "in common" not in netspurt("explain", near).stdout
 
 
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
-    here: Command, two_points: Path, tmp_path: Path
+    netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     whole = far.read_bytes()
@@ -69,7 +69,7 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     assert fault is not None
     assert 0 < fault.octets < fault.of
     assert cut_off(far) is None
-    result = here("match", near, cut)
+    result = netspurt("match", near, cut)
     assert result.returncode == 0
     assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(
         result.stderr.split()

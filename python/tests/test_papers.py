@@ -247,7 +247,7 @@ def test_each_picture_is_titled_after_its_run() -> None:
 
 
 def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     paper = read_paper("rfc2416")
     bench = Bench(paper)
@@ -255,7 +255,7 @@ def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
     for n, name in enumerate(simulated[:3]):
         program, *words = shlex.split(_command(paper, name))
         assert program == "netspurt"
-        assert here(*words, "--out", f"r{n}").returncode == 0, name
+        assert netspurt(*words, "--out", f"r{n}").returncode == 0, name
         assert ns.open_run(tmp_path / f"r{n}").digest == bench.run(name).digest, name
     live = next(name for name in paper.runs if name not in simulated)
     assert shlex.split(_command(paper, live))[:3] == ["netspurt", "live", "run"]

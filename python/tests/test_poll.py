@@ -195,7 +195,7 @@ def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) 
 def test_an_echo_is_slower_than_a_sink_over_the_same_line_and_both_captures_match(
     tmp_path: Path,
 ) -> None:
-    expected = {}
+    answers = {}
     for what in ("echo", "sink"):
         near = f"""
 import json, signal, subprocess, time
@@ -224,10 +224,10 @@ with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
             there="1 Mbit/s, 20 ms, 8 packets",
         )
         assert status == 0
-        expected[what] = json.loads((tmp_path / f"{what}.json").read_text())
-    assert expected["echo"]["returned"] == 300_000
-    assert expected["sink"]["returned"] == 0
-    assert expected["echo"]["rate_bps"] < expected["sink"]["rate_bps"] < 1e6
+        answers[what] = json.loads((tmp_path / f"{what}.json").read_text())
+    assert answers["echo"]["returned"] == 300_000
+    assert answers["sink"]["returned"] == 0
+    assert answers["echo"]["rate_bps"] < answers["sink"]["rate_bps"] < 1e6
     (matched,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
     # Outbound and inbound: two directions of 300 000 octets at least, and what a queue dropped is
     # at one point only.

@@ -55,11 +55,11 @@ def test_each_run_draws_a_path_that_both_senders_share(swept: Path) -> None:
 
 
 def test_random_paths_give_one_row_with_an_interval_for_each_sender(
-    swept: Path, here: Command
+    swept: Path, netspurt: Command
 ) -> None:
-    result = here("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
+    result = netspurt("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
     rows = json.loads(result.stdout)
-    assert "draw = true" not in here("sweep", "show", swept, "-m", "completion_ns_mean").stdout
+    assert "draw = true" not in netspurt("sweep", "show", swept, "-m", "completion_ns_mean").stdout
     assert [row["group"] for row in rows] == [{"sender": "linux-6"}, {"sender": "rfc-2026"}]
     for row in rows:
         assert row["cases"] == 60

@@ -72,7 +72,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> ns.Run:
 
 
 @pytest.fixture(scope="module")
-def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_of_one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of a run."""
     file = tmp_path_factory.mktemp("pages") / "one.html"
     file.write_text(page([run_section(early, "early")], file))
@@ -80,7 +80,7 @@ def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_of_two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of two runs that differ."""
     file = tmp_path_factory.mktemp("pages") / "two.html"
     other = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
@@ -161,8 +161,10 @@ def drawn(browser: Any, n: int = 0) -> str:
     return str(browser.execute_script(script, n))
 
 
-def test_a_page_opens_without_an_error_and_without_a_request(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_page_opens_without_an_error_and_without_a_request(
+    browser: Any, page_of_one: Path
+) -> None:
+    opened(browser, page_of_one)
     assert browser.get_log("browser") == []
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
@@ -172,12 +174,12 @@ def test_a_page_opens_without_an_error_and_without_a_request(browser: Any, one: 
         if message["method"] == "Network.requestWillBeSent"
     ]
     # Blobs are the page's own memory.
-    assert [url for url in sent if not url.startswith("blob:")] == [one.as_uri()]
+    assert [url for url in sent if not url.startswith("blob:")] == [page_of_one.as_uri()]
     assert not all_of(browser, "#trouble:not(:empty)")
 
 
-def test_each_kind_of_picture_is_drawn(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert titles == [
         "Time and sequence",
@@ -215,10 +217,12 @@ def test_the_time_in_which_a_link_is_dead_is_shaded_and_read(browser: Any, tmp_p
         assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
 
 
-def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one: Path) -> None:
+def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(
+    browser: Any, page_of_one: Path
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     whole = span(browser)
     rows = all_of(browser, "tr[data-place]")
     assert len(rows) > 156
@@ -242,9 +246,9 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
 
 
 def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
-    browser: Any, one: Path
+    browser: Any, page_of_one: Path
 ) -> None:
-    opened(browser, one)
+    opened(browser, page_of_one)
     row = all_of(browser, "tr[data-place]")[-1]
     _, _, packet, first, octets = [
         cell.text for cell in row.find_elements("css selector", "td")[:5]
@@ -263,8 +267,10 @@ def seconds(text: str) -> float:
     return float(value) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
 
 
-def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early: ns.Run) -> None:
-    opened(browser, one)
+def test_the_cursor_reads_the_values_of_the_table(
+    browser: Any, page_of_one: Path, early: ns.Run
+) -> None:
+    opened(browser, page_of_one)
     over = canvas(browser, "Round trip and RTO")
     for x in (-300, -100, 0, 210):
         hover(browser, over, x, 0)
@@ -284,8 +290,8 @@ def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early
         assert f"cwnd {int(cwnd['cwnd_bytes'][last]):,} B" in readings[2]
 
 
-def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.Run) -> None:
-    opened(browser, one)
+def test_the_pointer_reads_the_nearest_mark(browser: Any, page_of_one: Path, early: ns.Run) -> None:
+    opened(browser, page_of_one)
     rows = all_of(browser, "tr[data-place]")
     rows[0].find_element("css selector", "button").click()
     over = canvas(browser, "Time and sequence")
@@ -303,12 +309,12 @@ def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.R
     assert times <= known | drops
 
 
-def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path) -> None:
+def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, page_of_one: Path) -> None:
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     whole = span(browser)
     button(browser, "+").click()
     closer = span(browser)
@@ -333,10 +339,12 @@ def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path
     assert span(browser) == whole
 
 
-def test_marks_can_be_read_with_only_the_keyboard(browser: Any, one: Path, early: ns.Run) -> None:
+def test_marks_can_be_read_with_only_the_keyboard(
+    browser: Any, page_of_one: Path, early: ns.Run
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     data = early.segments.where(kind="data")
     press(browser, ".")
     spoken = all_of(browser, ".spoken")[0].get_attribute("value")
@@ -347,8 +355,8 @@ def test_marks_can_be_read_with_only_the_keyboard(browser: Any, one: Path, early
     assert browser.switch_to.active_element == all_of(browser, ".frame")[0]
 
 
-def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_legend_hides_its_marks(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     full = drawn(browser)
     name = button(browser, "receive window")
     name.click()
@@ -360,8 +368,8 @@ def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
     assert drawn(browser) == full
 
 
-def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, two: Path) -> None:
-    opened(browser, two)
+def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, page_of_two: Path) -> None:
+    opened(browser, page_of_two)
 
     def shown() -> set[str]:
         return {element.text for element in all_of(browser, ".panel .side")}
@@ -389,8 +397,10 @@ def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, two: Pat
     assert high - low < 5
 
 
-def test_the_table_of_two_runs_has_all_its_columns_in_sight(browser: Any, two: Path) -> None:
-    opened(browser, two, 1280)
+def test_the_table_of_two_runs_has_all_its_columns_in_sight(
+    browser: Any, page_of_two: Path
+) -> None:
+    opened(browser, page_of_two, 1280)
     script = """
     const table = document.querySelector(".scroll");
     const head = [...table.querySelectorAll("th")].map((one) => one.textContent);
@@ -401,8 +411,10 @@ def test_the_table_of_two_runs_has_all_its_columns_in_sight(browser: Any, two: P
     assert (hidden, rows) == (0, 2)
 
 
-def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_light_and_dark_differ_and_the_button_goes_through_them(
+    browser: Any, page_of_one: Path
+) -> None:
+    opened(browser, page_of_one)
     theme = all_of(browser, "#theme")[0]
     script = "return getComputedStyle(document.body).backgroundColor"
     found = {}
@@ -416,8 +428,10 @@ def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, on
 
 
 @pytest.mark.parametrize("width", [400, 1600])
-def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width: int) -> None:
-    opened(browser, two, width)
+def test_no_width_makes_the_page_scroll_sideways(
+    browser: Any, page_of_two: Path, width: int
+) -> None:
+    opened(browser, page_of_two, width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
@@ -515,7 +529,7 @@ def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
     assert canvases[0] != canvases[1]
 
 
-def test_no_text_of_a_picture_is_cut(browser: Any, two: Path, tmp_path: Path) -> None:
+def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: Path) -> None:
     """Every text that the script draws lies within its canvas."""
     script = """
     window.cut = [];
@@ -539,7 +553,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, two: Path, tmp_path: Path) ->
     section = replay_section(ns.replay(delays, ["linux"]), "one", [], str(tmp_path / "one.txt"))
     single.write_text(page([section], single))
     try:
-        for file in (two, single):
+        for file in (page_of_two, single):
             for width in (420, 1280):
                 opened(browser, file, width)
                 told = browser.execute_script("return window.cut")
@@ -587,8 +601,8 @@ def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
     assert scrolls, "the table of causes must scroll instead of breaking its columns"
 
 
-def test_every_element_that_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
-    opened(browser, two)
+def test_every_element_that_takes_the_focus_has_a_name(browser: Any, page_of_two: Path) -> None:
+    opened(browser, page_of_two)
     script = """
     return [...document.querySelectorAll('button, select, a, canvas[role], [tabindex]')]
       .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label')))
@@ -597,8 +611,8 @@ def test_every_element_that_takes_the_focus_has_a_name(browser: Any, two: Path) 
     assert browser.execute_script(script) == []
 
 
-def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     script = """
     window.widths = [];
@@ -616,11 +630,11 @@ def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -
     assert browser.execute_script("return window.widths") == [1360]
 
 
-def test_nothing_is_cut_on_paper(browser: Any, two: Path, netspurt: Command) -> None:
+def test_nothing_is_cut_on_paper(browser: Any, page_of_two: Path, netspurt: Command) -> None:
     timers = [word for g in ("1.5", "1.75") for word in ("-e", f"mills:g={g},min=50ms,max=60s")]
     netspurt("report", ROOT / "data" / "ping.txt", *timers, "-e", "quic", "--out", "ping.html")
     # The width of A4 without its margins.
-    for file in (two, Path("ping.html").resolve()):
+    for file in (page_of_two, Path("ping.html").resolve()):
         opened(browser, file, 718)
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         script = """

@@ -253,18 +253,18 @@ def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_w
 
 
 def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
-    here: Command,
+    netspurt: Command,
 ) -> None:
-    result = here("papers", "path", "rfc889", "UCL")
+    result = netspurt("papers", "path", "rfc889", "UCL")
     assert result.stdout == "ucl.toml: the line ends agree with those of UCL within 0.2 %\n"
-    assert here("run", "ucl.toml", "--out", "ucl").returncode == 0
-    (data,) = json.loads(here("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
+    assert netspurt("run", "ucl.toml", "--out", "ucl").returncode == 0
+    (data,) = json.loads(netspurt("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
     assert data["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
-    far = here("papers", "path", "rfc889", "BERK", "--out", "b.toml")
+    far = netspurt("papers", "path", "rfc889", "BERK", "--out", "b.toml")
     assert "the closest path to BERK; its line ends differ by up to 8.9 %" in far.stdout
-    refused(here("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
-    refused(here("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
-    refused(here("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
+    refused(netspurt("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
+    refused(netspurt("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
+    refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
 def test_counting_lengths_on_the_multiplexer_costs_only_by_its_shorter_timer() -> None:
@@ -301,8 +301,8 @@ def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each
 
 
 @pytest.mark.parametrize("key", ["rfc889", "rfc2416"])
-def test_a_paper_s_claims_are_shown_to_programs(here: Command, key: str) -> None:
-    result = here("papers", "show", key, "--json")
+def test_a_paper_s_claims_are_shown_to_programs(netspurt: Command, key: str) -> None:
+    result = netspurt("papers", "show", key, "--json")
     data = json.loads(result.stdout)
     assert len(data["claims"]) == len(read_paper(key).claims)
     shaped = {claim["id"] for claim in data["claims"] if claim["shape"] is not None}

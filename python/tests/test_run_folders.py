@@ -165,10 +165,10 @@ def test_every_key_of_a_manifest_is_required_and_has_a_type(folder: Path, key: s
     ],
 )
 def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(
-    here: Command, folder: Path, changes: dict[str, Any], says: str
+    netspurt: Command, folder: Path, changes: dict[str, Any], says: str
 ) -> None:
     rewrite(folder, **changes)
-    refused(here("table", folder), f"{folder}/run.json is damaged: {says}")
+    refused(netspurt("table", folder), f"{folder}/run.json is damaged: {says}")
 
 
 @pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
@@ -195,11 +195,11 @@ def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> Non
 
 @pytest.mark.parametrize("name", ["run.json", "scenario.toml", "flows.parquet"])
 def test_a_symbolic_link_in_a_run_is_refused(
-    here: Command, folder: Path, tmp_path: Path, name: str
+    netspurt: Command, folder: Path, tmp_path: Path, name: str
 ) -> None:
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    refused(here("table", folder), f"{folder / name} is a symbolic link")
+    refused(netspurt("table", folder), f"{folder / name} is a symbolic link")
 
 
 def test_a_run_is_opened_through_a_symbolic_link(folder: Path, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ QUANTITIES: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("key", QUANTITIES)
 def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
-    expected = {}
+    answers = {}
     for value in QUANTITIES[key]:
         scenario = tomllib.loads(_core.STARTING_POINT)
         table = scenario
@@ -120,9 +120,9 @@ def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
         for name in above:
             table = table.setdefault(name, {})
         table[last] = value
-        expected[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
-    assert {value: pair for value, pair in expected.items() if pair[0] != pair[1]} == {}
-    assert {True, False} == {read for _, read in expected.values()}
+        answers[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
+    assert {value: pair for value, pair in answers.items() if pair[0] != pair[1]} == {}
+    assert {True, False} == {read for _, read in answers.values()}
 
 
 def reads(key: str, value: object) -> bool:

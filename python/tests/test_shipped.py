@@ -23,10 +23,10 @@ def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_what_runs_i
     rows = json.loads(netspurt("scenarios", "--json").stdout)
     assert [line.split()[0] for line in listed] == [row["name"] for row in rows]
     assert [row["name"] for row in rows] == shipped.names()
-    expected = {row["name"]: row["command"] for row in rows}
-    assert expected["rfc2416"] == "run"
-    assert expected["live/rfc2416"] == "live run"
-    assert expected["live/page"] == "live exec"
+    commands = {row["name"]: row["command"] for row in rows}
+    assert commands["rfc2416"] == "run"
+    assert commands["live/rfc2416"] == "live run"
+    assert commands["live/page"] == "live exec"
     for row in rows:
         assert row["title"], row
         text = shipped.file_of(row["name"]).read_text("utf-8")

@@ -57,11 +57,11 @@ def prose(page: Path) -> str:
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page: those of its headings as GitHub makes them, and its own."""
     text = re.sub(r"^```.*?^```$", "", filled(page.read_text()), flags=re.DOTALL | re.MULTILINE)
-    found = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+    found_anchors = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
     for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         kept = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower())
-        found.add(kept.strip().replace(" ", "-"))
-    return found
+        found_anchors.add(kept.strip().replace(" ", "-"))
+    return found_anchors
 
 
 def links(text: str) -> Iterator[tuple[str, str]]:

@@ -355,11 +355,11 @@ def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder:
 
 
 def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
-    here: Command, pages_folder: Path, tmp_path: Path
+    netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     whole = (pages_folder / "client.pcapng").read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 5])
-    result = here("sites", "cut.pcapng")
+    result = netspurt("sites", "cut.pcapng")
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("warning: cut.pcapng: ")
     assert result.stdout.startswith("121 connections to ")
@@ -404,8 +404,10 @@ def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:
 # The command and its pictures.
 
 
-def test_the_command_answers_each_question_with_a_table(here: Command, pages_folder: Path) -> None:
-    result = here("sites", pages_folder, columns=100)
+def test_the_command_answers_each_question_with_a_table(
+    netspurt: Command, pages_folder: Path
+) -> None:
+    result = netspurt("sites", pages_folder, columns=100)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "240 connections to 4 sites"
@@ -419,10 +421,10 @@ def test_the_command_answers_each_question_with_a_table(here: Command, pages_fol
 
 
 def test_the_command_draws_and_leaves_sites_out(
-    here: Command, pages_folder: Path, tmp_path: Path
+    netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     words = ("--without", "near", "--without", "far", "--pictures", "p", "--json")
-    data = json.loads(here("sites", pages_folder, *words).stdout)
+    data = json.loads(netspurt("sites", pages_folder, *words).stdout)
     assert list(data["sites"]) == ["moved", "lossy"]
     assert data["connections"] == 120
     files = [tmp_path / name for name in data["pictures"]]
@@ -434,17 +436,17 @@ def test_the_command_draws_and_leaves_sites_out(
     moved = data["sites"]["moved"]
     assert [round(level["bps"] / 1e3) for level in moved["levels"]] == [454, 753]
     assert max(level["span_of_time"] for level in moved["levels"]) < 0.6
-    refused(here("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
+    refused(netspurt("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
     every = [word for name in ("near", "far", "moved", "lossy") for word in ("--without", name)]
-    refused(here("sites", pages_folder, *every), "no connections are left")
+    refused(netspurt("sites", pages_folder, *every), "no connections are left")
 
 
 def test_a_poll_without_captures_omits_the_tables_that_need_them(
-    here: Command, polled: Path, tmp_path: Path
+    netspurt: Command, polled: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "fetches.jsonl").write_bytes((polled / "fetches.jsonl").read_bytes())
-    result = here("sites", tmp_path / "bare", columns=100)
+    result = netspurt("sites", tmp_path / "bare", columns=100)
     assert result.returncode == 0, result.stderr
     assert "TCP's round trip is 1.0 to 1.1 times ping's in 4 of 4 connections" in result.stdout
     assert "longest idle" not in result.stdout

@@ -307,7 +307,7 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
     ],
 )
 def test_a_set_value_that_an_axis_also_sets_is_refused(
-    here: Command, tmp_path: Path, path: str, axis: str
+    netspurt: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
     value = "1 ms" if "queue" in path else "1 Mbit/s" if "rate" in path else "3 segments"
@@ -316,14 +316,14 @@ def test_a_set_value_that_an_axis_also_sets_is_refused(
         (LOSSY + sets + "\n").replace('queue = "10 packets"', "queue = { codel = {} }")
     )
     for words in (("run", "x.toml", "--case", 3), ("sweep", "x.toml", "--out", "s")):
-        refused(here(*words, given), f"the axis `{axis}` of the sweep sets it over")
+        refused(netspurt(*words, given), f"the axis `{axis}` of the sweep sets it over")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_a_value_beside_the_axes_is_set_in_every_case(here: Command, tmp_path: Path) -> None:
+def test_a_value_beside_the_axes_is_set_in_every_case(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     beside = ("--set", "links.path.delay=500 ms", "--seed", 4)
-    assert here("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
+    assert netspurt("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
     text = ns.open_run(tmp_path / "r").scenario
     assert "500 ms" in text
 

@@ -227,9 +227,9 @@ def _irtt(trips: list[tuple[str, int, int]]) -> str:
 
     def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
         delay = {"rtt": send + receive, "send": send, "receive": receive}
-        expected = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
+        delays = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
         sent = {"client": {"send": {"monotonic": n * 100_000_000}}}
-        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": expected}
+        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": delays}
 
     each = [trip(n, *one) for n, one in enumerate(trips)]
     return json.dumps({"config": {}, "stats": {"duplicates": 3}, "round_trips": each})

@@ -25,13 +25,13 @@ def on(delays: list[float | None], every: float = 10.0) -> ns.Delays:
     return ns.Delays.of(delays, every=every, name="by-hand")
 
 
-def one(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
+def algorithm_of(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
     return ns.replay(delays, [estimator], **how).algorithms[0]  # type: ignore[arg-type]
 
 
 def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     """Two answers, of 1.5 s and 2 s, come after it; the lost probe costs its second."""
-    algorithm = one(on(FIVE), "fixed:rto=1s,max=1s")
+    algorithm = algorithm_of(on(FIVE), "fixed:rto=1s,max=1s")
     assert (algorithm.probes, algorithm.answered, algorithm.lost, algorithm.spurious) == (
         5,
         4,
@@ -56,7 +56,7 @@ def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
 
 
 def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
-    algorithm = one(on(FIVE), "mills:falling=0,rising=0")
+    algorithm = algorithm_of(on(FIVE), "mills:falling=0,rising=0")
     assert algorithm.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
     assert algorithm.spurious == 2, "the answers after 1.5 s and 2 s must be spurious"
     assert (algorithm.waited, algorithm.spurious_time) == pytest.approx((3.0, 3.5))
@@ -73,16 +73,16 @@ def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
         waits.append(2 * estimate)
         weight = 15 / 16 if delay < estimate else 3 / 4
         estimate = weight * estimate + (1 - weight) * delay
-    assert one(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
+    assert algorithm_of(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
 
 
 def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
     """The first reply takes a second, so it arrives after the replies to probes 1 and 2."""
     path = ns.Delays.of([1.0, 0.1, 0.1, 0.1, 0.1], every=0.4)
     forgets = "mills:falling=0,rising=0"
-    causal = one(path, forgets, order="causal").waits
+    causal = algorithm_of(path, forgets, order="causal").waits
     assert causal.tolist() == pytest.approx([3.0, 3.0, 0.2, 2.0, 0.2])
-    sequence = one(path, forgets, order="sequence").waits
+    sequence = algorithm_of(path, forgets, order="sequence").waits
     assert sequence.tolist() == pytest.approx([3.0, 2.0, 0.2, 0.2, 0.2])
 
 
@@ -91,7 +91,7 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
     told: bool, third: float
 ) -> None:
     """RFC 6298 §2: 1 s; 0.1 + 4 x 0.05; once more, or doubled (§5.5); 0.1 + 4 x 0.0375."""
-    waits = one(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
+    waits = algorithm_of(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
     assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])
 
 
@@ -101,7 +101,7 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 ) -> None:
     """Karn's rule (RFC 6298 §3) forbids the 9 s; else rttvar is 2.253125 s and srtt 1.2125 s."""
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
-    found = one(path, "rfc6298:min=0s", told=told).waits
+    found = algorithm_of(path, "rfc6298:min=0s", told=told).waits
     assert found[:2].tolist() == pytest.approx([1.0, 0.3])
     assert found[2:].tolist() == pytest.approx(waits)
 
@@ -110,14 +110,16 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) -> None:
     tick_ms = 1000 // ticks
     path = ns.Delays.of([0.1] * 9, every=0.77)
-    waits = one(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
+    waits = algorithm_of(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
     sent_ms = np.rint(path.sent_s * 1e3).astype(int)
     fires_ms = (sent_ms // tick_ms + ticks) * tick_ms
     assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
 
 
 def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
-    waits = one(ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250")
+    waits = algorithm_of(
+        ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250"
+    )
     assert (waits.waits > 1.0 - 1e-9).all()
     assert (waits.waits <= 1.0 + 2 * 0.032).all(), (
         "each wait must be at most two steps of 32 ms too long"
@@ -127,7 +129,7 @@ def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
 def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
-    algorithm = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
+    algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
     lost[: 1 + np.flatnonzero(~lost)[0]] = False  # Those wait for the initial timer.
     short = (rtt - algorithm.waits)[rtt > algorithm.waits]
@@ -144,7 +146,7 @@ def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -
 
 
 def test_without_losses_or_spurious_retransmissions_there_are_no_percentiles() -> None:
-    algorithm = one(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
+    algorithm = algorithm_of(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
     assert np.isnan(algorithm.wait_percentiles([50])).all()
     assert np.isnan(algorithm.short_percentiles([50])).all()
     assert np.isnan(algorithm.waited_per_loss)
@@ -302,11 +304,11 @@ CSV = "seq,sent_s,rtt_s\n" + "".join(
 
 
 def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
-    result = here(*words, "--column", "one_way=true")
+    result = netspurt(*words, "--column", "one_way=true")
     assert result.returncode == 0, result.stderr
     heading, line, scale = result.stdout.splitlines()[-3:]
     assert heading.split("  ")[-1].split() == ["eff"]
@@ -315,27 +317,29 @@ def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
 
 
 def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
-    _, line, *scale = here(*words).stdout.splitlines()[-4:]
+    _, line, *scale = netspurt(*words).stdout.splitlines()[-4:]
     assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
     assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
-    (data,) = json.loads(here(*words, "--json").stdout)
+    (data,) = json.loads(netspurt(*words, "--json").stdout)
     assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), (
         "the JSON must have the round trips"
     )
 
 
-def test_the_command_compares_each_timer_with_the_reference(here: Command, tmp_path: Path) -> None:
+def test_the_command_compares_each_timer_with_the_reference(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--versus", "mills:rising=0")
-    heading, line, *_ = here(*words).stdout.splitlines()
+    heading, line, *_ = netspurt(*words).stdout.splitlines()
     assert heading.split()[:5] == ["recording", "order", "timer", "spurious", "efficiency"]
     assert line.split()[:4] == ["five.csv", "causal", "fixed:rto=1s,max=1s", "2"]
     assert line.endswith("cannot tell")
-    (data,) = json.loads(here(*words, "--json").stdout)
+    (data,) = json.loads(netspurt(*words, "--json").stdout)
     (against,) = data["versus"]
     assert (against["first"], against["second"]) == ("fixed:rto=1s,max=1s", "mills:rising=0")
     assert against["ahead"]["low"] <= 0 <= against["ahead"]["high"]
@@ -346,13 +350,13 @@ def test_the_command_compares_each_timer_with_the_reference(here: Command, tmp_p
 
 
 def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(5)
     rtts = 0.05 * (1 + rng.exponential(0.5, 500))
     rows = "".join(f"{n},{n},{rtt}\n" for n, rtt in enumerate(rtts))
     (tmp_path / "many.csv").write_text("seq,sent_s,rtt_s\n" + rows)
-    result = here("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
+    result = netspurt("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
     (data,) = json.loads(result.stdout)
     assert len(data["estimators"]) == 12
     (path,) = ns.read_delays(tmp_path / "many.csv")
@@ -363,4 +367,4 @@ def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
     assert names == [name for name in front if name in names], (
         "the rows must be in the order of the front"
     )
-    refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")
+    refused(netspurt("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")
