@@ -18,10 +18,10 @@ __all__ = ["verdict"]
 
 def verdict(case: dict[str, object]) -> str:
     """Return `same`, `tie`, or `clear`: a difference from ns-2 that no tie explains."""
-    ours, theirs = rows_of(scenario_of(case).run()), drive.run(case)
-    if first_difference(ours, theirs) is None:
+    own_rows, ns2_rows = rows_of(scenario_of(case).run()), drive.run(case)
+    if first_difference(own_rows, ns2_rows) is None:
         return "same"
-    return "tie" if decided_by_doubles(case, ours, theirs) else "clear"
+    return "tie" if decided_by_doubles(case, own_rows, ns2_rows) else "clear"
 
 
 def main() -> None:

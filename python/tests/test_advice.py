@@ -70,9 +70,9 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
 def test_the_default_price_is_five_median_delays() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
-    for wrong in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
+    for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
         with pytest.raises(ValueError, match="give 0 to"):
-            Price(**wrong)
+            Price(**invalid)
 
 
 def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -> None:
@@ -246,8 +246,8 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     assert "The other 7 with bounds and backoff cost measurably more." in str(
         advice_on(rare(), many)
     )
-    alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
-    assert "costs measurably more" not in alone, (
+    text = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
+    assert "costs measurably more" not in text, (
         "a timer without bounds must not appear in this comparison"
     )
 
@@ -435,15 +435,15 @@ def test_losses_before_the_first_answer_do_not_swamp_the_efficiency(order: str) 
     rtt = np.where(rng.random(60) < 0.1, np.nan, 0.05 + rng.exponential(0.01, 60))
     rtt[0] = 0.05
     led = np.concatenate([np.full(90, np.nan), rtt])
-    alone = ns.replay(path_of(rtt), USUAL, order=order)
+    one_by_one = ns.replay(path_of(rtt), USUAL, order=order)
     after = ns.replay(path_of(led), USUAL, order=order)
-    for a, b in zip(alone.algorithms, after.algorithms, strict=True):
+    for a, b in zip(one_by_one.algorithms, after.algorithms, strict=True):
         assert (b.lost, b.lost_before) == (a.lost + 90, 90)
         assert b.waited == pytest.approx(a.waited)
         assert b.efficiency == pytest.approx(a.efficiency)
         assert b.waited_before == pytest.approx(90 * b.waits[0])
         assert b.waited_in_delays == pytest.approx(a.waited_in_delays)
-    costs = [Weighing([of], Price(0.3)).costs for of in (alone, after)]
+    costs = [Weighing([of], Price(0.3)).costs for of in (one_by_one, after)]
     for one, other in zip(*costs, strict=True):
         assert one.total.value == pytest.approx(other.total.value)
 

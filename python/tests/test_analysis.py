@@ -200,8 +200,8 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     path = np.exp(correlated(rng))
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
     assert paired_difference(better, path, mean).sign == -1
-    alone = block_bootstrap(path, mean)
-    assert alone.low < better.mean() < alone.high, "separate intervals must overlap"
+    separate = block_bootstrap(path, mean)
+    assert separate.low < better.mean() < separate.high, "separate intervals must overlap"
     assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
     with pytest.raises(ValueError, match="must be the same"):
         paired_difference(path[:9], path, mean)

@@ -31,13 +31,13 @@ def bounded(rows: int) -> ns.Scenario:
 def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
     with pytest.raises(ValueError, match=r"record\.rows: more than 5000 rows .*record\.spy"):
         bounded(5000).run()
-    whole = bounded(10**9).run()
+    complete = bounded(10**9).run()
     recorded = {"segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops"}
-    rows = sum(len(getattr(whole, name)["t_ns"]) for name in recorded & set(whole.tables))
+    rows = sum(len(getattr(complete, name)["t_ns"]) for name in recorded & set(complete.tables))
     assert rows > 5000
     with pytest.raises(ValueError, match=f"more than {rows // 2} rows"):
         bounded(rows // 2).run()
-    assert bounded(rows).run().digest == whole.digest
+    assert bounded(rows).run().digest == complete.digest
 
 
 def test_the_command_reports_the_bound_in_one_line(netspurt: Command, tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
             },
         },
     ):
-        whole = parquet(file, 200, **options)
+        content = parquet(file, 200, **options)
         for _ in range(500):
-            octets = bytearray(whole)
-            octets[rng.randrange(4, len(whole) - 8)] ^= 1 << rng.randrange(8)
+            octets = bytearray(content)
+            octets[rng.randrange(4, len(content) - 8)] ^= 1 << rng.randrange(8)
             file.write_bytes(octets)
             try:
                 ns.read_delays(file)

@@ -67,10 +67,10 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
 def test_a_cut_capture_does_not_stop_the_other_joined_captures(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    whole = pcap(tmp_path / "whole.pcap", talk(40))
+    complete = pcap(tmp_path / "whole.pcap", talk(40))
     cut = pcap(tmp_path / "cut.pcap", talk(3, first=0.005))
     cut.write_bytes(cut.read_bytes()[:-50])
-    result = netspurt("explain", "--as-one", "--json", cut, whole)
+    result = netspurt("explain", "--as-one", "--json", cut, complete)
     assert result.returncode == 1
     (document,) = json.loads(result.stdout)["captures"]
     assert document["packets"] == 41 + 3
@@ -152,11 +152,11 @@ def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_pa
 def test_the_error_for_a_wrong_connection_says_if_there_is_one_or_none(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    for packets, told in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
+    for packets, expected in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
         file = pcap(tmp_path / "few.pcap", packets)
         result = netspurt("explain", file, "--connection", "5")
         assert result.returncode == 2
-        assert f"no connection 5; {told}" in result.stderr
+        assert f"no connection 5; {expected}" in result.stderr
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
     assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
 

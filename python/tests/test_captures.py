@@ -125,8 +125,10 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has most data" not in output
-    alone = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
-    assert "compared is c0, which has most data of 4 connections; --flow chooses another" in alone
+    compared = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
+    assert (
+        "compared is c0, which has most data of 4 connections; --flow chooses another" in compared
+    )
     assert "retransmissions in slow: sack-recovery or rack 9" in output
     assert "differences:" not in output
 
@@ -355,9 +357,9 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     reread = explain(capture).table("retransmissions")
     guesses = int((np.asarray(reread["verdict_confidence"], float) < 0.9).sum())
     assert guesses
-    shown = " ".join(netspurt("explain", capture).stdout.split())
-    assert f"{guesses} verdict" in shown.partition("Less than 90% sure: ")[2]
-    assert f"Look: netspurt explain {capture} --connection" in shown
+    output = " ".join(netspurt("explain", capture).stdout.split())
+    assert f"{guesses} verdict" in output.partition("Less than 90% sure: ")[2]
+    assert f"Look: netspurt explain {capture} --connection" in output
 
 
 @pytest.mark.parametrize(

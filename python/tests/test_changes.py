@@ -34,11 +34,11 @@ def peer() -> None:
 
 def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> float:
     """Return the share of steady series in which a method finds a change."""
-    found = [
+    changed = [
         bool(find_changes(noise(np.random.default_rng(seed), n), method=method))
         for seed in range(series)
     ]
-    return float(np.mean(found))
+    return float(np.mean(changed))
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -102,8 +102,8 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
 
 def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
-    again = [*START, data(1.4, 2, 2, "rto")]
-    comparison = why(compare(waits, again), waits, again)
+    repeated = [*START, data(1.4, 2, 2, "rto")]
+    comparison = why(compare(waits, repeated), waits, repeated)
     assert comparison == "a retransmission (rto) that the other run does not make here"
 
 

@@ -186,9 +186,9 @@ def test_planted_levels_and_their_number_are_found() -> None:
         centres = np.log(15) + 0.15 * np.arange(11)
         member = rng.choice(11, 500, p=rng.dirichlet(np.full(11, 5.0)))
         levels = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
-        told = [np.log(level.value) for level in levels.levels]
-        right += len(told) == 11 and np.allclose(told, centres, atol=0.03)
-        if len(told) == 11:
+        logs = [np.log(level.value) for level in levels.levels]
+        right += len(logs) == 11 and np.allclose(logs, centres, atol=0.03)
+        if len(logs) == 11:
             assert np.mean(levels.member == member) > 0.97
     assert right >= 7
 
@@ -220,8 +220,8 @@ def test_pictures_have_a_line_for_each_period_and_each_method() -> None:
     t = np.arange(120.0)
     periods = change_free_periods(t, series, find_changes(series))
     (axes,) = draw_periods(t, series, periods, title="one", what="round trip").axes
-    told = axes.get_legend_handles_labels()[1]
-    assert sorted(told) == ["change", "median of a change-free period", "round trip"]
+    labels = axes.get_legend_handles_labels()[1]
+    assert sorted(labels) == ["change", "median of a change-free period", "round trip"]
     _, medians, changes = picture_of_periods(t, series, periods, what="round trip").marks
     assert isinstance(medians, Spans)
     assert medians.left.tolist() == [0, 60]

@@ -66,8 +66,8 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
 ) -> None:
     timer = ns.Estimator("linux:rto_min=50ms")
     timer.on_sample(0.2)
-    again = remake(timer)
-    assert (str(again), again.rto()) == ("linux:rto_min=50ms", 1.0)
+    remade = remake(timer)
+    assert (str(remade), remade.rto()) == ("linux:rto_min=50ms", 1.0)
 
 
 @pytest.mark.parametrize(

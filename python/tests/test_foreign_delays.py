@@ -39,14 +39,14 @@ def table() -> dict[str, tuple[int, ...] | None]:
 
 
 def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...] | None]) -> None:
-    wrong = []
+    differences = []
     for name, expected in table.items():
         try:
             recording = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
             # A summary without samples, and traceroutes, are refused with the reason.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
-                wrong.append(f"{name}: {error}")
+                differences.append(f"{name}: {error}")
             continue
         sums = (
             sum(getattr(delays, what) for delays in recording)
@@ -54,8 +54,8 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
         )
         counted = (len(recording), *sums)
         if counted != expected:
-            wrong.append(f"{name}: {counted}, not {expected}")
-    assert wrong == []
+            differences.append(f"{name}: {counted}, not {expected}")
+    assert differences == []
     assert len(table) > 20
 
 

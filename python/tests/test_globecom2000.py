@@ -175,9 +175,9 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / KEY / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
     lines = listing.read_text().splitlines()
-    assert ours == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
+    assert claim_ids == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
 
 
 def test_a_whole_study_is_continued_and_read_by_the_check(
@@ -204,8 +204,8 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     file.write_text(text.replace("10000]", "3001]"))
     with pytest.raises(PaperError, match="belongs to another study"):
         Study.of(read_paper(KEY, shelf)).read(tmp_path / "study", long["S13"])
-    wrong = netspurt("papers", "check", "--study", "study")
-    assert (wrong.returncode, "name its key" in wrong.stderr) == (2, True)
+    failed = netspurt("papers", "check", "--study", "study")
+    assert (failed.returncode, "name its key" in failed.stderr) == (2, True)
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 

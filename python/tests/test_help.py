@@ -39,8 +39,8 @@ def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
     assert not re.search(r"<[a-zA-Z\[]|[{]", result.stdout), result.stdout
     assert "...\n" not in body.replace("-- COMMAND...\n", ""), "no sentence of the help may be cut"
     assert re.fullmatch(r"Usage: netspurt[a-z ]* \[OPTIONS\].*", head)
-    told = body.lstrip("\n").partition("\n\n")[0]
-    assert told.strip().endswith((".", "?")), told
+    summary = body.lstrip("\n").partition("\n\n")[0]
+    assert summary.strip().endswith((".", "?")), summary
 
 
 def test_every_option_and_argument_says_what_it_is() -> None:
@@ -72,9 +72,9 @@ def test_the_help_is_grouped_by_task(netspurt: Command) -> None:
 @pytest.mark.parametrize("group", ["delays", "sweep"])
 def test_a_group_with_a_default_command_lists_its_options(netspurt: Command, group: str) -> None:
     output = netspurt(group, "--help").stdout
-    alone = netspurt(group, "x", "--help").stdout
-    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", alone)
-    options = alone[alone.index("Arguments:") :]
+    compared = netspurt(group, "x", "--help").stdout
+    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", compared)
+    options = compared[compared.index("Arguments:") :]
     assert options in output
     assert "--json" in options
 

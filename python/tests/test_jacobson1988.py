@@ -68,13 +68,13 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "jacobson1988" / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "jacobson1988.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, Judged]) -> None:
@@ -190,9 +190,9 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
             assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
         else:
             # What was lost before the capture cannot be known to be sent again.
-            again = seen["kind"] == "retransmission"
+            is_retransmission = seen["kind"] == "retransmission"
             ours = kinds(Trace.of(seen))
-            assert (ours[~again] == seen["kind"][~again]).all()
+            assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()
 
 
 def test_each_transmission_is_listed_with_the_first_ack_of_all_its_octets() -> None:
@@ -240,9 +240,9 @@ def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
     assert send_ack(read).rows() == send_ack(known).rows()
     assert queue_limit(read).packets == queue_limit(known).packets == 8
     for listing in ("send-ack", "packetdat"):
-        told = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
-        assert told[0] == told[1]
-        assert len(told[0].splitlines()) > 100
+        outputs = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
+        assert outputs[0] == outputs[1]
+        assert len(outputs[0].splitlines()) > 100
 
 
 def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:
@@ -252,9 +252,9 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert len(output.splitlines()) == 3
     assert int(output.splitlines()[1].split(",")[0]) >= 3_000_000_000
     assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
-    wrong = netspurt("table", "run", "send-ack", "--flow", "nobody")
-    assert wrong.returncode == 2
-    assert "no flow 'nobody'" in wrong.stderr
+    failed = netspurt("table", "run", "send-ack", "--flow", "nobody")
+    assert failed.returncode == 2
+    assert "no flow 'nobody'" in failed.stderr
     reverse = netspurt("table", "run", "send-ack", "--direction", "reverse")
     assert reverse.returncode == 2
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr

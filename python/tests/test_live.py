@@ -334,9 +334,9 @@ def test_a_comparison_has_every_events_times_and_a_picture(
     printed = netspurt("compare", "one", "two", "--plot", "both.svg").stdout
     assert "limited transmit (RFC 3042)" in printed.split("\ndifferences:\n")[1]
     assert printed.endswith("both.svg\n")
-    wrong = netspurt("compare", "one", "two", "--plot", "both.txt")
-    assert wrong.returncode == 2
-    assert ".png" in wrong.stderr
+    failed = netspurt("compare", "one", "two", "--plot", "both.txt")
+    assert failed.returncode == 2
+    assert ".png" in failed.stderr
 
 
 @namespaces
@@ -355,9 +355,9 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
     assert len(shadows) == 2 * len(run.rtt) > 60
     rfc = shadows.where(estimator="rfc6298")
     assert rfc.seconds("rto_ns").min() >= 1, "the RTO must be at least 1 s (RFC 6298 §2.4)"
-    wrong = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
-    assert wrong.returncode == 2
-    assert "rfc6298" in wrong.stderr
+    failed = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
+    assert failed.returncode == 2
+    assert "rfc6298" in failed.stderr
 
 
 def test_a_comparison_counts_the_events_of_only_one_run() -> None:

@@ -62,9 +62,9 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    whole = far.read_bytes()
+    content = far.read_bytes()
     cut = tmp_path / "cut.pcapng"
-    cut.write_bytes(whole[: len(whole) * 2 // 3 - 1])
+    cut.write_bytes(content[: len(content) * 2 // 3 - 1])
     fault = cut_off(cut)
     assert fault is not None
     assert 0 < fault.octets < fault.of

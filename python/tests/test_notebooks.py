@@ -31,9 +31,9 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> ns.Cases:
     return run_sweep(Sweep.of(scenario), where)[0].read()
 
 
-def same(found: list[Any], column: Any) -> None:
+def same(rows: list[Any], column: Any) -> None:
     expected = column.tolist()
-    assert [None if value != value else value for value in found] == expected  # noqa: PLR0124
+    assert [None if value != value else value for value in rows] == expected  # noqa: PLR0124
 
 
 def test_pandas_takes_a_table_as_it_is(run: ns.Run) -> None:

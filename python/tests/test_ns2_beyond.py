@@ -43,8 +43,8 @@ ANSWER = [
 
 
 def test_the_third_duplicate_sends_a_full_packet_beyond_the_data() -> None:
-    ours = rows_of(scenario_of(RENO).run())
-    assert first_difference(ours[-len(ANSWER) :], ANSWER) is None, ours[-len(ANSWER) :]
+    own_rows = rows_of(scenario_of(RENO).run())
+    assert first_difference(own_rows[-len(ANSWER) :], ANSWER) is None, own_rows[-len(ANSWER) :]
 
 
 @pytest.mark.parametrize("case", [RENO, NEWRENO, LOST], ids=["reno", "newreno", "lost"])

@@ -109,9 +109,9 @@ def test_a_wrong_rule_differs_clearly_from_exact_fractions() -> None:
         pytest.skip("ns-2 is not installed: its clock is not recomputed")
     parted = []
     for case in cases.draw(FRESH_SEED, FRESH_COUNT):
-        wrong = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}
-        ours, theirs = rows_of(scenario_of(wrong).run()), drive.run(case)
-        parted.append(not decided_by_doubles(case, ours, theirs))
+        changed = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}
+        own_rows, ns2_rows = rows_of(scenario_of(changed).run()), drive.run(case)
+        parted.append(not decided_by_doubles(case, own_rows, ns2_rows))
     assert sum(parted) > FRESH_COUNT * 9 // 10
 
 

@@ -63,9 +63,9 @@ def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in RANDOM], ids=lambda c: c.title)
 def test_with_red_every_event_before_the_first_drop_equals_ns2s(case: suites.Case) -> None:
-    theirs = answers()[case.title]
-    first = min(row.us for row in theirs if row.event == "drop")
-    early = [row for row in theirs if row.us < first]
+    ns2_rows = answers()[case.title]
+    first = min(row.us for row in ns2_rows if row.event == "drop")
+    early = [row for row in ns2_rows if row.us < first]
     mine = [row for row in ours(case) if row.us < first]
     assert len(early) > 20
     assert first_difference(mine, early) is None

@@ -46,14 +46,14 @@ def published_sets(text: str) -> Iterator[str]:
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
     """Return the states of tcppver.out, set by set."""
-    found: list[tuple[int, list[list[float]]]] = []
+    element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
         if words[1:] == ["xx"]:
-            found.append((int(words[0]), []))
+            element_sets.append((int(words[0]), []))
         elif words:
-            found[-1][1].append([float(word) for word in words[:4]])
-    return found
+            element_sets[-1][1].append([float(word) for word in words[:4]])
+    return element_sets
 
 
 #: Sets of the verification that are refused, and why. The last three are broken on purpose; the
@@ -259,9 +259,9 @@ def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
         assert list(row.values()) == [
             str(value).lower() if isinstance(value, bool) else str(value) for value in one.values()
         ]
-        shown = line.split()
-        assert shown[:3] == [str(one["pass"]), one["rise"], one["set"]]
-        assert float(shown[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)
+        cells = line.split()
+        assert cells[:3] == [str(one["pass"]), one["rise"], one["set"]]
+        assert float(cells[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)
     least, most = data["least_variable"], data["most_variable"]
     assert f"least variable: pass {least}, " in table[-1]
     assert f"most variable: pass {most}, " in table[-1]

@@ -40,9 +40,9 @@ def test_senders_that_differ_in_options_have_the_same_connections() -> None:
     assert pairs.unlike == 0
     assert count - sum(pairs.incomplete) <= len(pairs.durations_s[0]) < count
     longer = pairs.durations_s[1] - pairs.durations_s[0]
-    told = pairs.difference_s()
-    assert told.value == pytest.approx(np.mean(longer))
-    assert told.low < told.value < told.high
+    interval = pairs.difference_s()
+    assert interval.value == pytest.approx(np.mean(longer))
+    assert interval.low < interval.value < interval.high
     assert pairs.later.sum() == len(longer)
     same = pairs_of(first, first, "web")
     assert same.later.tolist() == [0, len(same.durations_s[0]), 0]

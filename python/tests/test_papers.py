@@ -88,8 +88,8 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
         if name.startswith(("iw1.t", "iw4.t")) and row["expected"] != 0.0
     ]
     assert len(times) == 15
-    off = [(a, b) for a, b in times if abs(float(str(a)) - float(str(b))) > 0.001]
-    assert [(a, round(float(str(b)), 3)) for a, b in off] == [(6.111, 6.611)]
+    deviating = [(a, b) for a, b in times if abs(float(str(a)) - float(str(b))) > 0.001]
+    assert [(a, round(float(str(b)), 3)) for a, b in deviating] == [(6.111, 6.611)]
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
@@ -143,8 +143,8 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
         if "netspurt run" in line
     )
     assert command.split()[1] == "iw1"
-    wrong = netspurt("papers", "check", "--explain", "rfc2416.nothing")
-    assert wrong.returncode == 2
+    failed = netspurt("papers", "check", "--explain", "rfc2416.nothing")
+    assert failed.returncode == 2
     assert netspurt("papers", "check", "rfc9999").returncode == 2
 
 
@@ -204,13 +204,13 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
         # The kernel's rows are no claims of the memo.
-        ours = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "rfc2416.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
@@ -226,9 +226,9 @@ def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: 
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")
-    wrong = netspurt("papers", "check", "--explain", "iw1.t88")
-    assert "did you mean rfc2416.iw1.t8" in wrong.stderr
-    assert "netspurt papers show rfc2416" in wrong.stderr
+    failed = netspurt("papers", "check", "--explain", "iw1.t88")
+    assert "did you mean rfc2416.iw1.t8" in failed.stderr
+    assert "netspurt papers show rfc2416" in failed.stderr
 
 
 def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:

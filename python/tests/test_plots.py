@@ -29,7 +29,7 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
     labels_shown = labels(start_run, "time-sequence")
-    again = [
+    retransmission_labels = [
         labels_shown.pop(label)
         for label in list(labels_shown)
         if label.startswith("retransmitted: ")
@@ -37,7 +37,10 @@ def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> N
     assert set(labels_shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
     sent = labels_shown["sent"]
     assert isinstance(sent, LineCollection)
-    counts = len(sent.get_segments()), sum(len(bars.get_segments()) for bars in again)
+    counts = (
+        len(sent.get_segments()),
+        sum(len(bars.get_segments()) for bars in retransmission_labels),
+    )
     flows = start_run.flows
     assert counts == (
         int(flows["sent"][0] - flows["retransmissions"][0]),
@@ -233,15 +236,15 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
 def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: ns.Run) -> None:
     labels_shown = labels(start_run, "time-sequence")
     labels_shown.pop("spurious", None)
-    again = {
+    retransmission_labels = {
         label: labels_shown.pop(label)
         for label in list(labels_shown)
         if label.startswith("retransmitted")
     }
     above = max(other.get_zorder() for other in labels_shown.values())
-    assert min(bars.get_zorder() for bars in again.values()) > above
+    assert min(bars.get_zorder() for bars in retransmission_labels.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
-    counts = [len(bars.get_segments()) for bars in again.values()]
+    counts = [len(bars.get_segments()) for bars in retransmission_labels.values()]
     assert sum(counts) == int(start_run.flows["retransmissions"][0])
     dots = [line for line in axes.lines if line.get_marker() == "o" and line.get_markersize() >= 4]
     assert {len(x_of(dot)) for dot in dots} >= set(counts)

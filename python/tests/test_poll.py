@@ -86,14 +86,14 @@ raise SystemExit(status)
     assert {site["address"] for site in sites} == {"10.0.0.2"}
     for row in rows:
         capture = tmp_path / "p" / row["capture"]
-        (found,) = [
+        (pair_found,) = [
             pair for pair in match(capture, second) if pair.client.endswith(f":{row['local_port']}")
         ]
         # The whole connection, from its SYN to its last FIN, and so at the other point.
-        assert (found.only_first, found.only_second) == (0, 0)
-        assert found.paired == found.segments >= 17
-        assert 0.0149 < found.out_s < 0.1
-        assert 0.0149 < found.back_s < 0.1
+        assert (pair_found.only_first, pair_found.only_second) == (0, 0)
+        assert pair_found.paired == pair_found.segments >= 17
+        assert 0.0149 < pair_found.out_s < 0.1
+        assert 0.0149 < pair_found.back_s < 0.1
 
 
 def test_no_name_is_looked_up_after_polling_has_begun(

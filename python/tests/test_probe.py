@@ -210,12 +210,12 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
             [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None
-            shown = [process.stdout.readline() for _ in range(60)]
+            lines_shown = [process.stdout.readline() for _ in range(60)]
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
             os.kill(process.pid if who == "the command" else int(children), signal.SIGKILL)
-    told = sum(" B  " in line for line in shown)
+    line_count = sum(" B  " in line for line in lines_shown)
     (recording,) = ns.read_delays(tmp_path / "killed.jsonl")
-    assert recording.received >= told > 40
+    assert recording.received >= line_count > 40
     assert recording.order == "sequence"
     # A worker whose command has ended may still report that.
     ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
@@ -232,12 +232,12 @@ def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path)
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "1ms"]
         words += ["--calibrate", "0", "-n", "5"]
-        for more, shown in (([], 0), (["-v"], 5), (["-q"], 0)):
-            command = [str(NETSPURT), *words, *more, "--out", f"{shown}{len(more)}{more}.jsonl"]
+        for more, count in (([], 0), (["-v"], 5), (["-q"], 0)):
+            command = [str(NETSPURT), *words, *more, "--out", f"{count}{len(more)}{more}.jsonl"]
             result = subprocess.run(
                 command, cwd=tmp_path, capture_output=True, text=True, check=True
             )
-            assert sum(" B  " in line for line in result.stdout.splitlines()) == shown
+            assert sum(" B  " in line for line in result.stdout.splitlines()) == count
             assert "5 echo probes, 5 answered" in result.stdout
         both = [str(NETSPURT), *words, "-v", "-q"]
         refused = subprocess.run(both, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -278,8 +278,8 @@ def test_a_long_run_fills_several_files_that_are_read_as_one_recording(
     assert data["files"] == ["long-001.jsonl", "long-002.jsonl", "long-003.jsonl"]
     parts = [ns.read_delays(tmp_path / name)[0] for name in data["files"]]
     assert [part.sent for part in parts] == [20, 20, 10]
-    whole = b"".join((tmp_path / name).read_bytes() for name in data["files"])
-    (tmp_path / "whole.jsonl").write_bytes(whole)
+    content = b"".join((tmp_path / name).read_bytes() for name in data["files"])
+    (tmp_path / "whole.jsonl").write_bytes(content)
     (one,) = ns.read_delays(tmp_path / "whole.jsonl")
     assert (one.sent, one.notes) == (50, [])
 

@@ -123,9 +123,9 @@ def test_the_check_against_the_drafts_can_fail() -> None:
     schema = Schema()
     good = {"min_rtt": 1.5, "congestion_window": 3000}
     schema.check("QUICRecoveryMetricsUpdated", good)
-    for wrong in ({"min_rtt": "1.5"}, {"cwnd": 3000}, {"congestion_window": -1}):
+    for invalid in ({"min_rtt": "1.5"}, {"cwnd": 3000}, {"congestion_window": -1}):
         with pytest.raises(Exception, match="validating"):
-            schema.check("QUICRecoveryMetricsUpdated", {**good, **wrong})
+            schema.check("QUICRecoveryMetricsUpdated", {**good, **invalid})
     with pytest.raises(Exception, match="validating"):
         schema.check("VantagePoint", {"type": "middle"})
 
@@ -154,10 +154,14 @@ def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: 
     write_qlog(tmp_path / "all.qlog", run, seen)
     data = json.loads((tmp_path / "all.qlog").read_text())
     assert data["file_schema"] == "urn:ietf:params:qlog:file:contained"
-    told = [
+    vantage_points = [
         (trace["vantage_point"]["name"], trace["vantage_point"]["type"]) for trace in data["traces"]
     ]
-    assert sorted(told) == [("middle", "network"), ("receiver", "server"), ("source", "client")]
+    assert sorted(vantage_points) == [
+        ("middle", "network"),
+        ("receiver", "server"),
+        ("source", "client"),
+    ]
     (between,) = (trace for trace in data["traces"] if trace["vantage_point"]["name"] == "middle")
     assert between["vantage_point"]["flow"] == "client"
     assert all(trace["events"] for trace in data["traces"])

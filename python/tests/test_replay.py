@@ -52,12 +52,12 @@ def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
 ) -> None:
     before = netspurt("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
     after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
-    (ours,), (theirs,) = json.loads(before.stdout), json.loads(after.stdout)
-    assert ours["estimators"] == theirs["estimators"]
-    assert (ours["sent"], ours["lost"], ours["order"]) == (
-        theirs["sent"],
-        theirs["lost"],
-        theirs["order"],
+    (original,), (reread,) = json.loads(before.stdout), json.loads(after.stdout)
+    assert original["estimators"] == reread["estimators"]
+    assert (original["sent"], original["lost"], original["order"]) == (
+        reread["sent"],
+        reread["lost"],
+        reread["order"],
     )
 
 
@@ -118,10 +118,13 @@ def test_an_estimator_in_python_is_replayed_together_with_the_others(
     )
     words = ["-e", "double.py:Double", "-e", "mills:falling=0,rising=0"]
     result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
-    ours, theirs = json.loads(result.stdout)[0]["estimators"]
-    assert ours["estimator"] == "double.py:Double"
+    python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
+    assert python_timer["estimator"] == "double.py:Double"
     # A filter that forgets at once is twice the last delay.
-    assert (ours["spurious"], ours["waited_s"]) == (theirs["spurious"], theirs["waited_s"])
+    assert (python_timer["spurious"], python_timer["waited_s"]) == (
+        core_timer["spurious"],
+        core_timer["waited_s"],
+    )
 
 
 def test_an_exception_of_an_estimator_is_raised_with_its_place() -> None:
@@ -143,8 +146,8 @@ def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> 
     (path,) = ns.read_delays(DATA / "irtt.json")
     front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
     assert count == 40
-    alone = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
-    assert {algorithm.estimator for algorithm in alone.front()} == set(front)
+    one_by_one = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
+    assert {algorithm.estimator for algorithm in one_by_one.front()} == set(front)
 
 
 def test_ranges_are_read_with_their_units() -> None:
@@ -158,9 +161,9 @@ def test_ranges_are_read_with_their_units() -> None:
     assert thirds[1:3] == ["linux:rto_min=1.333333ms", "linux:rto_min=1.666667ms"]
     assert all(ns.estimator(text) for text in thirds)
     assert list(expand("linux:rto_min=10..20ns/2"))[1] == "linux:rto_min=20ns"
-    for wrong in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
+    for invalid in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
         with pytest.raises(ValueError, match="mills:g="):
-            next(expand(wrong))
+            next(expand(invalid))
     with pytest.raises(ValueError, match="steps below 1e-09"):
         size("mills:g=1..1.000001/2000")
 
@@ -181,12 +184,14 @@ def test_grids_of_other_algorithms_keep_undominated_settings_and_show_progress()
     calls: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
     front, count = grid_front(path, grid, progress=lambda *at: calls.append(at))
-    alone = {
+    one_by_one = {
         algorithm.estimator: algorithm for algorithm in ns.replay(path, expand(grid)).algorithms
     }
-    assert (count, calls[-1], len(alone)) == (33, (33, 33), 33)
-    pairs = {(alone[name].spurious, round(alone[name].timer.value, 12)) for name in front}
-    every = {(algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in alone.values()}
+    assert (count, calls[-1], len(one_by_one)) == (33, (33, 33), 33)
+    pairs = {(one_by_one[name].spurious, round(one_by_one[name].timer.value, 12)) for name in front}
+    every = {
+        (algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in one_by_one.values()
+    }
     assert pairs <= every
     for spurious, timer in every:
         assert any(best <= spurious and least <= timer for best, least in pairs)

@@ -83,8 +83,8 @@ def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(replay: Re
     ticks = points(shown(axes)["lost"])
     assert [x for x, _ in ticks] == replay.delays.sent_s[np.isnan(replay.delays.rtt_s)].tolist()
     assert {y for _, y in ticks} == {axes.get_ylim()[0]}
-    whole = ns.replay(ns.Delays.of([0.1, 0.2, 0.1], every=1.0), ["mills"])
-    assert "lost" not in shown(axes_of(whole, "timeline"))
+    complete = ns.replay(ns.Delays.of([0.1, 0.2, 0.1], every=1.0), ["mills"])
+    assert "lost" not in shown(axes_of(complete, "timeline"))
 
 
 def test_without_times_of_sending_a_timeline_counts_probes(replay: Replay) -> None:

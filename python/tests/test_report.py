@@ -110,9 +110,9 @@ def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> Non
     group = description(text)["groups"][0]
     panel = group["sides"][0]["flows"][0]["panels"][0]
     assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in drawing.marks]
-    for mark, told in zip(drawing.marks, panel["marks"], strict=True):
-        for name in {"x", "y", "low", "high"} & told.keys():
-            assert columns[told[name]].tolist() == getattr(mark, name).tolist()
+    for mark, described in zip(drawing.marks, panel["marks"], strict=True):
+        for name in {"x", "y", "low", "high"} & described.keys():
+            assert columns[described[name]].tolist() == getattr(mark, name).tolist()
 
 
 def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
@@ -505,9 +505,9 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     (group,) = description(text)["groups"]
     drawn_flows = {flow["name"] for flow in group["sides"][0]["flows"]}
     flows = run.flows
-    again = flows.select(flows["retransmissions"] > 0)
-    assert len(again) > 10
-    ways = zip(again["flow"].tolist(), again["direction"].tolist(), strict=True)
+    retransmitting = flows.select(flows["retransmissions"] > 0)
+    assert len(retransmitting) > 10
+    ways = zip(retransmitting["flow"].tolist(), retransmitting["direction"].tolist(), strict=True)
     named = {flow if way == "forward" else f"{flow} ({way})" for flow, way in ways}
     assert named <= drawn_flows
     assert len(drawn_flows) == 40

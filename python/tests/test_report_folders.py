@@ -115,9 +115,9 @@ def test_the_page_names_the_unreadable_files_and_shows_the_others(
     captures: Path, netspurt: Command
 ) -> None:
     shutil.copytree(captures, "cut")
-    whole = Path("cut/early.pcapng").read_bytes()
-    Path("cut/early.pcapng").write_bytes(whole[: len(whole) // 2])
-    Path("cut/broken.pcapng").write_bytes(whole[:4] + b"nothing")
+    content = Path("cut/early.pcapng").read_bytes()
+    Path("cut/early.pcapng").write_bytes(content[: len(content) // 2])
+    Path("cut/broken.pcapng").write_bytes(content[:4] + b"nothing")
     result = netspurt("report", "cut", "--out", "page.html")
     assert result.returncode == 0
     assert "cut/early.pcapng" in result.stderr

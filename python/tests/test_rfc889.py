@@ -103,13 +103,13 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc889" / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "rfc889.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,15 @@ def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
 
 @pytest.mark.parametrize("name", ["flows.parquet", "segments.parquet", "scenario.toml"])
 def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) -> None:
-    whole = (folder / name).read_bytes()
-    (folder / name).write_bytes(whole[:-1])
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1])
     with pytest.raises(ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"):
         ns.open_run(folder)
     (folder / name).unlink()
     with pytest.raises(ns.RunError, match="is damaged") as raised:
         ns.open_run(folder)
     assert name in str(raised.value)
-    (folder / name).write_bytes(whole)
+    (folder / name).write_bytes(content)
     assert ns.open_run(folder).folder == folder
 
 

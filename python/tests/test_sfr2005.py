@@ -79,12 +79,12 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present(bench: Bench)
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
-    theirs = {
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "sfr2005.')
     }
-    assert {claim.id for claim in bench.paper.claims} == theirs
+    assert {claim.id for claim in bench.paper.claims} == listed_ids
 
 
 def web(seed: int, **tcp: object) -> ns.Run:

@@ -357,8 +357,8 @@ def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder:
 def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
     netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
-    whole = (pages_folder / "client.pcapng").read_bytes()
-    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 5])
+    content = (pages_folder / "client.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(content[: len(content) // 2 + 5])
     result = netspurt("sites", "cut.pcapng")
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("warning: cut.pcapng: ")

@@ -299,10 +299,10 @@ def test_a_rhythm_does_not_depend_on_when_it_began_or_on_the_unit(period: float)
     plain = find_period(beats)
     assert plain is not None
     for shifted in (beats * period, 1e4 + beats * period, rng.permutation(beats) * period):
-        found = find_period(shifted)
-        assert found is not None
-        assert found.period_s == pytest.approx(plain.period_s * period, rel=1e-4)
-        assert found.strength == pytest.approx(plain.strength, rel=1e-4)
+        rhythm = find_period(shifted)
+        assert rhythm is not None
+        assert rhythm.period_s == pytest.approx(plain.period_s * period, rel=1e-4)
+        assert rhythm.strength == pytest.approx(plain.strength, rel=1e-4)
 
 
 def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:

@@ -84,9 +84,9 @@ def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
         assert f'rate = "{cases["rate"][case]}"' in text
         assert f'initial_window = "{cases["window"][case]}"' in text
         assert sweep.scenario(case).seed == int(cases["seed"][case])
-    for wrong in (12, 10**6):
+    for invalid in (12, 10**6):
         with pytest.raises(IndexError):
-            sweep.scenario(wrong)
+            sweep.scenario(invalid)
 
 
 def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:

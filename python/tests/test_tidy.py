@@ -92,15 +92,15 @@ def bad_imports(
 ) -> list[str]:
     if room not in known:
         return [f"the room {room} has no floor in ARCHITECTURE.md"]
-    wrong = []
+    differences = []
     for other in imported(ast.parse(text), package or ["netspurt"]):
         if other == room:
             continue
         if other not in known:
-            wrong.append(f"{room} imports {other}, a room without a floor")
+            differences.append(f"{room} imports {other}, a room without a floor")
         elif known[other] >= known[room]:
-            wrong.append(f"{room} imports {other}, which is not below it")
-    return wrong
+            differences.append(f"{room} imports {other}, which is not below it")
+    return differences
 
 
 def long_functions(text: str) -> list[str]:
