@@ -1,13 +1,15 @@
 """Compares the speed and the memory of `netspurt explain` with those of tcptrace.
 
-    python bench/captures.py make FOLDER        # the captures of both workloads, some 320 MB
-    python bench/captures.py run FOLDER [N]     # N runs of each program, in turns
+    python bench/captures.py make FOLDER        # the captures of both workloads, about 320 MB
+    python bench/captures.py run FOLDER [N]     # N runs of each program, alternating
 
-The captures depend on nothing but this file: `many.pcap` has 40,000 connections with 3 million
-packets, and `small/` 2,000 files of one short connection each. Every connection transfers segments
-of 1448 octets with time stamps, of which 96 octets are captured at the sender. 2 % of the segments
-are lost once. They are repaired by a fast retransmission with SACK, or by a timeout if they are
-among the last three. Round-trip times are log-normal; the receiver delays ACKs.
+The captures depend only on this file. `many.pcap` has 40,000 connections with 3 million packets,
+and `small/` has 2,000 files with one short connection each. Every connection transfers segments of
+1448 octets with timestamps; the first 96 octets of each packet are captured at the sender. A
+segment is lost with a probability of 2 %, but a flight loses at most one segment, and a
+retransmission is never lost. A loss is repaired by a fast retransmit with SACK, or by a timeout if
+the segment is among the last three of its flight. Round-trip times are log-normal. The receiver
+acknowledges every second segment.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Flow:
         length: int = 0,
         sack: tuple[int, int] | None = None,
     ) -> None:
-        """Add a packet of side 0, the client, or 1, which sends the data; `at` is in ns."""
+        """Add a packet at the instant `at` [ns]. Side 0 is the client; side 1 sends the data."""
         stamp = struct.pack(
             ">BBBBII", 1, 1, 8, 10, at // MS & 0xFFFFFFFF, (at - self.rtt) // MS & 0xFFFFFFFF
         )
@@ -84,17 +86,17 @@ class Flow:
         self.packets.append((at, captured[:SNAP], on_link))
 
     def play(self) -> list[Packet]:
-        """Make all packets of the connection and return them in the order of time."""
+        """Return all packets of the connection in the order of time."""
         rtt, at = self.rtt, self.start
         self.send(at, 0, SYN, 0)
         self.send(at + 20_000, 1, SYN | ACK, 0, 1)
         self.send(at + rtt, 0, ACK, 1, 1)
         self.send(at + rtt + 30_000, 0, ACK | PSH, 1, 1, 200)
-        at, sent, window = at + rtt + 60_000, 0, 10
+        at, sent, cwnd_segs = at + rtt + 60_000, 0, 10
         while sent < self.segments:
-            many = min(window, self.segments - sent)
-            at = self.flight(at, sent, many)
-            sent, window = sent + many, window * 2
+            count = min(cwnd_segs, self.segments - sent)
+            at = self.flight(at, sent, count)
+            sent, cwnd_segs = sent + count, cwnd_segs * 2
         end = 1 + self.segments * MSS
         self.send(at, 1, FIN | ACK, end, 201)
         self.send(at + rtt, 0, FIN | ACK, 201, end + 1)
@@ -102,36 +104,37 @@ class Flow:
         self.packets.sort(key=lambda packet: packet[0])
         return self.packets
 
-    def flight(self, at: int, first: int, many: int) -> int:
-        """Send segments back to back, with their ACKs and the repair of a loss.
+    def flight(self, at: int, first: int, count: int) -> int:
+        """Send `count` segments back to back, with their ACKs and the repair of a loss.
 
-        Return the instant, in ns, at which the next flight may leave: all is acknowledged then.
+        Return the instant [ns] at which all of them are acknowledged and the next flight may leave.
         """
         gap, seq = 12_000, lambda index: 1 + index * MSS
-        for index in range(first, first + many):
+        for index in range(first, first + count):
             self.send(at + (index - first) * gap, 1, ACK | PSH, seq(index), 201, MSS)
-        lost = [n for n in range(first, first + many) if self.random.random() < 0.02][:1]
-        end, sacked, waiting = first + many, 0, 0
-        hole = lost[0] if lost else end
-        last = at
+        losses = [n for n in range(first, first + count) if self.random.random() < 0.02]
+        end, sacked_segs, unacked_segs = first + count, 0, 0
+        # Only the first loss counts. Without a loss the index is the end of the flight.
+        lost = losses[0] if losses else end
+        last_ack = at
         for index in range(first, end):
-            came = at + self.rtt + (index - first) * gap
-            if index < hole:
-                waiting += 1
-                if waiting == 2 or index + 1 == min(hole, end):
-                    self.send(came, 0, ACK, 201, seq(index + 1))
-                    waiting, last = 0, came
-            elif index > hole:
-                sacked, last = sacked + 1, came
-                self.send(came, 0, ACK, 201, seq(hole), sack=(seq(hole + 1), seq(index + 1)))
-                if sacked == 3:
-                    self.send(came + 5_000, 1, ACK | PSH, seq(hole), 201, MSS)
-        if hole == end:
-            return last + 5_000
-        repaired = at + self.rtt + (hole + 3 - first) * gap + 5_000
-        if sacked < 3:
-            repaired = at + (many - 1) * gap + max(200 * MS, 2 * self.rtt)
-            self.send(repaired, 1, ACK | PSH, seq(hole), 201, MSS)
+            ack_at = at + self.rtt + (index - first) * gap
+            if index < lost:
+                unacked_segs += 1
+                if unacked_segs == 2 or index + 1 == min(lost, end):
+                    self.send(ack_at, 0, ACK, 201, seq(index + 1))
+                    unacked_segs, last_ack = 0, ack_at
+            elif index > lost:
+                sacked_segs, last_ack = sacked_segs + 1, ack_at
+                self.send(ack_at, 0, ACK, 201, seq(lost), sack=(seq(lost + 1), seq(index + 1)))
+                if sacked_segs == 3:
+                    self.send(ack_at + 5_000, 1, ACK | PSH, seq(lost), 201, MSS)
+        if lost == end:
+            return last_ack + 5_000
+        repaired = at + self.rtt + (lost + 3 - first) * gap + 5_000
+        if sacked_segs < 3:
+            repaired = at + (count - 1) * gap + max(200 * MS, 2 * self.rtt)
+            self.send(repaired, 1, ACK | PSH, seq(lost), 201, MSS)
         self.send(repaired + self.rtt, 0, ACK, 201, seq(end))
         return repaired + self.rtt + 5_000
 
@@ -149,14 +152,14 @@ HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, SNAP, 1)
 def packets_of_all() -> Iterator[Packet]:
     """Yield the packets of all connections, in the order of time."""
     heap: list[tuple[int, int, Packet]] = []
-    start, dice, order = START, random.Random("starts"), 0
+    start, rng, order = START, random.Random("starts"), 0
     for number in range(CONNECTIONS):
         while heap and heap[0][0] < start:
             yield heapq.heappop(heap)[2]
         for packet in Flow(number, start, SEGMENTS).play():
             order += 1
             heapq.heappush(heap, (packet[0], order, packet))
-        start += int(dice.expovariate(1 / (0.25 * MS)))
+        start += int(rng.expovariate(1 / (0.25 * MS)))
     while heap:
         yield heapq.heappop(heap)[2]
 
@@ -178,19 +181,19 @@ def make(folder: Path) -> None:
     print(f"small/: {SMALL:,} files of about {len(flow)} packets")
 
 
-def spent(command: list[str]) -> tuple[float, float, float]:
+def costs_of(command: list[str]) -> tuple[float, float, float]:
     """Run a command. Return its CPU time [s], its wall-clock time [s] and its peak memory [MB]."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
         raise SystemExit(f"{' '.join(command)}: status {status}")
-    took = time.perf_counter() - began
-    return usage.ru_utime + usage.ru_stime, took, usage.ru_maxrss / 1024
+    wall_s = time.perf_counter() - start
+    return usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss / 1024
 
 
-def run(folder: Path, times: int) -> None:
-    """Run the programs in turns `times` times, and print medians."""
+def run(folder: Path, rounds: int) -> None:
+    """Run the programs alternately in `rounds` rounds, and print medians."""
     netspurt = [sys.executable, "-m", "netspurt", "explain", "--csv"]
     many, small = str(folder / "many.pcap"), str(folder / "small")
     commands = {
@@ -199,18 +202,18 @@ def run(folder: Path, times: int) -> None:
     }
     if shutil.which("tcptrace"):
         commands["many: tcptrace -lrn --csv"] = ["tcptrace", "-lrn", "--csv", many]
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
-    for _ in range(times):
+    costs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    for _ in range(rounds):
         for name, command in commands.items():
-            found[name].append(spent(command))
+            costs[name].append(costs_of(command))
     for name in commands:
-        cpu, took, memory = map(statistics.median, zip(*found[name], strict=True))
-        print(f"{name:34} {cpu:6.2f} s CPU  {took:6.2f} s  {memory:5.0f} MB at most")
+        cpu_s, wall_s, memory_mb = map(statistics.median, zip(*costs[name], strict=True))
+        print(f"{name:34} {cpu_s:6.2f} s CPU  {wall_s:6.2f} s  peak memory {memory_mb:5.0f} MB")
 
 
 if __name__ == "__main__":
-    what, folder = sys.argv[1], Path(sys.argv[2])
-    if what == "make":
+    action, folder = sys.argv[1], Path(sys.argv[2])
+    if action == "make":
         make(folder)
     else:
         run(folder, int(sys.argv[3]) if len(sys.argv) > 3 else 5)

@@ -3,10 +3,10 @@
 
     python3 bench/compare.py [--rounds N] [--workloads W1,...,W6] [--peers ns2,ns3]
 
-Programs take turns on one core. A figure is the user and system time of a whole process: start,
-set-up and run. Ratios are computed round by round, because a machine that slows down then slows all
-programs of the round. Peers are Debian's packages ns2 and libns3-dev. A missing peer is left out
-with a message.
+Each round runs every program once, all on the same core. A figure is the user and system time of a
+whole process: start, set-up and run. Ratios are computed for each round, because a machine that
+slows down then slows all programs of the round. Peers are Debian's packages ns2 and libns3-dev. A
+missing peer is left out with a message.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def build() -> None:
 
 
 def build_ns3(folder: Path) -> Path | None:
-    """Build the ns-3 driver and return its path; `None` if it does not build, as without ns-3."""
+    """Build the ns-3 driver and return its path; `None` if it does not build (ns-3 is missing)."""
     program = folder / "ns3"
     libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
     source = HERE / "ns3.cc"
@@ -76,7 +76,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def programs(workload: str, peers: set[str], folder: Path) -> dict[str, list[str]]:
-    """Return the commands to time by name. netspurt's come first."""
+    """Return the commands to time, by name. netspurt's commands come first."""
     scenario = str(HERE / f"{workload.lower()}.toml")
     found = {
         "netspurt": [str(SIMULATE), scenario],
@@ -97,7 +97,7 @@ def programs(workload: str, peers: set[str], folder: Path) -> dict[str, list[str
 
 
 def compare(workload: str, commands: dict[str, list[str]], rounds: int) -> None:
-    """Time the programs in turns and print a table."""
+    """Time the programs alternately and print a table."""
     timings: dict[str, list[Timing]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():

@@ -1,9 +1,9 @@
 """Measures the lateness of real packets while every core is busy.
 
 Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
-is a transfer at 10 Mbit/s with a delay of 5 ms each way, about 1 200 deliveries a second, while a
-busy loop runs on each core. Two variants take turns: an ordinary user with a timer slack of 1 ns,
-and SCHED_FIFO with 60 us of polling the clock.
+is a transfer at 10 Mbit/s with a delay of 5 ms in each direction, about 1 200 deliveries a second,
+while a busy loop runs on each core. Two variants alternate: an ordinary user with a timer slack of
+1 ns, and SCHED_FIFO with 60 us of polling the clock.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def main() -> None:
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
     if os.geteuid() != 0:
-        sys.exit("only root can be both an ordinary user and one with real-time priority")
+        sys.exit("run this as root: one variant is an ordinary user, one has real-time priority")
     busy = [multiprocessing.Process(target=count, daemon=True) for _ in range(os.cpu_count() or 1)]
     print(f"load before: {os.getloadavg()[0]:.1f} on {len(busy)} cores")
     with tempfile.TemporaryDirectory() as folder:
@@ -82,33 +82,34 @@ def main() -> None:
         if not options.idle:
             for process in busy:
                 process.start()
-        ways = {"ordinary user": (NOBODY, 0), "SCHED_FIFO + spin": (None, SPIN_NS)}
-        told: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+        variants = {"ordinary user": (NOBODY, 0), "SCHED_FIFO + spin": (None, SPIN_NS)}
+        results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}
         try:
             for _ in range(options.rounds):
-                for way, (user, spin) in ways.items():
-                    told[way].append(run(program, options.seconds, user, spin))
+                for variant, (user, spin) in variants.items():
+                    results[variant].append(run(program, options.seconds, user, spin))
         finally:
             for process in busy:
                 if process.is_alive():
                     process.terminate()
-    report(told)
+    report(results)
 
 
-def report(told: dict[str, list[dict[str, Any]]]) -> None:
-    """Print quantiles of the lateness: for each the median, least and greatest of all rounds."""
+def report(results: dict[str, list[dict[str, Any]]]) -> None:
+    """Print quantiles of the lateness: for each the median, minimum and maximum of all rounds."""
     print("| | deliveries a run | p50 us | p99 us | p99.9 us | max us |")
     print("|---|---|---|---|---|---|")
-    for way, runs in told.items():
-        if way.startswith("SCHED") and not all(one["real_time"] for one in runs):
-            print(f"| {way} | not allowed here | | | | |")
+    for variant, runs in results.items():
+        if variant.startswith("SCHED") and not all(live["real_time"] for live in runs):
+            print(f"| {variant} | not allowed here | | | | |")
             continue
-        deliveries = statistics.median(one["lateness"]["deliveries"] for one in runs)
+        deliveries = statistics.median(live["lateness"]["deliveries"] for live in runs)
         cells = []
         for name in QUANTILES:
-            late = [one["lateness"][name] / 1e3 for one in runs]
-            cells.append(f"{statistics.median(late):.0f} ({min(late):.0f} to {max(late):.0f})")
-        print(f"| {way} | {deliveries:.0f} | {' | '.join(cells)} |")
+            late_us = [live["lateness"][name] / 1e3 for live in runs]
+            median = statistics.median(late_us)
+            cells.append(f"{median:.0f} ({min(late_us):.0f} to {max(late_us):.0f})")
+        print(f"| {variant} | {deliveries:.0f} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

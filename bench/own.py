@@ -1,6 +1,6 @@
-"""Compares the cost of an algorithm in Python and in Rust: `python bench/own.py`, a minute.
+"""Compares the cost of an algorithm in Python and in Rust. `python bench/own.py` takes a minute.
 
-Both variants of each workload take turns in one run. Times are CPU seconds of this process.
+Both variants of each workload alternate within this process. Times are CPU seconds of this process.
 """
 
 from __future__ import annotations
@@ -87,21 +87,21 @@ ROUNDS = 7
 Work = Callable[[], object]
 
 
-def spent(work: Work) -> float:
-    """Do a piece of work and return the CPU seconds that it took."""
-    began = time.process_time()
+def cpu_s_of(work: Work) -> float:
+    """Do a piece of work and return the CPU time that it took [s]."""
+    start = time.process_time()
     work()
-    return time.process_time() - began
+    return time.process_time() - start
 
 
-def compare(title: str, count: int, what: str, rust: Work, python: Work) -> None:
-    """Print the median CPU time of both, in total and for each `what`, and their median ratio."""
-    rounds = [(spent(rust), spent(python)) for _ in range(ROUNDS)]
-    medians = [statistics.median(one) for one in zip(*rounds, strict=True)]
+def compare(title: str, count: int, unit: str, rust: Work, python: Work) -> None:
+    """Print the median CPU time of both, in total and for each `unit`, and their median ratio."""
+    rounds = [(cpu_s_of(rust), cpu_s_of(python)) for _ in range(ROUNDS)]
+    medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
     ratios = sorted(python / rust for rust, python in rounds)
-    each = " and ".join(f"{1e9 * one / count:,.0f} ns" for one in medians)
+    each = " and ".join(f"{1e9 * median / count:,.0f} ns" for median in medians)
     print(
-        f"{title}: {medians[0]:.3f} s and {medians[1]:.3f} s, {each} a {what}; "
+        f"{title}: {medians[0]:.3f} s and {medians[1]:.3f} s, {each} for each {unit}; "
         f"{statistics.median(ratios):.1f} times ({ratios[0]:.1f} to {ratios[-1]:.1f})"
     )
 
@@ -127,7 +127,7 @@ def main() -> None:
             ("a run with congestion control", "flows.x.tcp.congestion", f"{file}:Reno"),
         ]:
             own = base.replace({path: text})
-            assert own.run().flows["sent"][0] == acks, "both do the same"
+            assert own.run().flows["sent"][0] == acks, "both variants must send the same segments"
             compare(title, acks, "segment", base.run, own.run)
 
 

@@ -1,8 +1,8 @@
 """Measures the speed of replays: `python3 bench/replay.py`.
 
-First run `cargo build --release --example replay`. Each figure is the user time of a whole process,
-the least of three runs, less the time that it takes to make the recording. Estimators in Python are
-timed within this process, if netspurt is installed.
+First run `cargo build --release --example replay`. Each figure is the user time of a whole process
+(the minimum of three runs) minus the time that it takes to make the recording. Estimators in Python
+are timed within this process if netspurt is installed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SETTINGS = 1_000_000
 PROBES = 512
 
 
-def user(*words: str) -> tuple[float, int]:
-    """Run the program three times. Return its least user time [s] and its resident memory [kB]."""
-    least, memory = float("inf"), 0
+def user_time_and_memory(*words: str) -> tuple[float, int]:
+    """Run the program three times. Return its minimum user time [s] and its peak memory [kB]."""
+    user_s, memory_kb = float("inf"), 0
     for _ in range(3):
         timed = ["/usr/bin/time", "-f", "%U %M", str(PROGRAM), *words]
-        ran = subprocess.run(timed, capture_output=True, text=True, check=True)
-        seconds, kilobytes = ran.stderr.split()[-2:]
-        least, memory = min(least, float(seconds)), int(kilobytes)
-    return least, memory
+        result = subprocess.run(timed, capture_output=True, text=True, check=True)
+        seconds, kilobytes = result.stderr.split()[-2:]
+        user_s, memory_kb = min(user_s, float(seconds)), int(kilobytes)
+    return user_s, memory_kb
 
 
 class Thrice:
@@ -51,7 +51,7 @@ class Thrice:
         return self.timer
 
 
-def in_python() -> float:
+def python_samples_per_s() -> float:
     """Return how many samples per second an estimator written in Python handles."""
     import numpy as np
 
@@ -60,30 +60,31 @@ def in_python() -> float:
 
     count = 2_000_000
     path = ns.Delays.of(np.random.default_rng(1).uniform(0.02, 0.18, count), every=0.05)
-    began = time.process_time()
+    start = time.process_time()
     _core.replay(path._core, Thrice())
-    return count / (time.process_time() - began)
+    return count / (time.process_time() - start)
 
 
 def main() -> None:
     """Print the table."""
-    spent, memory = user("grid", str(SETTINGS))
-    rate = SETTINGS * PROBES / spent
-    print(f"grid of {SETTINGS} settings: {rate / 1e6:.0f} M updates/s, {memory} kB")
-    empty, _ = user("none", str(SAMPLES))
+    grid_s, memory_kb = user_time_and_memory("grid", str(SETTINGS))
+    rate = SETTINGS * PROBES / grid_s
+    print(f"grid of {SETTINGS} settings: {rate / 1e6:.0f} M updates/s, {memory_kb} kB")
+    recording_s, _ = user_time_and_memory("none", str(SAMPLES))
     for algorithm in ALGORITHMS.split():
         rates = [
-            SAMPLES / max(user(algorithm, str(SAMPLES), *order)[0] - empty, 0.001)
+            SAMPLES
+            / max(user_time_and_memory(algorithm, str(SAMPLES), *order)[0] - recording_s, 0.001)
             for order in ((), ("causal",))
         ]
         print(
             f"{algorithm}: {rates[0] / 1e6:.0f} M samples/s in sequence, "
             f"{rates[1] / 1e6:.0f} causal"
         )
-    spent, _ = user("experts", str(SAMPLES // 10))
-    print(f"experts: {SAMPLES / 10 / (spent - empty / 10) / 1e6:.1f} M samples/s")
+    experts_s, _ = user_time_and_memory("experts", str(SAMPLES // 10))
+    print(f"experts: {SAMPLES / 10 / (experts_s - recording_s / 10) / 1e6:.1f} M samples/s")
     try:
-        print(f"in Python: {in_python() / 1e6:.1f} M samples/s")
+        print(f"in Python: {python_samples_per_s() / 1e6:.1f} M samples/s")
     except ImportError:
         print("in Python: netspurt is not installed here")
 

@@ -2,10 +2,10 @@
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 
-The page shows one flow as a long transfer has it: sends, ACKs, round trips and a congestion window,
-with instants in nanoseconds and jitter of some microseconds. Needed are selenium and Debian's
-packages chromium and chromium-driver. The time to open is from the start of the navigation until
-every picture is drawn, the least and the greatest of five.
+The page shows one flow like a long transfer: segments, ACKs, round trips and a congestion window,
+with instants in nanoseconds and jitter of a few microseconds. This program needs selenium and
+Debian's packages chromium and chromium-driver. The time to open a page is the time from the start
+of the navigation until every picture is drawn. The minimum and the maximum of five are printed.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ def pictures(count: int) -> list[Panel]:
     data = count // 2
     sent = np.cumsum(100_000 + rng.integers(0, 5_000, data))
     seq = 1 + MSS * np.arange(data)
-    again = np.sort(rng.choice(data, data // 1000, replace=False))
-    back = sent[::2] + 40_000_000 + rng.integers(0, 5_000, len(sent[::2]))
-    t, acks, repeats = sent / 1e9, back / 1e9, (sent[again] + 80_000_000) / 1e9
+    lost = np.sort(rng.choice(data, data // 1000, replace=False))
+    acked = sent[::2] + 40_000_000 + rng.integers(0, 5_000, len(sent[::2]))
+    t, acks, retransmitted = sent / 1e9, acked / 1e9, (sent[lost] + 80_000_000) / 1e9
     sampled = acks[: 2 * (count // 8) : 2]
-    rtt = (back[::2] - sent[::4])[: len(sampled)] / 1e9
+    rtt = (acked[::2] - sent[::4])[: len(sampled)] / 1e9
     cwnd = 14_480.0 + np.floor(np.abs(np.sin(np.arange(len(acks)) / 4000)) * 400) * MSS
     red = {"label": "retransmitted", "ink": "red", "rank": 2.8, "dot": 4.5}
     sequence = Picture(
         (
             Line(label="ACK", ink="green", x=acks, y=seq[::2], steps=True),
             Bars(label="sent", ink="black", x=t, low=seq, high=seq + MSS, dot=1.8, rank=2.4),
-            Bars(x=repeats, low=seq[again], high=seq[again] + MSS, **red),  # type: ignore[arg-type]
+            Bars(x=retransmitted, low=seq[lost], high=seq[lost] + MSS, **red),  # type: ignore[arg-type]
         ),
         Scale("sequence number", "B"),
     )
     samples = Points(label="round-trip sample", ink="grey", x=sampled, y=rtt)
-    window = Line(label="cwnd", ink="blue", x=acks[: count // 8], y=cwnd[: count // 8], steps=True)
+    curve = Line(label="cwnd", ink="blue", x=acks[: count // 8], y=cwnd[: count // 8], steps=True)
     return [
         Panel("time-sequence", "Time and sequence", sequence),
         Panel("rto", "Round trip and RTO", Picture((samples,), Scale("round trip", "s", low=0.0))),
-        Panel("cwnd", "Congestion window", Picture((window,), Scale("cwnd", "B", low=0.0))),
+        Panel("cwnd", "Congestion window", Picture((curve,), Scale("cwnd", "B", low=0.0))),
     ]
 
 
@@ -91,13 +91,13 @@ def main() -> None:
                 f"{count:,} marks", [Part("long")], groups=[Group([Side("long", [flow])])]
             )
             file = Path(folder) / f"{count}.html"
-            began = time.perf_counter()
+            start = time.perf_counter()
             file.write_text(page([section], file, 2 * count))
-            made = time.perf_counter() - began
-            took = sorted(opening_s(driver, file) for _ in range(ROUNDS))
+            making_s = time.perf_counter() - start
+            times_s = sorted(opening_s(driver, file) for _ in range(ROUNDS))
             print(
-                f"{count:>9,} marks: {file.stat().st_size / 1e6:.2f} MB, made in {made:.1f} s, "
-                f"opened in {took[0]:.2f} .. {took[-1]:.2f} s"
+                f"{count:>9,} marks: {file.stat().st_size / 1e6:.2f} MB, made in {making_s:.1f} s, "
+                f"opened in {times_s[0]:.2f} .. {times_s[-1]:.2f} s"
             )
     driver.quit()
 

@@ -1,6 +1,6 @@
-"""Measures the costs of a sweep in addition to its cases: `python bench/sweep.py`, some minutes.
+"""Measures the costs of a sweep in addition to its cases. `python bench/sweep.py` takes minutes.
 
-The two variants of a ratio take turns in one run. A *case* is the simulation of a transfer of some
+The two variants of a ratio alternate in one run. A *case* is the simulation of a transfer of a few
 thousand segments. It takes about a millisecond, and longer with a larger `--segments`.
 """
 
@@ -67,7 +67,7 @@ class Watched:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at once."""
+        """The number of chunks that the engine should have at the same time."""
         return self._engine.room
 
     def as_completed(self) -> Iterator[tuple[Chunk, Any]]:
@@ -93,41 +93,42 @@ def timed(sweep: Sweep, maker: Maker, chunk: int | None = None) -> tuple[float, 
 
 
 def threads(rounds: int, cases: int, segments: int) -> None:
-    """Run a sweep on one thread and on two in turns, and print the ratios of their times."""
+    """Run a sweep alternately on one thread and on two, and print the ratios of their times."""
     sweep = sweep_of(cases, segments)
     speed_up, share, added = [], [], []
     for _ in range(rounds):
         bare = time.process_time()
         sweep.run_chunk(0, cases)
         bare = time.process_time() - bare
-        one, _, cpu = timed(sweep, partial(Threads, threads=1))
-        two, busy_two, _ = timed(sweep, partial(Threads, threads=2))
-        speed_up.append(one / two)
-        share.append(busy_two / (2 * two))
+        wall_1, _, cpu = timed(sweep, partial(Threads, threads=1))
+        wall_2, busy_2, _ = timed(sweep, partial(Threads, threads=2))
+        speed_up.append(wall_1 / wall_2)
+        share.append(busy_2 / (2 * wall_2))
         added.append(cpu / bare - 1)
-    print(f"{cases} cases of {1e3 * bare / cases:.2f} ms, {rounds} rounds, median (least to most)")
-    told("speed-up from 1 to 2 threads", speed_up)
-    told("share of two threads' time spent in cases", share)
-    told("CPU time beside the cases', of theirs", added)
+    case_ms = 1e3 * bare / cases
+    print(f"{cases} cases of {case_ms:.2f} ms, {rounds} rounds, median (minimum to maximum)")
+    print_ratio("speed-up from 1 to 2 threads", speed_up)
+    print_ratio("share of two threads' time spent in cases", share)
+    print_ratio("additional CPU time, as a share of the cases' CPU time", added)
 
 
-def told(what: str, values: list[float]) -> None:
-    """Print the median, the least and the greatest of a ratio."""
-    print(f"  {what}: {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})")
+def print_ratio(name: str, values: list[float]) -> None:
+    """Print the median, the minimum and the maximum of a ratio."""
+    print(f"  {name}: {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})")
 
 
 def fixed(rounds: int) -> None:
     """Print the time of cases of one segment: reading, set-up and summing up, and no transfer."""
     kinds = {"the same values, another seed": (250, 2), "other values": (1, 500)}
-    for what, (seeds, delays) in kinds.items():
+    for kind, (seeds, delays) in kinds.items():
         text = TEXT.format(stop="2 s", segments=1, seeds=seeds, delays=delays, windows=2)
         sweep = Sweep.of(ns.Scenario.parse(text, "bench"))
-        cost = []
+        costs = []
         for _ in range(rounds):
-            began = time.process_time()
+            start = time.process_time()
             sweep.run_chunk(0, len(sweep))
-            cost.append((time.process_time() - began) / len(sweep))
-        print(f"  a case of one segment, {what}: {1e6 * min(cost):.0f} us at least")
+            costs.append((time.process_time() - start) / len(sweep))
+        print(f"  a case of one segment, {kind}: minimum {1e6 * min(costs):.0f} us")
 
 
 def clustered(rounds: int, cases: int, segments: int) -> None:
@@ -141,10 +142,10 @@ def clustered(rounds: int, cases: int, segments: int) -> None:
     for task_s in (0.1, 0.3, 1.0, 3.0):
         ratios = []
         for _ in range(rounds):
-            near, _, _ = timed(sweep, partial(Threads, threads=2), chunk=50)
-            far, _, _ = timed(sweep, partial(Ray, workers=2, task_s=task_s), chunk=50)
-            ratios.append(far / near)
-        told(f"Ray beside threads, tasks of {task_s:g} s", ratios)
+            threads_s, _, _ = timed(sweep, partial(Threads, threads=2), chunk=50)
+            ray_s, _, _ = timed(sweep, partial(Ray, workers=2, task_s=task_s), chunk=50)
+            ratios.append(ray_s / threads_s)
+        print_ratio(f"time with Ray over time with threads, tasks of {task_s:g} s", ratios)
     ray.shutdown()
 
 
@@ -153,12 +154,12 @@ def memory() -> None:
     home = str(Path(__file__).parent)
     for cases in (10_000, 100_000):
         with tempfile.TemporaryDirectory() as folder:
-            words = [sys.executable, "-c", _ALONE, home, str(cases), f"{folder}/s"]
-            ran = subprocess.run(words, capture_output=True, text=True, check=True)
-        print(f"  {cases} cases: peak {int(ran.stdout) / 1024:.0f} MB")
+            words = [sys.executable, "-c", _PEAK_MEMORY_OF_A_SWEEP, home, str(cases), f"{folder}/s"]
+            result = subprocess.run(words, capture_output=True, text=True, check=True)
+        print(f"  {cases} cases: peak {int(result.stdout) / 1024:.0f} MB")
 
 
-_ALONE = """
+_PEAK_MEMORY_OF_A_SWEEP = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])
 from sweep import run_sweep, sweep_of
@@ -174,17 +175,17 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("threads", "fixed", "ray", "memory"))
-    asked = parser.parse_args()
-    parts = {
-        "fixed": lambda: fixed(asked.rounds),
-        "threads": lambda: threads(asked.rounds, asked.cases, asked.segments),
+    options = parser.parse_args()
+    measurements = {
+        "fixed": lambda: fixed(options.rounds),
+        "threads": lambda: threads(options.rounds, options.cases, options.segments),
         "memory": memory,
-        "ray": lambda: clustered(min(asked.rounds, 3), asked.cases, asked.segments),
+        "ray": lambda: clustered(min(options.rounds, 3), options.cases, options.segments),
     }
-    for name, part in parts.items():
-        if asked.only in (None, name):
+    for name, measure in measurements.items():
+        if options.only in (None, name):
             print(name)
-            part()
+            measure()
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
-An unmodified curl fetches a page of 72 000 octets again and again, each time by a connection of
-its own, from Python's http.server, across `scenarios/live/page.toml`: 5 Mb/s, 10 ms each way, 3 %
-of the server's packets lost at random. The measured time begins when the reply's first octet enters
-the path and ends when its last octet reaches the client, in logical time. It does not contain the
-handshake, whose losses no shim repairs, nor the server's own time. The rows take turns, with 25
-pages a run. A run with a delivery more than 10 ms late is repeated, at most ten times. Each row is
-compared with the same transfer in simulation. The program prints a table with 95 % bootstrap
-intervals, and writes all times to `times.csv`.
+An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
+by a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
+3 % of the server's packets lost at random. The measured time begins when the reply's first octet
+enters the path and ends when its last octet reaches the client, in logical time. It does not
+contain the handshake, whose losses no shim repairs, or the server's own time. The rows alternate,
+with 25 pages for each run. A run with a delivery more than 10 ms late is repeated, up to ten times.
+Each row is compared with the same transfer in simulation. The program prints a table with 95 %
+bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SFR = {"shim": '["off", "sfr:factor=3,cutout=80kB"]'}
 ROWS = {
     "no-loss": ("Reno without options, no loss", {**OLD, "loss": "none"}),
     "reno": ("Reno, no SACK, RACK or TLP", OLD),
-    "reno-42ms": ("the same, least timer 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
+    "reno-42ms": ("the same, minimum RTO 42 ms", {**OLD, "tcp.rto": '{ min = "42 ms" }'}),
     "reno-sfr": ("the same as Reno, and SFR x3", {**OLD, **SFR}),
     "linux": ("Linux's defaults", {}),
     "linux-sfr": ("Linux's defaults, and SFR x3", SFR),
@@ -65,15 +65,15 @@ def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict
         if live.valid and live.programs.status == 0:
             return measured(run.table("connections"), pages)
         late = live.lateness.max_ns / 1e6
-        print(f"{row}, run {block}: {late:.1f} ms late, once more", file=sys.stderr, flush=True)
+        print(f"{row}, run {block}: {late:.1f} ms late, repeated", file=sys.stderr, flush=True)
     raise SystemExit(f"{row}: the machine was too late {ATTEMPTS} times")
 
 
 def measured(table: Table, fetches: int) -> tuple[np.ndarray, dict[str, int]]:
     """Return the times of a run's pages in milliseconds, and the run's counts by name."""
     column = {name: np.asarray(table[name]) for name in table}
-    assert len(column["syn_ns"]) == fetches, "a connection for each page"
-    assert (column["from_bytes"] > PAGE).all(), "every page is whole"
+    assert len(column["syn_ns"]) == fetches, "each page must have its own connection"
+    assert (column["from_bytes"] > PAGE).all(), "every page must arrive whole"
     times = (column["complete_ns"] - column["began_ns"]) / 1e6
     counts = {
         "shim": int(column["to_shim"].sum()),
@@ -136,21 +136,25 @@ def simulate(row: str, fetches: int) -> np.ndarray:
     return np.array([time for time in times if np.isfinite(time)])
 
 
-def interval(times: np.ndarray, of: str, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Return the mean, or the percentile `of`, and the ends of its 95 % bootstrap interval."""
+def interval(
+    times: np.ndarray, measure: str, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Return the `mean` or a percentile, and the ends of its 95 % bootstrap interval."""
     drawn = times[rng.integers(0, len(times), (4000, len(times)))]
-    many = drawn.mean(axis=1) if of == "mean" else np.percentile(drawn, float(of), axis=1)
-    one = times.mean() if of == "mean" else np.percentile(times, float(of))
-    low, high = np.percentile(many, [2.5, 97.5])
-    return float(one), float(low), float(high)
+    values = (
+        drawn.mean(axis=1) if measure == "mean" else np.percentile(drawn, float(measure), axis=1)
+    )
+    value = times.mean() if measure == "mean" else np.percentile(times, float(measure))
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(value), float(low), float(high)
 
 
-def told(times: np.ndarray, rng: np.random.Generator) -> list[str]:
+def cells_of(times: np.ndarray, rng: np.random.Generator) -> list[str]:
     """Return the cells of a row: mean, percentiles and maximum of the times."""
     cells = []
-    for of in ("mean", "50", "90", "99"):
-        one, low, high = interval(times, of, rng)
-        cells.append(f"{one:.0f} ({low:.0f} to {high:.0f})")
+    for measure in ("mean", "50", "90", "99"):
+        value, low, high = interval(times, measure, rng)
+        cells.append(f"{value:.0f} ({low:.0f} to {high:.0f})")
     return [*cells, f"{times.max():.0f}"]
 
 
@@ -160,32 +164,34 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--fetches", type=int, default=500)
     parser.add_argument("--rows", default=",".join(ROWS))
-    given = parser.parse_args()
-    out = given.out.resolve()
+    options = parser.parse_args()
+    out = options.out.resolve()
     (out / "pages").mkdir(parents=True)
     (out / "pages" / "page").write_bytes(bytes(range(250)) * (PAGE // 250))
-    rows = given.rows.split(",")
+    rows = options.rows.split(",")
     times: dict[str, list[np.ndarray]] = {row: [] for row in rows}
     counts: dict[str, Counter[str]] = {row: Counter() for row in rows}
-    for block, done in enumerate(range(0, given.fetches, BLOCK)):
+    for block, done in enumerate(range(0, options.fetches, BLOCK)):
         for row in rows:
-            own, counted = fetch(row, block, min(BLOCK, given.fetches - done), out)
-            times[row].append(own)
-            counts[row].update(counted)
+            times_of_run, counts_of_run = fetch(row, block, min(BLOCK, options.fetches - done), out)
+            times[row].append(times_of_run)
+            counts[row].update(counts_of_run)
             np.save(out / f"{row}.npy", np.concatenate(times[row]))
     rng = np.random.default_rng(1)
-    print("| server | mean ms | p50 | p90 | p99 | max | shim retransmissions | handshakes again |")
+    print(
+        "| server | mean ms | p50 | p90 | p99 | max | shim retransmissions | repeated handshakes |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     with (out / "times.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["row", "ms"])
         for row in rows:
-            real, model = np.concatenate(times[row]), simulate(row, given.fetches)
-            writer.writerows([row, f"{time:.3f}"] for time in real)
+            live, model = np.concatenate(times[row]), simulate(row, options.fetches)
+            writer.writerows([row, f"{time:.3f}"] for time in live)
             writer.writerows([f"{row}, model", f"{time:.3f}"] for time in model)
-            more = [str(counts[row]["shim"]), str(counts[row]["handshakes"])]
-            print(f"| {ROWS[row][0]} | {' | '.join([*told(real, rng), *more])} |")
-            print(f"| ... the model | {' | '.join(told(model, rng))} | | |", flush=True)
+            count_cells = [str(counts[row]["shim"]), str(counts[row]["handshakes"])]
+            print(f"| {ROWS[row][0]} | {' | '.join([*cells_of(live, rng), *count_cells])} |")
+            print(f"| ... the model | {' | '.join(cells_of(model, rng))} | | |", flush=True)
 
 
 if __name__ == "__main__":

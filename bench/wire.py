@@ -1,8 +1,8 @@
 """Measures the cost of forwarding real packets, compared with a bare forwarder.
 
 Run `cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`. TUN
-devices need root if only root may open /dev/net/tun. Variants take turns, and ratios are computed
-round by round. CPU time is that of the forwarding thread and includes the kernel's work for it.
+devices need root if only root may open /dev/net/tun. Variants alternate, and ratios are computed
+for each round. CPU time is the time of the forwarding thread and includes the kernel's work for it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LOGS = ("logs", "tables", "captures")
 
 
 def measure(
-    way: str, logs: str, case: tuple[str, str, bool], seconds: int
+    forwarder: str, logs: str, case: tuple[str, str, bool], seconds: int
 ) -> dict[str, Any] | None:
     """Run the program once and return its figures; `None` with a message if it fails."""
     traffic, wire, offload = case
     words = [
         str(PROGRAM),
-        way,
+        forwarder,
         traffic,
         logs,
         wire,
@@ -53,12 +53,12 @@ def measure(
 
 
 def spread(values: list[float], digits: int) -> str:
-    """Return the median, the least and the greatest of some values as text."""
+    """Return the median, the minimum and the maximum of some values as text."""
     if not values:
         return ""
-    least, most = min(values), max(values)
+    low, high = min(values), max(values)
     median = statistics.median(values)
-    return f"{median:.{digits}f} ({least:.{digits}f} to {most:.{digits}f})"
+    return f"{median:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def main() -> None:
@@ -73,7 +73,8 @@ def main() -> None:
         sys.exit(f"{PROGRAM.relative_to(ROOT)} is not there: build it first")
     print(f"load at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(
-        "| traffic, wire | way | M packets per CPU s | of the bare forwarder's | Gbit/s | of its |"
+        "| traffic, wire | forwarder | M packets per CPU s | share of the bare forwarder's "
+        "| Gbit/s | share of the bare forwarder's |"
     )
     print("|---|---|---|---|---|---|")
     for case in CASES:
@@ -83,28 +84,29 @@ def main() -> None:
 
 
 def compare(case: tuple[str, str, bool], logs: list[str], rounds: int, seconds: int) -> None:
-    """Run the variants of one case in turns, and print a line for each."""
-    ways = [("bare", "logs"), *(("driver", kind) for kind in logs)]
-    told: dict[tuple[str, str], list[dict[str, Any]]] = {way: [] for way in ways}
+    """Run the variants of one case alternately, and print a line for each."""
+    variants = [("bare", "logs"), *(("driver", kind) for kind in logs)]
+    figures: dict[tuple[str, str], list[dict[str, Any]]] = {variant: [] for variant in variants}
     for _ in range(rounds):
-        turn = [measure(way, kind, case, seconds) for way, kind in ways]
-        if None in turn:
+        figures_of_round = [measure(name, kind, case, seconds) for name, kind in variants]
+        if None in figures_of_round:
             return
-        for way, one in zip(ways, turn, strict=True):
-            told[way].append(one or {})
+        for variant, measured in zip(variants, figures_of_round, strict=True):
+            figures[variant].append(measured or {})
     name = f"{case[0]}, {case[1]}{', offload' if case[2] else ''}"
-    for way, all_ in told.items():
-        rate = [one["packets_per_cpu_s"] for one in all_]
-        bare = [one["packets_per_cpu_s"] for one in told["bare", "logs"]]
+    bare_rates = [run["packets_per_cpu_s"] for run in figures["bare", "logs"]]
+    bare_goodputs = [run.get("gbit_per_s", 0.0) for run in figures["bare", "logs"]]
+    for variant, runs in figures.items():
+        rates = [run["packets_per_cpu_s"] for run in runs]
         # With offload the bare forwarder counts packets and the driver counts segments.
-        share = [] if case[2] else [a / b for a, b in zip(rate, bare, strict=True)]
-        goodput = [one.get("gbit_per_s", 0.0) for one in all_]
-        beside = [one.get("gbit_per_s", 0.0) for one in told["bare", "logs"]]
-        of_bare = [a / b for a, b in zip(goodput, beside, strict=True)] if case[0] == "tcp" else []
-        who = way[0] if way[0] == "bare" else f"driver, {way[1]}"
+        rate_share = [] if case[2] else [a / b for a, b in zip(rates, bare_rates, strict=True)]
+        goodputs = [run.get("gbit_per_s", 0.0) for run in runs]
+        pairs = zip(goodputs, bare_goodputs, strict=True) if case[0] == "tcp" else ()
+        goodput_share = [a / b for a, b in pairs]
+        label = variant[0] if variant[0] == "bare" else f"driver, {variant[1]}"
         print(
-            f"| {name} | {who} | {spread([r / 1e6 for r in rate], 2)} | {spread(share, 2)} "
-            f"| {spread(goodput, 1) if case[0] == 'tcp' else ''} | {spread(of_bare, 2)} |",
+            f"| {name} | {label} | {spread([r / 1e6 for r in rates], 2)} | {spread(rate_share, 2)} "
+            f"| {spread(goodputs, 1) if case[0] == 'tcp' else ''} | {spread(goodput_share, 2)} |",
             flush=True,
         )
 

@@ -1,24 +1,24 @@
-"""Makes up handover.txt: what ping prints on a path that changes every 15 seconds.
+"""Writes the invented handover.txt: the output of ping on a path that changes every 15 seconds.
 
     python3 data/handover.py > data/handover.txt
 
-All constants are invented, in the manner of a constellation of satellites in low orbits. The path
-has a level of delay for each 15 seconds, drawn from 40 to 90 ms, and an exponential tail of 3 ms.
-Each change begins with 0.5 s in which nothing comes back; then the delay is 60 ms longer, and that
-decays with a time constant of 0.4 s. Besides, one probe in 100 is lost. The same seed makes the
-same file.
+All constants are invented; they resemble a constellation of satellites in low orbits. The path has
+a level of delay for each 15 seconds, drawn from 40 to 90 ms, plus an exponential tail with a mean
+of 3 ms. Each change begins with 0.5 s in which nothing comes back. Then the delay is 60 ms longer,
+and this excess decays with a time constant of 0.4 s. In addition, one probe in 100 is lost. The
+same seed makes the same file.
 """
 
 import math
 import random
 
 SEED = 15
-BEGAN = 1_790_000_000.0
+START_S = 1_790_000_000.0
 INTERVAL_S = 0.1
 PROBES = 1200
 FIRST_CHANGE_S, PERIOD_S = 3.0, 15.0
 LEVEL_MS, TAIL_MS = (40.0, 90.0), 3.0
-DEAD_S, LONGER_MS, DECAY_S = 0.5, 60.0, 0.4
+DEAD_S, EXCESS_MS, DECAY_S = 0.5, 60.0, 0.4
 LOSS = 0.01
 
 
@@ -33,17 +33,17 @@ def main() -> None:
         sent = (number - 1) * INTERVAL_S
         slot, since = divmod(sent - FIRST_CHANGE_S, PERIOD_S)
         tail, lost = draw.expovariate(1 / TAIL_MS), draw.random() < LOSS
-        after = slot >= 0
-        if lost or (after and since < DEAD_S):
-            stamp = BEGAN + sent + INTERVAL_S
+        has_changed = slot >= 0
+        if lost or (has_changed and since < DEAD_S):
+            stamp = START_S + sent + INTERVAL_S
             print(f"[{stamp:.6f}] no answer yet for icmp_seq={number}")
             continue
-        longer = LONGER_MS * math.exp(-(since - DEAD_S) / DECAY_S) if after else 0.0
-        delay = levels[int(slot) + 1] + longer + tail
+        excess = EXCESS_MS * math.exp(-(since - DEAD_S) / DECAY_S) if has_changed else 0.0
+        delay = levels[int(slot) + 1] + excess + tail
         delays.append(delay)
-        stamp = BEGAN + sent + delay / 1000
-        told = f"{delay:.1f}" if delay < 100 else f"{delay:.0f}"
-        print(f"[{stamp:.6f}] 64 bytes from 10.99.0.2: icmp_seq={number} ttl=64 time={told} ms")
+        stamp = START_S + sent + delay / 1000
+        text = f"{delay:.1f}" if delay < 100 else f"{delay:.0f}"
+        print(f"[{stamp:.6f}] 64 bytes from 10.99.0.2: icmp_seq={number} ttl=64 time={text} ms")
     mean = sum(delays) / len(delays)
     mdev = math.sqrt(sum((delay - mean) ** 2 for delay in delays) / len(delays))
     share = 100 * (1 - len(delays) / PROBES)

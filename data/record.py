@@ -1,8 +1,8 @@
-"""Make the recordings of this folder again: a path of our own in a network namespace, and tools.
+"""Records this folder's recordings with ping, fping and irtt on an emulated path.
 
-Needs root, Linux with network namespaces and TUN, and Debian's ping, fping and irtt. The path is
-a program behind a TUN interface: it answers ICMP echoes late, doubly or not at all. irtt gets the
-same path as a relay of UDP. Nothing leaves the machine.
+This needs root, Linux with network namespaces and TUN, and Debian's ping, fping and irtt. This
+program emulates the path: over a TUN interface it answers ICMP echoes late, twice or not at all.
+For irtt it relays UDP packets in the same way. No packet leaves the machine.
 
     sudo python3 data/record.py
 """
@@ -29,12 +29,13 @@ HERE = Path(__file__).parent
 #: Seconds between probes: 240 of them take five seconds.
 INTERVAL = 0.02
 COUNT = 240
-#: A mobile path in small: a floor, a tail, losses and doubles.
-FLOOR, TAIL, LOSS, DOUBLE = 0.020, 0.006, 0.03, 0.01
+#: A simple mobile path: the minimum delay [s], the mean of the exponential tail [s], and the
+#: probabilities of a loss and of a duplicate.
+FLOOR, TAIL, LOSS, DUPLICATE = 0.020, 0.006, 0.03, 0.01
 
 
-class Path2:
-    """What the path does to packets: hands them on when their time has come."""
+class EmulatedPath:
+    """Delays, loses and duplicates packets."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -42,23 +43,23 @@ class Path2:
         self.count = 0
 
     def push(self, deliver: Callable[[], object]) -> None:
-        """Take a packet."""
+        """Send a packet over the path; `deliver` is called when it arrives."""
         if self.random.random() < LOSS:
             return
-        copies = 2 if self.random.random() < DOUBLE else 1
+        copies = 2 if self.random.random() < DUPLICATE else 1
         for _ in range(copies):
             self.count += 1
             at = time.monotonic() + FLOOR + self.random.expovariate(1 / TAIL)
             heapq.heappush(self.waiting, (at, self.count, deliver))
 
     def run(self, reader: int, read: Callable[[], None]) -> None:
-        """Serve for ever."""
+        """Deliver packets when they are due, and call `read` when `reader` has data; never end."""
         while True:
             now = time.monotonic()
             while self.waiting and self.waiting[0][0] <= now:
                 heapq.heappop(self.waiting)[2]()
-            left = self.waiting[0][0] - now if self.waiting else 1.0
-            if select.select([reader], [], [], left)[0]:
+            wait_s = self.waiting[0][0] - now if self.waiting else 1.0
+            if select.select([reader], [], [], wait_s)[0]:
                 read()
 
 
@@ -71,10 +72,10 @@ def checksum(data: bytes) -> int:
 
 
 def echo_host() -> None:
-    """Answer echoes to 10.99.0.2 behind a TUN interface."""
+    """Answer echoes to 10.99.0.2 over a TUN interface."""
     tun = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH", b"far", 0x1001))
-    path = Path2(889)
+    path = EmulatedPath(889)
 
     def read() -> None:
         packet = bytearray(os.read(tun, 2048))
@@ -92,47 +93,48 @@ def echo_host() -> None:
 
 def relay() -> None:
     """Relay UDP from port 2113 to irtt's server at 2112, and the answers back over the path."""
-    path = Path2(1988)
+    path = EmulatedPath(1988)
     front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     front.bind(("127.0.0.1", 2113))
     back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     back.connect(("127.0.0.1", 2112))
     client: list[tuple[str, int]] = []
 
-    def out() -> None:
+    def relay_request() -> None:
         data, sender = front.recvfrom(2048)
         client[:] = [sender]
         back.send(data)
 
-    def home() -> None:
+    def relay_answer() -> None:
         data = back.recv(2048)
-        # The session's opening is no probe.
+        # The packets that open the session are not probes, so the path does not change them.
         deliver = lambda: front.sendto(data, client[0])  # noqa: E731
         deliver() if data[3] & 1 else path.push(deliver)
 
-    threading.Thread(target=Path2(0).run, args=(front.fileno(), out), daemon=True).start()
-    threading.Thread(target=path.run, args=(back.fileno(), home), daemon=True).start()
+    requests = EmulatedPath(0)
+    threading.Thread(target=requests.run, args=(front.fileno(), relay_request), daemon=True).start()
+    threading.Thread(target=path.run, args=(back.fileno(), relay_answer), daemon=True).start()
 
 
 def tool(name: str, *command: str) -> str:
-    """Run a tool and keep what it says."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    text = done.stdout + done.stderr
+    """Run a tool, return its output, and write the output to the file `name` unless it is empty."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    text = result.stdout + result.stderr
     if name:
         (HERE / name).write_text(text, encoding="utf-8")
     return text
 
 
 def atlas(log: str) -> None:
-    """Write the ping of a log as results of RIPE Atlas, three probes a result."""
+    """Write a log of ping as results of RIPE Atlas, with three probes in each result."""
     line = re.compile(
         r"^\[(\d+)\.\d+\] .*icmp_seq=(\d+) ttl=(\d+) time=([\d.]+) ms( \(DUP!\))?", re.M
     )
     replies: dict[int, list[dict[str, object]]] = {}
     stamps: dict[int, int] = {}
-    for stamp, seq, ttl, ms, double in line.findall(log):
+    for stamp, seq, ttl, ms, duplicate in line.findall(log):
         entry: dict[str, object] = {"rtt": float(ms), "ttl": int(ttl)}
-        replies.setdefault(int(seq), []).append({**entry, "dup": 1} if double else entry)
+        replies.setdefault(int(seq), []).append({**entry, "dup": 1} if duplicate else entry)
         stamps.setdefault(int(seq), int(stamp))
     lines = []
     for first in range(1, COUNT + 1, 3):
@@ -153,7 +155,8 @@ def atlas(log: str) -> None:
                 "msm_name": "Ping", "from": "10.99.0.1", "type": "ping", "step": 3,
             }
         )  # fmt: skip
-    (HERE / "atlas-ping.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    text = "".join(json.dumps(result) + "\n" for result in lines)
+    (HERE / "atlas-ping.jsonl").write_text(text)
 
 
 def main() -> None:
@@ -180,10 +183,10 @@ def main() -> None:
          "127.0.0.1:2113")  # fmt: skip
     server.terminate()
     text = (HERE / "irtt.json").read_text()
-    # The machine's name is nobody's business, and blanks are half of the file.
-    told = json.loads(text)
-    told["system_info"]["hostname"] = "host"
-    (HERE / "irtt.json").write_text(json.dumps(told, separators=(",", ":")) + "\n")
+    # The machine's name is private, and blanks are half of the file.
+    session = json.loads(text)
+    session["system_info"]["hostname"] = "host"
+    (HERE / "irtt.json").write_text(json.dumps(session, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How Sphinx makes the site: every page of the repository, from its root."""
+"""Configures Sphinx. The site has every page of the repository, with its root as the source."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "from_code"]
 root_doc = "docs/index"
-# `papers` is a link into the package, and links on pages lead to files by their real names.
+# `papers` is a symbolic link into the package. Links on pages use the real paths of files.
 include_patterns = [
     "*.md",
     "authorities/**.md",
@@ -27,7 +27,7 @@ highlight_language = "none"
 # Options of commands keep their hyphens.
 smartquotes = False
 nitpicky = True
-# Types that no page documents stand as plain text; links of pages are checked all the same.
+# A type that no page documents is shown as plain text. Links of pages are checked nevertheless.
 nitpick_ignore_regex = [("py:(class|data|exc|obj)", ".*")]
 
 man_pages = [
@@ -47,8 +47,8 @@ myst_enable_extensions = ["deflist"]
 html_theme = "furo"
 html_title = "netspurt"
 html_show_copyright = False
-# Pages keep their places in the repository, so the front page of the site leads to that of `docs`.
+# Pages keep their paths in the repository, so the front page of the site redirects to `docs`.
 html_extra_path = ["_ext/front"]
-# The search reads excerpts of pages by requests, which a browser denies to files.
+# The search requests excerpts of pages, which a browser does not allow for local files.
 html_static_path = ["_ext/static"]
 html_js_files = ["search_of_files.js"]

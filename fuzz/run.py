@@ -19,7 +19,7 @@ FUZZ = Path(__file__).resolve().parent
 ROOT = FUZZ.parent
 STORED = "stored"
 
-#: The most time [s] and memory [MiB] that an input may take, and the longest input [octets].
+#: The maximum time [s] and memory [MiB] for an input, and the maximum length of an input [octets].
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", "-max_len=8192"]
 
 
@@ -59,7 +59,7 @@ def targets() -> list[str]:
 
 
 def run(target: str, seconds: int) -> tuple[int, bool]:
-    """Run a target; return the number of its executions, and whether it found no failure."""
+    """Run a target. Return the number of its executions, and True if it found no failure."""
     corpus = FUZZ / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     for number, octets in enumerate(seeds(target)):
@@ -72,12 +72,12 @@ def run(target: str, seconds: int) -> tuple[int, bool]:
         flags.append(f"-artifact_prefix={artifacts}/")
     else:
         command = ["cargo", "+nightly", "fuzz", "run", target, str(corpus), "--"]
-    ended = subprocess.run([*command, *flags], cwd=ROOT, stderr=subprocess.PIPE, check=False)
-    told = ended.stderr.decode(errors="replace")
-    count = re.search(r"stat::number_of_executed_units:\s*(\d+)", told)
-    if ended.returncode:
-        print(told[-4000:], file=sys.stderr)
-    return int(count[1]) if count else 0, ended.returncode == 0
+    result = subprocess.run([*command, *flags], cwd=ROOT, stderr=subprocess.PIPE, check=False)
+    messages = result.stderr.decode(errors="replace")
+    count = re.search(r"stat::number_of_executed_units:\s*(\d+)", messages)
+    if result.returncode:
+        print(messages[-4000:], file=sys.stderr)
+    return int(count[1]) if count else 0, result.returncode == 0
 
 
 def main() -> None:
@@ -85,16 +85,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run the fuzz targets.")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("target", nargs="*", help=f"of {', '.join(targets())}; all if none")
-    asked = parser.parse_args()
-    unknown = sorted(set(asked.target) - set(targets()))
+    options = parser.parse_args()
+    unknown = sorted(set(options.target) - set(targets()))
     if unknown:
         parser.error(f"there is no target `{unknown[0]}`: name one of {', '.join(targets())}")
     failed = []
     print(f"{'target':<16}{'executions':>14}")
-    for target in asked.target or targets():
-        count, held = run(target, asked.seconds)
-        failed += [] if held else [target]
-        print(f"{target:<16}{count:>14,}{'' if held else '  stopped early'}", flush=True)
+    for target in options.target or targets():
+        count, passed = run(target, options.seconds)
+        failed += [] if passed else [target]
+        print(f"{target:<16}{count:>14,}{'' if passed else '  stopped early'}", flush=True)
     if failed:
         sys.exit(f"stopped early: {', '.join(failed)}; the inputs are in {FUZZ / 'artifacts'}")
 

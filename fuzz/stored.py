@@ -1,7 +1,7 @@
 """Fuzz the readers of `sweep.json` and `run.json`: each accepts an input or raises its own error.
 
 Run it by `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that the checks
-after the checksum are tested, too.
+after the checksum are also tested.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ SWEEP = {
 def content(octets: bytes, reseals: bool) -> bytes:
     """Return a manifest to read.
 
-    It is the input itself, or with `reseals` a good manifest with the input's keys and a new
-    checksum.
+    Without `reseals` it is the input itself. With `reseals` it is a valid manifest, changed by the
+    keys of the input, with a new checksum.
     """
     if not reseals:
         return octets
     try:
-        told = json.loads(octets)
+        changes = json.loads(octets)
     except (ValueError, RecursionError):
         return octets
-    if not isinstance(told, dict):
+    if not isinstance(changes, dict):
         return octets
-    return sealed({**SWEEP, **told, "sha256": ""})
+    return sealed({**SWEEP, **changes, "sha256": ""})
 
 
 def test_one_input(octets: bytes) -> None:

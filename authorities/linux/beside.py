@@ -1,4 +1,4 @@
-"""Set the kernel's TCP and the profile `linux-6` side by side, on the same paths and seeds.
+"""Compares the kernel's TCP with the profile `linux-6`, on the same paths and seeds.
 
 ``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
 running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from netspurt.table import Table
 
 HERE = Path(__file__).resolve().parent
-#: How late a delivery may be, and how often a scenario is run until no delivery is later.
+#: The maximum lateness of a delivery, and the maximum number of runs until no delivery is later.
 BUDGET_S = 0.003
 TRIES = 6
-#: The model's timer is compared within this time of each instant at which the kernel was asked.
+#: The model's timer is compared within this time of each instant at which `TCP_INFO` was read.
 POLLED_S = 0.003
 JIFFY_MS = 4.0
 
@@ -75,46 +75,47 @@ def rto_difference(
 ) -> tuple[float, int]:
     """Return the largest difference of the two timers [ms], and how many values were compared.
 
-    Values are compared until the runs differ. The kernel was asked every 10 ms. The model's instant
-    for an answer lies as long after the last segment that both runs have as the answer does. The
-    nearest of the model's values within `POLLED_S` of that instant counts. The value before them
-    counts, too: the table has the timers of both ends, and the last value before the first data
-    segment may be the receiver's.
+    Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
+    corresponding instant of the model has the same distance from the last segment that both runs
+    have. The nearest of the model's values within `POLLED_S` of that instant is compared. The value
+    before them is also tried: the table has the timers of both ends, and the last value before the
+    first data segment may be the receiver's.
     """
-    ours, theirs = (np.array([event.t_s for event in run[:same]]) for run in seen)
-    over = min(run[same].t_s if same < len(run) else np.inf for run in seen)
-    t, asked = by_instant(kernel.rto.where(flow=flow), seen[1][0].at_s)
-    u, own = by_instant(model.rto.where(flow=flow), seen[0][0].at_s)
-    worst, count = 0.0, 0
-    for at, value in zip(t, asked, strict=True):
-        if not 0 <= at < over:
+    model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
+    end = min(run[same].t_s if same < len(run) else np.inf for run in seen)
+    kernel_s, kernel_rto = by_instant(kernel.rto.where(flow=flow), seen[1][0].at_s)
+    model_s, model_rto = by_instant(model.rto.where(flow=flow), seen[0][0].at_s)
+    largest, count = 0.0, 0
+    for at, value in zip(kernel_s, kernel_rto, strict=True):
+        if not 0 <= at < end:
             continue
-        last = int(np.searchsorted(theirs, at, side="right")) - 1
-        then = ours[last] + at - theirs[last]
-        first = max(0, int(np.searchsorted(u, then - POLLED_S, side="right")) - 2)
-        near = own[first : int(np.searchsorted(u, then + POLLED_S, side="right"))]
-        worst, count = max(worst, float(np.abs(near - value).min())), count + 1
-    return worst, count
+        last = int(np.searchsorted(kernel_events, at, side="right")) - 1
+        model_at = model_events[last] + at - kernel_events[last]
+        first = max(0, int(np.searchsorted(model_s, model_at - POLLED_S, side="right")) - 2)
+        near = model_rto[first : int(np.searchsorted(model_s, model_at + POLLED_S, side="right"))]
+        largest, count = max(largest, float(np.abs(near - value).min())), count + 1
+    return largest, count
 
 
 def row(group: str, name: str, kernel: Run, model: Run) -> Row:
     """Return the comparison of one case in the kernel's and in the model's run."""
     seen = [events(run.segments, name, f"{name}-a") for run in (model, kernel)]
-    told = compare(*seen)
-    end = min(run[told.same].t_s if told.same < len(run) else 1e9 for run in seen)
-    off, count = rto_difference(kernel, model, name, seen, told.same)
-    parted = None if told.parted == (None, None) else round(end, 4)
-    own, theirs = (causes(found) for found in told.retransmissions)
+    comparison = compare(*seen)
+    same = comparison.same
+    end = min(run[same].t_s if same < len(run) else 1e9 for run in seen)
+    difference, count = rto_difference(kernel, model, name, seen, same)
+    parted = None if comparison.parted == (None, None) else round(end, 4)
+    model_causes, kernel_causes = (causes(found) for found in comparison.retransmissions)
     return Row(
         group,
         name,
-        theirs,
-        own,
-        own == theirs,
-        told.same,
+        kernel_causes,
+        model_causes,
+        model_causes == kernel_causes,
+        same,
         len(seen[1]),
         parted,
-        round(off, 1),
+        round(difference, 1),
         count,
     )
 
@@ -133,7 +134,7 @@ def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
         if run.live.valid:
             return run
         late = run.live.lateness.max_ns / 1e6
-        print(f"{scenario.name}: {late:.1f} ms late; again", file=sys.stderr)
+        print(f"{scenario.name}: {late:.1f} ms late; run again", file=sys.stderr)
     raise RuntimeError(f"{scenario.name}: the machine was too late {TRIES} times")
 
 
@@ -164,8 +165,8 @@ def main() -> None:
         out.writerows([getattr(one, field.name) for field in fields(Row)] for one in rows)
     about = {"release": platform.release(), "seed": options.seed, "cases": len(rows)}
     (options.to / "beside.json").write_text(json.dumps(about, indent=1) + "\n")
-    equal = sum(one.equal for one in rows)
-    near = sum(one.rto_off_ms <= JIFFY_MS for one in rows)
+    equal = sum(compared.equal for compared in rows)
+    near = sum(compared.rto_off_ms <= JIFFY_MS for compared in rows)
     print(
         f"{len(rows)} cases: {equal} with as many retransmissions of each cause, "
         f"{near} with the timer within a jiffy"

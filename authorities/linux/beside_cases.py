@@ -1,8 +1,8 @@
-"""Paths and transfers on which the kernel's TCP and the profile `linux-6` are set side by side.
+"""Paths and transfers on which the kernel's TCP is compared with the profile `linux-6`.
 
-A case is a link and a flow of its own, with two nodes that no other case has. So a group of cases
-is one scenario and one run. A case gives only the keys that differ from `LINK` and `FLOW`, with the
-names and values that scenarios have.
+Each case has its own link and flow, and two nodes that no other case uses. So a group of cases is
+one scenario and one run. A case gives only the keys that differ from `LINK` and `FLOW`, with the
+names and values of scenarios.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def lossy(congestion: str, probability: float, **more: Any) -> Case:
 def listed(congestion: str, *packets: int, **more: Any) -> Case:
     """Return a case in which the links lose these packets.
 
-    If a number is given twice, the packet's retransmission is lost, too.
+    If a number is given twice, the packet's retransmission is also lost.
     """
     return case(congestion, loss=[{"packets": list(packets)}, "none"], **more)
 
@@ -134,13 +134,13 @@ def _disorder() -> dict[str, Case]:
 
 
 def _acks_and_queues() -> dict[str, Case]:
-    def deaf(algorithm: str, p: float, **more: Any) -> Case:
+    def losing_acks(algorithm: str, p: float, **more: Any) -> Case:
         return case(algorithm, loss=["none", {"probability": p}], **more)
 
     return {
-        "acks-lost": deaf("reno", 0.1),
-        "acks-lost-cubic": deaf("cubic", 0.3),
-        "acks-half-lost": deaf("reno", 0.5, send="100 kB"),
+        "acks-lost": losing_acks("reno", 0.1),
+        "acks-lost-cubic": losing_acks("cubic", 0.3),
+        "acks-half-lost": losing_acks("reno", 0.5, send="100 kB"),
         "both-lost": case("reno", loss=[{"probability": 0.02}, {"probability": 0.1}]),
         "last-acks-lost": case(
             "reno", loss=["none", {"nth": [24, 25, 26, 27, 28]}], send="28 segments"

@@ -1,9 +1,9 @@
-"""Twenty conversations with losses in several replies: the kernel's TCP beside `linux-6`.
+"""Compares the kernel's TCP with `linux-6` in twenty conversations with losses in several replies.
 
-``.venv/bin/python authorities/linux/conversations.py`` runs each on the running kernel, five times,
-and writes ``conversations.csv``: when each reply was complete, in milliseconds from its request.
-It takes five minutes. With ``--show`` it runs nothing on the kernel and prints the table of
-VALIDATION.md for the runs that are filed.
+``.venv/bin/python authorities/linux/conversations.py`` runs each conversation five times on the
+running kernel. It writes ``conversations.csv``: when each reply was complete, in milliseconds from
+its request. This takes five minutes. With ``--show`` the program does not use the kernel: it prints
+the table of VALIDATION.md for the stored runs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).resolve().parent / "conversations.csv"
 RUNS = 5
-#: How late a delivery may be.
+#: The maximum lateness of a delivery.
 BUDGET_S = 0.004
-#: When the model begins, in microseconds after a jiffy.
+#: The instants at which the model begins, in microseconds after a jiffy.
 PHASES_US = range(0, 4000, 500)
-#: Replies within this time agree.
-NEAR_MS = 5.0
+#: Two replies agree if their times differ by at most this.
+TOLERANCE_MS = 5.0
 
 #: The completions of a run's replies, in milliseconds.
 Replies = tuple[float, ...]
@@ -96,41 +96,41 @@ def replies(run: Run) -> Replies:
     return tuple(round(int(at) / 1e6, 3) for at in run.requests["complete_ns"])
 
 
-def apart(one: Replies, other: Replies) -> float:
-    """Return the largest difference of a reply, in milliseconds."""
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+def largest_difference(first: Replies, second: Replies) -> float:
+    """Return the largest difference between two times of the same reply, in milliseconds."""
+    return max(abs(a - b) for a, b in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True)
 class Beside:
-    """The kernel's runs of a conversation beside the model's, in milliseconds."""
+    """The kernel's runs of a conversation compared with the model's, in milliseconds."""
 
     conversation: Conversation
-    #: How far each run of the kernel is from the nearest of the model's.
-    off: list[float]
+    #: For each run of the kernel, the largest difference from the model's most similar run.
+    differences: list[float]
     #: The largest difference between two runs of the kernel.
     spread: float
 
     @classmethod
     def of(cls, conversation: Conversation, kernel: list[Replies]) -> Beside:
-        """Compare the kernel's runs with the model begun at each of the phases."""
+        """Compare the kernel's runs with the model's runs, one for each of `PHASES_US`."""
         model = [replies(conversation.scenario("model", phase).run()) for phase in PHASES_US]
-        off = [min(apart(run, other) for other in model) for run in kernel]
-        return cls(
-            conversation, off, max(apart(a, b) for a, b in itertools.combinations(kernel, 2))
-        )
+        differences = [min(largest_difference(run, other) for other in model) for run in kernel]
+        spread = max(largest_difference(a, b) for a, b in itertools.combinations(kernel, 2))
+        return cls(conversation, differences, spread)
 
     @property
     def agree(self) -> int:
-        """How many of the kernel's runs have all replies within `NEAR_MS` of the model's."""
-        return sum(value <= NEAR_MS for value in self.off)
+        """How many of the kernel's runs have all replies within `TOLERANCE_MS` of the model's."""
+        return sum(difference <= TOLERANCE_MS for difference in self.differences)
 
     def row(self) -> str:
         """Return the row of VALIDATION.md."""
-        one = self.conversation
-        path = f"{one.rate_mbit} Mbit/s, {one.delay_ms} ms, {one.reply_kb} kB"
-        numbers = f"{self.agree} of {len(self.off)} | {min(self.off):.1f} | {self.spread:.1f}"
-        return f"| {path} | {', '.join(map(str, one.lost))} | {numbers} |"
+        talk = self.conversation
+        path = f"{talk.rate_mbit} Mbit/s, {talk.delay_ms} ms, {talk.reply_kb} kB"
+        agreement = f"{self.agree} of {len(self.differences)}"
+        numbers = f"{agreement} | {min(self.differences):.1f} | {self.spread:.1f}"
+        return f"| {path} | {', '.join(map(str, talk.lost))} | {numbers} |"
 
 
 def on_the_kernel(conversation: Conversation) -> Replies:
@@ -140,12 +140,12 @@ def on_the_kernel(conversation: Conversation) -> Replies:
 
 
 def filed() -> dict[str, list[Replies]]:
-    """Return the kernel's runs of the file, by the names of the conversations."""
-    found: dict[str, list[Replies]] = {one.name: [] for one in CONVERSATIONS}
+    """Return the kernel's runs in the file, by the names of the conversations."""
+    runs: dict[str, list[Replies]] = {talk.name: [] for talk in CONVERSATIONS}
     with FILE.open(newline="") as file:
         for name, _, *values in itertools.islice(csv.reader(file), 1, None):
-            found[name].append(tuple(map(float, values)))
-    return found
+            runs[name].append(tuple(map(float, values)))
+    return runs
 
 
 def main() -> None:
@@ -154,14 +154,14 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     if parser.parse_args().show:
         kernel = filed()
-        for one in CONVERSATIONS:
-            print(Beside.of(one, kernel[one.name]).row())
+        for talk in CONVERSATIONS:
+            print(Beside.of(talk, kernel[talk.name]).row())
         return
     rows = []
     for number in range(RUNS):
-        for one in CONVERSATIONS:
-            rows.append((one.name, number, *on_the_kernel(one)))
-            print(f"{number}: {one.name}", file=sys.stderr)
+        for talk in CONVERSATIONS:
+            rows.append((talk.name, number, *on_the_kernel(talk)))
+            print(f"{number}: {talk.name}", file=sys.stderr)
     with FILE.open("w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(("conversation", "run", *(f"reply{n}_ms" for n in range(1, 13))))

@@ -1,10 +1,11 @@
-"""What a receiver of Linux sees and acknowledges with generic receive offload (GRO) and without.
+"""Measures what a Linux receiver gets and acknowledges with generic receive offload and without.
 
 ``.venv/bin/python authorities/linux/gro.py`` makes two network namespaces with a veth pair between
-them, sends 500 000 octets over one connection, segment by segment (without TSO and GSO), and writes
-``gro.csv``: a row for each data packet behind the receiver's device, with its octets of payload and
-its flags, and how many ACKs the receiver sent. It does that three times with GRO and three times
-without. It needs root and `ip`, and takes five seconds.
+them, and sends 500 000 octets over one connection, segment by segment (without TSO and GSO). It
+does this three times with generic receive offload (GRO) and three times without. It writes
+``gro.csv``: a row for each data packet that the receiver's device passed on, with its octets of
+payload and its flags, and the number of ACKs that the receiver sent. It needs root and `ip`, and
+takes five seconds.
 """
 
 from __future__ import annotations
@@ -89,15 +90,15 @@ def receive(ready: threading.Event, gro: bool, packets: list[tuple[int, bytes]])
 
 
 def drain(connection: socket.socket, over: threading.Event) -> None:
-    """Read to the end, and a little longer."""
+    """Read until the connection ends, wait 0.2 s for the last packets, and set `over`."""
     while connection.recv(1 << 16):
         pass
     time.sleep(0.2)
     over.set()
 
 
-def told(packets: list[tuple[int, bytes]]) -> Iterator[tuple[bool, int, int]]:
-    """Yield of each TCP packet whether the receiver sent it, its octets of payload, its flags."""
+def tcp_packets(packets: list[tuple[int, bytes]]) -> Iterator[tuple[bool, int, int]]:
+    """Yield for each TCP packet: whether the receiver sent it, its payload [octets], its flags."""
     for kind, packet in packets:
         if packet[12:14] != b"\x08\x00" or packet[23] != socket.IPPROTO_TCP:
             continue
@@ -125,11 +126,11 @@ def measure(gro: bool) -> list[tuple[bool, int, int]]:
             thread.start()
         for thread in threads:
             thread.join()
-        found = list(told(packets))
-        captured = sum(payload for sent, payload, _ in found if not sent)
+        parsed = list(tcp_packets(packets))
+        captured = sum(payload for sent, payload, _ in parsed if not sent)
         if captured != OCTETS:
             raise RuntimeError(f"{captured} of {OCTETS} octets were captured: run it again")
-        return found
+        return parsed
     finally:
         for name in names:
             command(f"netns del {name}")

@@ -29,9 +29,10 @@ class Answers:
 
 
 Case = Callable[[Flow, Answers], Awaitable[None]]
-PATIENCE = 0.004
-# What the kernel adds to the wait before a tail loss probe and to RACK's wait. Before a probe of a
-# flight of one segment it adds `RTO_MIN_US` instead.
+# How long a case waits for an immediate ACK [s].
+GIVE_UP_S = 0.004
+# The time that the kernel adds to the wait before a tail loss probe and to RACK's wait. If a flight
+# has one segment, it adds `RTO_MIN_US` to the wait before the probe instead.
 SLACK_US, RTO_MIN_US = 2_000, 200_000
 
 
@@ -45,18 +46,18 @@ async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> l
 
     Return for each segment the acknowledgment number that the kernel sent at once, or 0.
     """
-    found = []
+    acks = []
     due = time.monotonic()
     for _ in range(segments):
         flow.send(length)
-        found.append(at_once(await flow.quiet(min(PATIENCE, gap * 0.8))))
+        acks.append(at_once(await flow.quiet(min(GIVE_UP_S, gap * 0.8))))
         due += gap
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-    return found
+    return acks
 
 
 def quick_count(acks: list[int]) -> int:
-    """Return how many segments from the first on were each acknowledged at once."""
+    """Return how many segments, starting with the first, were each acknowledged immediately."""
     return next((n for n, ack in enumerate(acks) if ack == 0), len(acks))
 
 
@@ -127,7 +128,10 @@ async def delayed_unread(flow: Flow, out: Answers) -> None:
 
 
 def adapting(gap_ms: int) -> Case:
-    """Send segments `gap_ms` apart: the delayed ACK's timer adapts. The round trip is 150 ms."""
+    """Send segments `gap_ms` apart, so that the delayed ACK's timer adapts.
+
+    The round trip is 150 ms.
+    """
 
     async def case(flow: Flow, out: Answers) -> None:
         await flow.accept(rtt=0.15)
@@ -213,7 +217,7 @@ async def duplicate(flow: Flow, out: Answers) -> None:
     out.values["acks_at_once"] = quick_count(await stream(flow, 30, 0.005))
 
 
-async def black(flow: Flow, out: Answers) -> None:
+async def unanswered(flow: Flow, out: Answers) -> None:
     """Let the kernel send a short segment, answer nothing, and measure the gaps between copies."""
     await flow.connect()
     rto = flow.info()["rto"]
@@ -227,7 +231,7 @@ async def black(flow: Flow, out: Answers) -> None:
         last = copy
 
 
-async def black_timers(flow: Flow, out: Answers) -> None:
+async def unanswered_timers(flow: Flow, out: Answers) -> None:
     """Do the same without tail loss probes: each gap is a timer of known length."""
     await flow.connect()
     rto = flow.info()["rto"]
@@ -273,7 +277,7 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
     """Ignore `drops` SYNs and answer the next one after `rtt` seconds.
 
-    With `echo` the answer echoes that SYN's time stamp; otherwise it has no time stamps.
+    With `echo` the answer echoes that SYN's timestamp; otherwise it has no timestamps.
     """
 
     async def case(flow: Flow, out: Answers) -> None:
@@ -356,7 +360,8 @@ def probe(segments: int) -> Case:
 async def reordering(flow: Flow, out: Answers) -> None:
     """Report the second of five segments, and leave the first unacknowledged.
 
-    The kernel retransmits the first one a little more than a quarter of the least round trip later.
+    The kernel retransmits the first one a little more than a quarter of the minimum round trip
+    later.
     """
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
@@ -371,7 +376,7 @@ async def reordering(flow: Flow, out: Answers) -> None:
 
 
 async def three_reports(flow: Flow, out: Answers) -> None:
-    """Report three segments behind a missing one: the kernel then retransmits without a wait."""
+    """Report three segments after a missing one: the kernel then retransmits without a wait."""
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
     sent = [await flow.get() for _ in range(5)]
@@ -469,7 +474,7 @@ async def recovery(flow: Flow, out: Answers) -> None:
     out.values["cwnd"], out.values["ssthresh"] = info["snd_cwnd"], info["snd_ssthresh"]
 
 
-async def told(flow: Flow, out: Answers) -> None:
+async def tcp_info(flow: Flow, out: Answers) -> None:
     """Read TCP_INFO after a handshake of 50 ms and one round trip of 50 ms."""
     await flow.connect(rtt=0.05)
     flow.write(FULL)
@@ -499,7 +504,7 @@ DEFAULT: dict[str, Case] = {
     "interactive": interactive,
     "out_of_order": out_of_order,
     "duplicate": duplicate,
-    "black": black,
+    "black": unanswered,
     "syn": syn,
     "syn_ack": syn_ack,
     "syn_late_echo": late_syn_ack(1.2, 0, True),
@@ -516,11 +521,11 @@ DEFAULT: dict[str, Case] = {
     "three_reports": three_reports,
     "estimator": estimator,
     "recovery": recovery,
-    "told": told,
+    "told": tcp_info,
 }
 # Cases for a kernel without tail loss probes.
 NO_PROBES: dict[str, Case] = {
-    "black_timers": black_timers,
+    "black_timers": unanswered_timers,
     "restart": restart,
     "after_handshake": after_handshake,
     "spurious_stamps": spurious(True),

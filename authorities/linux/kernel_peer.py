@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 KERNEL = "10.9.0.1"
 JIFFY_NS = 4_000_000
-FULL = 1448  # octets of a full segment with time stamps, MTU 1500
+FULL = 1448  # octets of a full segment with timestamps, MTU 1500
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Flow:
         self.iss, self.irs = 1_000_000, 0
         self.kernel_port = 0
         self.nxt, self.rcv = 1, 1
-        self.newest = 0  # the latest time stamp from the kernel
+        self.newest = 0  # the latest timestamp from the kernel
         self.packets: asyncio.Queue[Packet] = asyncio.Queue()
         self.sock = cubic_socket()
         self.listener: socket.socket | None = None
@@ -175,13 +175,13 @@ class Flow:
 
     async def quiet(self, span: float) -> list[Packet]:
         """Return the segments that the kernel sends within `span` seconds."""
-        until, found = time.monotonic() + span, []
-        while (left := until - time.monotonic()) > 0:
+        until, received = time.monotonic() + span, []
+        while (remaining := until - time.monotonic()) > 0:
             try:
-                found.append(await asyncio.wait_for(self.packets.get(), left))
+                received.append(await asyncio.wait_for(self.packets.get(), remaining))
             except TimeoutError:
                 break
-        return found
+        return received
 
     def open(self) -> None:
         """Let the kernel open the connection, and leave its SYN without an answer."""
@@ -226,8 +226,8 @@ class Flow:
         self.sock.setblocking(False)
         return syn_ack
 
-    def read_at_once(self, then: Callable[[bytes], None] = lambda _: None) -> None:
-        """Let the kernel's application read data as it arrives, and pass the data to `then`."""
+    def read_at_once(self, consume: Callable[[bytes], None] = lambda _: None) -> None:
+        """Let the kernel's application read data as it arrives, and pass the data to `consume`."""
 
         def read() -> None:
             try:
@@ -235,7 +235,7 @@ class Flow:
             except BlockingIOError:
                 return
             if data:
-                then(data)
+                consume(data)
             else:
                 asyncio.get_running_loop().remove_reader(self.sock)
 
@@ -251,7 +251,7 @@ class Flow:
     def info(self) -> dict[str, int]:
         """Return the fields of TCP_INFO by name; times are in microseconds."""
         raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
-        small = dict(
+        octets = dict(
             zip(("state", "ca_state", "retransmits", "probes", "backoff"), raw[:5], strict=True)
         )
         names = [
@@ -280,9 +280,9 @@ class Flow:
             "rcv_space",
             "total_retrans",
         ]
-        told = dict(zip(names, struct.unpack("=24I", raw[8:104]), strict=True))
-        (least,) = struct.unpack("=I", raw[148:152])
-        return small | told | {"min_rtt": least}
+        words = dict(zip(names, struct.unpack("=24I", raw[8:104]), strict=True))
+        (min_rtt,) = struct.unpack("=I", raw[148:152])
+        return octets | words | {"min_rtt": min_rtt}
 
     def close(self) -> None:
         """End the connection with a reset, so that nothing lingers."""

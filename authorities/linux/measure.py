@@ -1,9 +1,9 @@
 """Measure the running Linux kernel's TCP against a scripted remote end.
 
 ``python3 authorities/linux/measure.py`` writes ``measured.csv``, ``timers.csv`` and
-``kernel.json`` beside itself, in about a minute. It needs root (or another way to a network
-namespace and /dev/net/tun). All traffic stays on a TUN device in a namespace of its own, which
-goes with the process.
+``kernel.json`` into its own folder, in ten seconds. It needs root (or other rights to make a
+network namespace and to open /dev/net/tun). All traffic stays on a TUN device in a network
+namespace that ends with the process.
 """
 
 from __future__ import annotations
@@ -73,20 +73,20 @@ def jiffies_offset() -> int:
     return int(count[0]) * JIFFY_NS - int(now[1]) // JIFFY_NS * JIFFY_NS
 
 
-def be_prompt() -> None:
+def take_real_time_priority() -> None:
     """Take real-time priority if the machine allows it."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
 
 async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
-    """Run every case of a group `runs` times. All runs of all cases go on at the same time."""
+    """Run every case of a group `runs` times. All runs of all cases take place at the same time."""
     tun.start()
     offset = jiffies_offset()
     values: Values = {}
     timers: Timers = []
 
-    async def one(number: int, run: int, name: str, case: cases.Case) -> None:
+    async def run_case(number: int, run: int, name: str, case: cases.Case) -> None:
         # Runs start at different phases of the jiffies and of the timer wheel's buckets.
         await asyncio.sleep(run * 0.0377 + number * 0.0113)
         flow = Flow(tun, f"10.9.{1 + number}.{1 + run}")
@@ -103,7 +103,7 @@ async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
 
     chosen = enumerate(GROUPS[group][0].items())
     tasks = [(n, run, name, case) for n, (name, case) in chosen for run in range(runs)]
-    await asyncio.gather(*(one(*task) for task in tasks))
+    await asyncio.gather(*(run_case(*task) for task in tasks))
     return values, timers
 
 
@@ -118,7 +118,7 @@ def in_child(group: str, runs: int) -> tuple[int, int]:
         os.close(write)
         return pid, read
     try:
-        be_prompt()
+        take_real_time_priority()
         answer: object = asyncio.run(measure(group, enter_namespace(GROUPS[group][1]), runs))
     except UnableError as error:
         answer = str(error)
@@ -130,7 +130,7 @@ def in_child(group: str, runs: int) -> tuple[int, int]:
 
 
 def measure_all(runs: int) -> tuple[Values, Timers]:
-    """Measure all groups at once.
+    """Measure all groups at the same time.
 
     Raises
     ------
@@ -167,9 +167,9 @@ def main() -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["case", "item", "runs", "median", "min", "max"])
         for case, items in values.items():
-            for item, found in items.items():
-                median = statistics.median_low(found)
-                rows.writerow([case, item, len(found), median, min(found), max(found)])
+            for item, results in items.items():
+                median = statistics.median_low(results)
+                rows.writerow([case, item, len(results), median, min(results), max(results)])
     with (options.to / "timers.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["case", "timer", "nominal_us", "armed_ns", "gap_us"])

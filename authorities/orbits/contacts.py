@@ -18,7 +18,8 @@ from sgp4.api import WGS72, Satrec, jday
 
 LIGHT_KM_S = 299792.458
 EARTH_KM = 6378.137
-PULL = 398600.8
+#: The Earth's gravitational parameter in WGS-72 [km³/s²].
+MU = 398600.8
 Array = NDArray[np.float64]
 
 DAY = jday(1999, 7, 1, 0, 0, 0)[0]
@@ -26,7 +27,8 @@ SECONDS = np.arange(86401.0)
 
 #: Name, apogee and perigee [km] and inclination [degrees] from table I of Allman, Griner, Richard
 #: 2000. Mir's two heights are exchanged, and LAGEOS-2 has the apogee of its first row. The paper
-#: does not give planes and phases: the last number chooses a point of a low-discrepancy series.
+#: does not give planes and phases. The last number chooses them: it is the index of a point in a
+#: low-discrepancy series.
 SATELLITES = [
     ("Sputnik", 293, 286, 51.6, 48),
     ("Mir", 356, 351, 51.65, 62),
@@ -35,7 +37,8 @@ SATELLITES = [
     ("RADCAL", 891, 770, 89.55, 57),
     ("LAGEOS-2", 5951, 5619, 52.64, None),
 ]
-#: LAGEOS-2's node, argument of perigee and anomaly [degrees], computed back from later elements.
+#: LAGEOS-2's node, argument of perigee and anomaly [degrees], computed backwards from later
+#: elements.
 LAGEOS = (9.459530831967186, 201.50648440704026, 355.43095961771905)
 #: Longitude, inclination and node of the relay, TDRS-5 [degrees].
 RELAY = (-174.17, 1.25, 88.0)
@@ -51,10 +54,12 @@ def radical_inverse(n: int, base: int) -> float:
     return value
 
 
-def low(apogee: float, perigee: float, inclination: float, angles: tuple[float, ...]) -> Array:
-    """Return positions [km], shape (86401, 3), for node, argument and anomaly [degrees]."""
+def low_orbit(
+    apogee: float, perigee: float, inclination: float, angles: tuple[float, ...]
+) -> Array:
+    """Return positions [km], shape (86401, 3). `angles` are node, argument, anomaly [degrees]."""
     axis = EARTH_KM + (apogee + perigee) / 2
-    motion = np.sqrt(PULL / axis**3) * 60
+    motion = np.sqrt(MU / axis**3) * 60
     shape = ((apogee - perigee) / 2 / axis, *np.radians([angles[1], inclination, angles[2]]))
     satellite = Satrec()
     satellite.sgp4init(
@@ -63,8 +68,8 @@ def low(apogee: float, perigee: float, inclination: float, angles: tuple[float, 
     error, position, _ = satellite.sgp4_array(np.full(len(SECONDS), DAY), SECONDS / 86400)
     if error.any():
         raise ValueError("the satellite decays")
-    found: Array = position
-    return found
+    positions: Array = position
+    return positions
 
 
 def relay(longitude: float, inclination: float, node: float) -> Array:
@@ -81,24 +86,25 @@ def relay(longitude: float, inclination: float, node: float) -> Array:
 
 
 def contacts(a: Array, b: Array) -> Iterator[tuple[int, int, Array]]:
-    """Yield the contacts of `a` and `b`: first and last second, and the delay each second [s]."""
-    apart = b - a
-    length = np.linalg.norm(apart, axis=1)
-    share = np.clip(-(a * apart).sum(1) / length**2, 0, 1)
-    clear = np.linalg.norm(a + share[:, None] * apart, axis=1) > EARTH_KM
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], clear, [0]])))
-    for first, after in edges.reshape(-1, 2):
-        yield int(first), int(after) - 1, length[first:after] / LIGHT_KM_S
+    """Yield the first and the last second of each contact of `a` and `b`, and its delays [s]."""
+    leg = b - a
+    length = np.linalg.norm(leg, axis=1)
+    share = np.clip(-(a * leg).sum(1) / length**2, 0, 1)
+    is_visible = np.linalg.norm(a + share[:, None] * leg, axis=1) > EARTH_KM
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], is_visible, [0]])))
+    for first, end in edges.reshape(-1, 2):
+        yield int(first), int(end) - 1, length[first:end] / LIGHT_KM_S
 
 
 def main() -> None:
     """Write contacts.csv."""
-    there = relay(*RELAY)
+    relay_positions = relay(*RELAY)
     rows = []
-    for name, apogee, perigee, inclination, member in SATELLITES:
-        drawn = tuple(360 * radical_inverse((member or 0) + 1, base) for base in (2, 3, 5))
-        angles = LAGEOS if member is None else drawn
-        found = list(contacts(low(apogee, perigee, inclination, angles), there))
+    for name, apogee, perigee, inclination, index in SATELLITES:
+        drawn = tuple(360 * radical_inverse((index or 0) + 1, base) for base in (2, 3, 5))
+        angles = LAGEOS if index is None else drawn
+        positions = low_orbit(apogee, perigee, inclination, angles)
+        found = list(contacts(positions, relay_positions))
         whole = [c for c in found if c[0] > 0 and c[1] < 86400 and c[1] - c[0] > 300]
         order = sorted(whole, key=lambda c: np.ptp(c[2]))
         row: dict[str, Any] = {"satellite": name, "apogee_km": apogee, "perigee_km": perigee}

@@ -54,7 +54,7 @@ QUANTILES = (
 )
 
 #: The lengths of the spans in which arrivals are counted, in seconds.
-WINDOWS = (0.1, 1, 10)
+SPANS_S = (0.1, 1, 10)
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
@@ -62,20 +62,20 @@ def quantile(ascending: Sequence[float], q: float) -> float:
     return ascending[max(math.ceil(q * len(ascending)) - 1, 0)]
 
 
-def dispersion(times: Sequence[float], window: float) -> float:
-    """Return the variance over the mean of the counts in successive spans of `window` seconds."""
-    counts = [0] * round(STOP / window)
+def dispersion(times: Sequence[float], span_s: float) -> float:
+    """Return the variance of the counts in successive spans of `span_s`, divided by their mean."""
+    counts = [0] * round(STOP / span_s)
     for time in times:
-        counts[min(int(time / window), len(counts) - 1)] += 1
+        counts[min(int(time / span_s), len(counts) - 1)] += 1
     return pvariance(counts) / fmean(counts)
 
 
-def columns(path: Path, wanted: int) -> list[list[float]]:
-    """Return the first `wanted` columns of a file from PackMime. A cut last line is ignored."""
+def columns(path: Path, count: int) -> list[list[float]]:
+    """Return the first `count` columns of a file from PackMime. A cut last line is ignored."""
     lines = [
         line.split() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")
     ]
-    return [[float(line[place]) for line in lines] for place in range(wanted)]
+    return [[float(line[place]) for line in lines] for place in range(count)]
 
 
 def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, object]]]:
@@ -85,13 +85,13 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
         words = [f"{name}={value}" for name, value in SETTINGS.items()]
         words += [f"connections={rate}", f"run={number}", f"out={out}"]
         command = ["ns", str(HERE / "driver.tcl"), *words]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         times, requests, replies = columns(out.with_suffix(".started"), 3)
         _, _, _, durations = columns(out.with_suffix(".done"), 4)
-    counted = {name: int(value) for name, value in map(str.split, told.splitlines())}
-    name: dict[str, object] = {"connections_per_s": rate, "run": number}
+    counts = {name: int(value) for name, value in map(str.split, output.splitlines())}
+    label: dict[str, object] = {"connections_per_s": rate, "run": number}
     gaps = [(after - before) * 1e3 for before, after in pairwise(times)]
-    row = name | {
+    row = label | {
         "started": len(times),
         "completed": len(durations),
         "request_bytes_mean": round(fmean(requests), 2),
@@ -99,11 +99,11 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
         "reply_bytes_max": int(max(replies)),
         "duration_ms_mean": round(fmean(durations), 3),
     }
-    for way in ("requests", "replies"):
-        row[f"{way}_utilisation"] = round(counted[f"{way}_octets"] * 8 / 5e6 / STOP, 5)
-        row[f"{way}_packets"] = counted[f"{way}_packets"]
-        row[f"{way}_drops"] = counted[f"{way}_drops"]
-    row |= {f"dispersion_{window:g}s": round(dispersion(times, window), 4) for window in WINDOWS}
+    for direction in ("requests", "replies"):
+        row[f"{direction}_utilisation"] = round(counts[f"{direction}_octets"] * 8 / 5e6 / STOP, 5)
+        row[f"{direction}_packets"] = counts[f"{direction}_packets"]
+        row[f"{direction}_drops"] = counts[f"{direction}_drops"]
+    row |= {f"dispersion_{span:g}s": round(dispersion(times, span), 4) for span in SPANS_S}
     rows = []
     measured = {
         "request_bytes": requests,
@@ -113,8 +113,8 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
     }
     for quantity, values in measured.items():
         ascending = sorted(values)
-        found = {f"q{q:g}": f"{quantile(ascending, q):.9g}" for q in QUANTILES}
-        rows.append(name | {"quantity": quantity, "n": len(values)} | found)
+        quantiles = {f"q{q:g}": f"{quantile(ascending, q):.9g}" for q in QUANTILES}
+        rows.append(label | {"quantity": quantity, "n": len(values)} | quantiles)
     return row, rows
 
 

@@ -1,4 +1,4 @@
-"""Prints what the extras named need beside the package's own requirements, for pip."""
+"""Prints the requirements of the package and of the named extras, for pip."""
 
 import sys
 import tomllib
@@ -6,10 +6,10 @@ from pathlib import Path
 
 if __name__ == "__main__":
     project = Path(__file__).parents[2] / "pyproject.toml"
-    needs = tomllib.loads(project.read_text())["project"]
-    extras = needs["optional-dependencies"]
+    metadata = tomllib.loads(project.read_text())["project"]
+    extras = metadata["optional-dependencies"]
     print(
-        *needs["dependencies"],
+        *metadata["dependencies"],
         *(line for extra in sys.argv[1:] for line in extras[extra]),
         sep="\n",
     )

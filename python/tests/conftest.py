@@ -32,9 +32,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """Run the command in a process of its own and an empty folder.
+    """Run the command in a separate process, in an empty folder.
 
-    For what needs one: signals, limits, the outputs of other programs, the order of both outputs.
+    Tests of signals, limits, other programs' output and the order of both outputs need a process.
     """
 
     def run(*words: object, columns: int = 120) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run the command in this process and an empty folder: a hundredth of the time of `process`."""
+    """Run the command in this process and an empty folder. It takes 1 % of `process`'s time."""
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)
@@ -81,12 +81,6 @@ def netspurt(
 
 
 @pytest.fixture
-def here(netspurt: Command) -> Command:
-    """Return the same under another name."""
-    return netspurt
-
-
-@pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse live runs, as a machine without namespaces does."""
 
@@ -100,22 +94,22 @@ def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 
 
-def refused(ran: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Check that a command told its user of one mistake: status 2, nothing else printed."""
-    assert ran.returncode == 2, ran
-    assert ran.stdout == "", ran.stdout
-    assert ran.stderr.lower().count("error:") == 1, ran.stderr
+def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
+    """Check that a command printed one error and nothing else, and ended with status 2."""
+    assert result.returncode == 2, result
+    assert result.stdout == "", result.stdout
+    assert result.stderr.lower().count("error:") == 1, result.stderr
     for words in says:
-        assert words in ran.stderr, ran.stderr
+        assert words in result.stderr, result.stderr
 
 
 def rewrite_sweep(folder: Path, **changes: Any) -> None:
     """Change keys of a sweep's manifest, and give it the checksum of its new text."""
     file = folder / "sweep.json"
-    told = json.loads(file.read_text()) | changes | {"sha256": ""}
-    text = json.dumps(told, indent=2) + "\n"
-    told["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    file.write_text(json.dumps(told, indent=2) + "\n")
+    data = json.loads(file.read_text()) | changes | {"sha256": ""}
+    text = json.dumps(data, indent=2) + "\n"
+    data["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    file.write_text(json.dumps(data, indent=2) + "\n")
 
 
 @pytest.fixture(scope="session")

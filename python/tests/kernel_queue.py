@@ -49,20 +49,20 @@ def wire(rate_bps: int, wait: int, frame: int) -> tuple[socket.socket, socket.so
 
 def main() -> None:
     """Send what the input asks for, and print what arrived."""
-    asked = json.load(sys.stdin)
-    near, far = wire(asked["rate_bps"], asked["wait"], asked["frame"])
+    request = json.load(sys.stdin)
+    near, far = wire(request["rate_bps"], request["wait"], request["frame"])
     head = b"\xff" * 6 + b"\x02" + b"\x00" * 5 + ETHERTYPE.to_bytes(2, "big")
     began, late = time.monotonic() + 0.2, 0.0
-    for number, at in enumerate(asked["times"]):
+    for number, at in enumerate(request["times"]):
         time.sleep(max(0.0, began + at - time.monotonic()))
         late = max(late, time.monotonic() - began - at)
         body = number.to_bytes(2, "big")
         try:
-            near.send(head + body.ljust(asked["frame"] - len(head), b"\x00"))
+            near.send(head + body.ljust(request["frame"] - len(head), b"\x00"))
         except OSError:
             # The kernel tells a sender of raw frames that its queue is full.
             continue
-    empty_s = (asked["wait"] + 1) * asked["frame"] * 8 / asked["rate_bps"]
+    empty_s = (request["wait"] + 1) * request["frame"] * 8 / request["rate_bps"]
     until, arrived = time.monotonic() + empty_s + 0.3, []
     while (left := until - time.monotonic()) > 0:
         if select.select([far], [], [], left)[0]:

@@ -1,6 +1,6 @@
 """Tests of real time on a machine that may be late.
 
-A test that waits for real packets is right only while the machine is: where others take the
+A test that waits for real packets needs a machine that is in time. If other programs take the
 processor, timers fire late and packets wait. So such a test is watched by a process that does
 nothing but sleep. When the test fails and the sleeper overslept, the failure says nothing, and
 the test is repeated; when that happens each time, the test is skipped and says how late it was.
@@ -67,8 +67,8 @@ class Lateness:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        said = self._sleeper.communicate()[0]
-        self.worst_s = float(said)
+        output = self._sleeper.communicate()[0]
+        self.worst_s = float(output)
         stolen, whole = (
             now - then for now, then in zip(_processor_times(), self._before, strict=True)
         )
@@ -76,7 +76,7 @@ class Lateness:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the machine was so late that a failure proves nothing."""
+        """Return True if the machine was so late that a failure proves nothing."""
         return self.worst_s > ALLOWED_S or self.stolen > ALLOWED_STOLEN
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class TimelessError(AssertionError):
 
 
 def real_time(test: Callable[..., None]) -> Callable[..., None]:
-    """Try a test again when it fails on a machine that was late; skip it when it stays late.
+    """Run a test again if it fails on a late machine, and skip it if the machine stays late.
 
     A :class:`TimelessError` fails the test at once.
     """
@@ -118,11 +118,11 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
             except Exception as error:
                 if not lateness.says_nothing:
                     raise
-                said = " ".join(f"{type(error).__name__} {error}".split())[:200]
-                print(f"attempt {attempt} of {TRIES}: {lateness}: {said}")
+                failure = " ".join(f"{type(error).__name__} {error}".split())[:200]
+                print(f"attempt {attempt} of {TRIES}: {lateness}: {failure}")
             if "tmp_path" in fixtures:
                 _empty(fixtures["tmp_path"])
-        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {said}")
+        pytest.skip(f"the machine was too late {TRIES} times; at last {lateness}: {failure}")
 
     marked: Callable[..., None] = pytest.mark.real_time(tried)
     return marked

@@ -1,4 +1,4 @@
-"""The same experiment in ns-2 and here: cases, both runs, and where they part."""
+"""The same experiment in ns-2 and in netspurt: cases, both runs, and their first difference."""
 
 from __future__ import annotations
 
@@ -153,15 +153,15 @@ def _tick(run: Run) -> int:
     return round(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit])
 
 
-def first_difference(ours: list[Row], theirs: list[Row]) -> Difference | None:
+def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
     """Return the first difference of two senders, or `None`.
 
     The sender's own events must come in one order, drops in one order; all times must agree to
     `TOLERANCE_US`, and the last reading of the clock exactly.
     """
     for kind in (False, True):
-        a = [row for row in ours if (row.event == "drop") is kind]
-        b = [row for row in theirs if (row.event == "drop") is kind]
+        a = [row for row in own_rows if (row.event == "drop") is kind]
+        b = [row for row in ns2_rows if (row.event == "drop") is kind]
         for index in range(max(len(a), len(b))):
             x = a[index] if index < len(a) else None
             y = b[index] if index < len(b) else None

@@ -53,14 +53,14 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
     return sorted(set(walk.ties))
 
 
-def decided_by_doubles(case: dict[str, object], ours: list[Row], theirs: list[Row]) -> bool:
+def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
     """Whether `theirs`, ns-2's rows, part from `ours` at a tie of exact fractions.
 
     A drop must be such a tie itself. What the sender sees without a drop before must follow a tie
     at the end of a hold, within the time that a packet and its answer take.
     """
-    at, where, reach = _parted(ours, theirs, drops=True), "queue", 0
-    seen = _parted(ours, theirs, drops=False)
+    at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
+    seen = _parted(own_rows, ns2_rows, drops=False)
     if at is None or (seen is not None and seen < at):
         at, where, reach = seen, "hold", reach_ns(case) // 1000
     if at is None:
@@ -69,9 +69,11 @@ def decided_by_doubles(case: dict[str, object], ours: list[Row], theirs: list[Ro
     return any(at - reach - TOLERANCE_US <= time <= at + TOLERANCE_US for time in times)
 
 
-def _parted(ours: list[Row], theirs: list[Row], *, drops: bool) -> int | None:
+def _parted(own_rows: list[Row], ns2_rows: list[Row], *, drops: bool) -> int | None:
     """Return the microsecond of the first difference in drops or in the sender's events."""
-    sides = [[row for row in rows if (row.event == "drop") is drops] for rows in (ours, theirs)]
+    sides = [
+        [row for row in rows if (row.event == "drop") is drops] for rows in (own_rows, ns2_rows)
+    ]
     difference = first_difference(*sides)
     if difference is None:
         return None

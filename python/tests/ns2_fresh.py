@@ -1,4 +1,4 @@
-"""Compares fresh random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
+"""Compares new random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
 
 Prints how many are the same in every event, how many part at a tie of exact fractions, and each
 case that parts clearly.
@@ -18,10 +18,10 @@ __all__ = ["verdict"]
 
 def verdict(case: dict[str, object]) -> str:
     """Return `same`, `tie`, or `clear`: a difference from ns-2 that no tie explains."""
-    ours, theirs = rows_of(scenario_of(case).run()), drive.run(case)
-    if first_difference(ours, theirs) is None:
+    own_rows, ns2_rows = rows_of(scenario_of(case).run()), drive.run(case)
+    if first_difference(own_rows, ns2_rows) is None:
         return "same"
-    return "tie" if decided_by_doubles(case, ours, theirs) else "clear"
+    return "tie" if decided_by_doubles(case, own_rows, ns2_rows) else "clear"
 
 
 def main() -> None:
@@ -31,11 +31,15 @@ def main() -> None:
         sys.exit("ns2_fresh.py: ns-2 is not installed (Debian: apt install ns2)")
     verdicts: Counter[str] = Counter()
     for number, case in enumerate(cases.draw(seed, count)):
-        found = verdict(case)
-        verdicts[found] += 1
-        if found == "clear":
+        verdict_of_case = verdict(case)
+        verdicts[verdict_of_case] += 1
+        if verdict_of_case == "clear":
             print(f"case {number} parts clearly: {case}")
-    print(", ".join(f"{found} {number}" for found, number in sorted(verdicts.items())))
+    print(
+        ", ".join(
+            f"{verdict_of_case} {number}" for verdict_of_case, number in sorted(verdicts.items())
+        )
+    )
 
 
 if __name__ == "__main__":

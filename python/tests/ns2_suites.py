@@ -1,4 +1,4 @@
-"""The cases of ns-2's own test suites as scenarios, and what our senders do in them."""
+"""The cases of ns-2's own test suites as scenarios, and the events of our senders in them."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]
 
 
 def first_difference(
-    ours: list[suites.Row], theirs: list[suites.Row]
+    own_rows: list[suites.Row], ns2_rows: list[suites.Row]
 ) -> tuple[int, suites.Row | None, suites.Row | None] | None:
     """Return the first difference, or `None`; times may differ by `TOLERANCE_US`."""
-    for place in range(max(len(ours), len(theirs))):
-        a = ours[place] if place < len(ours) else None
-        b = theirs[place] if place < len(theirs) else None
+    for place in range(max(len(own_rows), len(ns2_rows))):
+        a = own_rows[place] if place < len(own_rows) else None
+        b = ns2_rows[place] if place < len(ns2_rows) else None
         if a is None or b is None:
             return place, a, b
         if a._replace(us=b.us) != b or abs(a.us - b.us) > TOLERANCE_US:

@@ -1,4 +1,4 @@
-"""Instants at which a run does two things at once, where ns-2's doubles may decide otherwise."""
+"""Instants with two events, whose order ns-2's doubles may decide differently."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def coincidences(case: dict[str, object]) -> Times:
     record = {"spy": ["n0", last], "tables": tables, "capture": False}
     run = scenario_of(case).replace({"record": record}).run()
     limit = min(int(link.split(",")[2]) for link in settings["links"].split())
-    found = _at_a_full_queue(run, limit)
+    ties = _at_a_full_queue(run, limit)
     if settings["delayed_ack"]:
-        found = np.concatenate((found, _at_the_end_of_a_hold(run, last, settings["delayed_ack"])))
-    return np.sort(found)
+        ties = np.concatenate((ties, _at_the_end_of_a_hold(run, last, settings["delayed_ack"])))
+    return np.sort(ties)
 
 
 def reach_ns(case: dict[str, object]) -> int:

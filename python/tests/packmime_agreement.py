@@ -1,4 +1,4 @@
-"""Web traffic beside ns-2's: quantiles of pooled runs, and the spread of its runs.
+"""Web traffic compared with ns-2's: quantiles of pooled runs, and the spread of ns-2's runs.
 
 `python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate (a
 minute); the suite pools fewer.
@@ -29,7 +29,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Compared:
-    """A quantile of ours, and the least, the middle and the greatest of ns-2's runs."""
+    """A quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
 
     rate: int
     quantity: str
@@ -43,7 +43,7 @@ class Compared:
 
 
 def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, float]:
-    """Return the least, the middle and the greatest of the runs' quantiles."""
+    """Return the minimum, the median and the maximum of the runs' quantiles."""
     with (NS2 / "quantiles.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["quantity"] == quantity]
     runs = [float(row[f"q{share:g}"]) for row in rows if row["connections_per_s"] == str(rate)]
@@ -52,7 +52,7 @@ def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, fl
 
 
 def compare(rate: int, connections: int) -> Iterator[Compared]:
-    """Yield each quantile of at least so many connections, from seeds 1, 2, and so on."""
+    """Yield each quantile of at least this many connections, with the seeds 1, 2, and so on."""
     scenario = load(NS2 / "web.toml").replace(
         {
             "populations.web.arrivals": f"packmime:rate={rate}/s",
@@ -77,14 +77,14 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
 
 
 def main() -> None:
-    """Print every quantile beside ns-2's."""
+    """Print every quantile together with ns-2's."""
     print("| rate | quantity | quantile | ours | least | middle | greatest of 20 runs | |")
     print("|---|---|---|---|---|---|---|---|")
     for rate in RATES:
-        for one in compare(rate, 500_000):
-            spread = " | ".join(f"{value:,.6g}" for value in one.spread)
-            cells = (rate, one.quantity, f"{one.share:g}", f"{one.own:,.6g}", spread)
-            outside = "" if one.inside() else "outside"
+        for row in compare(rate, 500_000):
+            spread = " | ".join(f"{value:,.6g}" for value in row.spread)
+            cells = (rate, row.quantity, f"{row.share:g}", f"{row.own:,.6g}", spread)
+            outside = "" if row.inside() else "outside"
             print(f"| {' | '.join(map(str, cells))} | {outside} |")
 
 

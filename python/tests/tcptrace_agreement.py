@@ -1,4 +1,4 @@
-"""tcptrace's statistics of captures beside ours, and what is known of each difference.
+"""tcptrace's statistics of captures, compared with ours, and the reason of each difference.
 
 `python python/tests/tcptrace_agreement.py` writes `authorities/tcptrace/differences.csv` again.
 """
@@ -57,7 +57,7 @@ TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """A cell in which both differ."""
+    """A cell in which the two programs differ."""
 
     file: str
     connection: str
@@ -176,7 +176,7 @@ def captures() -> list[Path]:
     """Return the sample captures."""
     endings = {".pcap", ".pcapng", ".dmp"}
     folders = (TRACES / name for name in ("public", "groundtruth", "tcprs"))
-    return sorted(file for one in folders for file in one.glob("*") if file.suffix in endings)
+    return sorted(file for folder in folders for file in folder.glob("*") if file.suffix in endings)
 
 
 def ours(file: Path) -> Rows:
@@ -202,7 +202,11 @@ def reason(one: Difference) -> str:
 
 
 if __name__ == "__main__":
-    found = [one for file in captures() for one in differences(file.name, theirs(file), ours(file))]
+    found = [
+        difference
+        for file in captures()
+        for difference in differences(file.name, theirs(file), ours(file))
+    ]
     with LISTED.open("w", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(HEADING)

@@ -1,4 +1,4 @@
-"""The recommended timer on made-up paths whose best timer is known."""
+"""The recommended timer on invented paths whose best timer is known."""
 
 from __future__ import annotations
 
@@ -53,24 +53,26 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
     """By hand: 2 of 10 lost, plus half a loss; 300 ms each; 1 of 8 answers was too late."""
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
-    told = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
+    replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
     share = 2.5 / 10.5
     by_hand = share * 0.3 + (1 - share) * 0.2 * 1 / 8
-    (one,) = Weighing([told], Price(0.2)).costs
-    assert one.total.value == pytest.approx(by_hand)
-    assert (one.waiting, one.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
-    (one,) = Weighing([told], Price(0.2, loss=0.1)).costs
-    assert one.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
-    light = figures(told.delays, "fixed:rto=300ms,max=60s")
-    assert cost_of([told.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(one.total.value)
+    (cost,) = Weighing([replay], Price(0.2)).costs
+    assert cost.total.value == pytest.approx(by_hand)
+    assert (cost.waiting, cost.spurious) == pytest.approx((share * 0.3, (1 - share) * 0.2 / 8))
+    (cost,) = Weighing([replay], Price(0.2, loss=0.1)).costs
+    assert cost.total.value == pytest.approx(0.1 * 0.3 + 0.9 * 0.2 / 8)
+    light = figures(replay.delays, "fixed:rto=300ms,max=60s")
+    assert cost_of([replay.delays], [light], Price(0.2, loss=0.1)) == pytest.approx(
+        cost.total.value
+    )
 
 
 def test_the_default_price_is_five_median_delays() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
-    for wrong in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
+    for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
         with pytest.raises(ValueError, match="give 0 to"):
-            Price(**wrong)
+            Price(**invalid)
 
 
 def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -> None:
@@ -92,31 +94,37 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
-        (one,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
-        covered += one.total.low <= true <= one.total.high
-    assert covered >= 54, "of 60 at 95 %"
+        (cost,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
+        covered += cost.total.low <= true <= cost.total.high
+    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the cost"
 
 
 def test_two_timers_are_compared_on_the_same_probes() -> None:
     """The longer timer costs 4 ms more per probe, the shorter one 30 spikes of 3000."""
-    told = ns.replay(rare(), FIXED)
+    replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
-    dear = Weighing([told], Price(5.0))
-    assert dear.difference(short, long).sign == 1, "a spurious retransmission costs 5 s"
+    dear = Weighing([replay], Price(5.0))
+    assert dear.difference(short, long).sign == 1, (
+        "at a price of 5 s the shorter timer must cost more"
+    )
     assert dear.alike(long) == [long]
-    cheap = Weighing([told], Price(0.0))
-    assert cheap.difference(short, long).sign == -1, "it costs nothing"
+    cheap = Weighing([replay], Price(0.0))
+    assert cheap.difference(short, long).sign == -1, (
+        "without a price the shorter timer must cost less"
+    )
     assert cheap.difference(short, long).value == -cheap.difference(long, short).value
-    even = Weighing([told], Price(0.4))
+    even = Weighing([replay], Price(0.4))
     assert even.difference(short, long).sign == 0
     assert even.alike(long) == [short, long]
 
 
 def test_a_longer_timer_is_never_spurious_where_the_shorter_one_is_not() -> None:
-    told = ns.replay(rare(spikes=0), FIXED)
-    longer = Weighing([told], Price(1.0)).difference(1, 0)
-    assert longer.high == pytest.approx(longer.value, rel=1e-6), "it can be no worse than this"
-    assert longer.low < longer.value - 3 / 3000, "but a rare spell may punish the shorter one"
+    replay = ns.replay(rare(spikes=0), FIXED)
+    longer = Weighing([replay], Price(1.0)).difference(1, 0)
+    assert longer.high == pytest.approx(longer.value, rel=1e-6), (
+        "the upper end must equal the difference"
+    )
+    assert longer.low < longer.value - 3 / 3000, "the lower end must allow for rare long delays"
 
 
 # Recommendations.
@@ -126,8 +134,8 @@ def test_the_price_changes_the_recommendation() -> None:
     path = rare()
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
-    told = advice_on(path, FIXED, Price(5.0)).paragraphs()
-    priced = next(one for one in told if one.startswith("Cost is"))
+    paragraphs = advice_on(path, FIXED, Price(5.0)).paragraphs()
+    priced = next(paragraph for paragraph in paragraphs if paragraph.startswith("Cost is"))
     below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
@@ -139,10 +147,10 @@ def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
     """A tenth of the answers takes three times as long: mills is never short, others are."""
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
-    told = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
-    assert told.suits
-    assert told.pick == "linux"
-    assert "None of these suits" not in str(told)
+    advice = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
+    assert advice.suits
+    assert advice.pick == "linux"
+    assert "None of these suits" not in str(advice)
 
 
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
@@ -151,30 +159,36 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
     slow = rng.random(1200) < 0.3
     for scale in (1.0, 3.0):
         rtt = scale * np.where(slow, 2.0, 0.05) * rng.uniform(0.99, 1.01, 1200)
-        told = advice_on(path_of(rtt, every=10.0), FIXED)
-        assert not told.suits
-        assert str(told).startswith("None of these suits: even ")
-        assert told.pick in {*told.tuned, *told.alike}
-        picked = ns.replay(told.replays[0].delays, [told.pick]).algorithms[0]
+        advice = advice_on(path_of(rtt, every=10.0), FIXED)
+        assert not advice.suits
+        assert str(advice).startswith("None of these suits: even ")
+        assert advice.pick in {*advice.tuned, *advice.alike}
+        picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
-        assert picked.timer.value < 4 * scale * 2.0, "from these delays, not from a table"
-        assert [lesson.choice for lesson in told.lessons], "it is tried on halves"
+        assert picked.timer.value < 4 * scale * 2.0, (
+            "the constant must be computed from these delays"
+        )
+        assert [lesson.choice for lesson in advice.lessons], (
+            "the timers must be tried on halves of the recording"
+        )
 
 
 def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
-    """The first half is calm, the second has spikes that a short timer meets."""
+    """The first half is calm; the second has spikes that make a short timer fire."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
     rtt[1000::12] = 0.15
     rtt[5::40] = np.nan
-    told = advice_on(path_of(rtt), FIXED, Price(1.0))
-    first, second = sorted(told.lessons, key=lambda lesson: lesson.part)
-    assert (second.choice, second.best) == (FIXED[0], FIXED[1]), "learnt in the calm"
+    advice = advice_on(path_of(rtt), FIXED, Price(1.0))
+    first, second = sorted(advice.lessons, key=lambda lesson: lesson.part)
+    assert (second.choice, second.best) == (FIXED[0], FIXED[1]), (
+        "the timer chosen on the calm half must not be the best one on the other half"
+    )
     assert second.cost > second.least
     assert first.choice == FIXED[1]
-    assert "The halves disagree" in str(told)
+    assert "The halves disagree" in str(advice)
     halves = [path_of(rtt[:1000]), path_of(rtt[1000:])]
-    price = Price(1.0, loss=Terms.of(told.replays[0], Price(1.0)).loss)
+    price = Price(1.0, loss=Terms.of(advice.replays[0], Price(1.0)).loss)
     there = cost_of(halves[1:], [figures(halves[1], FIXED[0])], price)
     assert second.cost == pytest.approx(there, rel=0.02)
 
@@ -182,25 +196,25 @@ def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
 def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: str) -> None:
     assert shortcomings(bare)
-    told = advice_on(rare(), [bare, "rfc6298:min=0s"])
-    assert told.pick not in (bare, "rfc6298:min=0s")
-    assert told.pick == "" or not shortcomings(told.pick)
+    advice = advice_on(rare(), [bare, "rfc6298:min=0s"])
+    assert advice.pick not in (bare, "rfc6298:min=0s")
+    assert advice.pick == "" or not shortcomings(advice.pick)
     for name in ("linux", "quic", "rfc6298", "freebsd", "sctp"):
         assert shortcomings(name) == []
 
 
 def test_nothing_is_recommended_if_the_only_timer_cannot_be_completed() -> None:
-    told = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
-    assert told.pick == ""
+    advice = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
+    assert advice.pick == ""
 
 
 def test_missing_bounds_are_added_by_the_timers_own_keys() -> None:
     for name in _core.ALGORITHMS:
         added = lacking(name, "40ms")
         assert set(added) <= set(dict(_core.Estimator(name).settings))
-    told = advice_on(rare(), ["mills", "mills:g=1"])
-    assert re.fullmatch(r"mills:.*min=\d.*max=60s,karn=true", told.pick)
-    low, high = _core.Estimator(told.pick).bounds
+    advice = advice_on(rare(), ["mills", "mills:g=1"])
+    assert re.fullmatch(r"mills:.*min=\d.*max=60s,karn=true", advice.pick)
+    low, high = _core.Estimator(advice.pick).bounds
     assert (low > 0, high) == (True, 60.0)
 
 
@@ -214,56 +228,60 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "In QUIC: stacks compute this probe timeout as it is" in quic
     assert "In Linux TCP: its estimator has one constant" in quic
     assert linux_commands(0.2) == ["200 ms is Linux's own rto_min, so this needs no setting."]
-    assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
+    assert "BPF" not in " ".join(linux_commands(5.0)), (
+        "values above 200 ms must give no BPF command"
+    )
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
-    told = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
-    (first, *_) = told.paragraphs()
-    costs = {name: told.cost(name).total.value for name in ("rfc6298", told.linux, told.pick)}
-    assert costs["rfc6298"] > costs[told.pick] > costs[told.linux]
+    """Without spikes a minimum of 200 ms is too long for 50 ms: a row of the table costs less."""
+    advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
+    (first, *_) = advice.paragraphs()
+    costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
+    assert costs["rfc6298"] > costs[advice.pick] > costs[advice.linux]
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more\.", first), first
-    less = rf"{told.linux} \([^)]*\) costs less, but its constant was computed from these delays"
+    less = rf"{advice.linux} \([^)]*\) costs less, but its constant was computed from these delays"
     assert re.search(less, first), first
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
     assert "The other 7 with bounds and backoff cost measurably more." in str(
         advice_on(rare(), many)
     )
-    alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
-    assert "costs measurably more" not in alone, "mills-single may not be taken at all"
+    text = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
+    assert "costs measurably more" not in text, (
+        "a timer without bounds must not appear in this comparison"
+    )
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Eight spikes in 600 delays: quic is the cheapest, and linux is the cheapest at worst."""
+    """Eight spikes in 600 delays: quic costs least, and linux has the lowest upper end."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
     rtt[rng.choice(600, 12, replace=False)] = np.nan
-    told = advice_on(path_of(rtt), ["linux", "quic", "rfc6298"])
-    totals = {name: told.cost(name).total for name in told.asked}
+    advice = advice_on(path_of(rtt), ["linux", "quic", "rfc6298"])
+    totals = {name: advice.cost(name).total for name in advice.asked}
     assert totals["quic"].value < totals["linux"].value
     assert totals["quic"].high > totals["linux"].high
-    assert told.pick == "linux"
-    taken, why = told.paragraphs()[:2]
+    assert advice.pick == "linux"
+    taken, why = advice.paragraphs()[:2]
     rule = r"from quic, the cheapest, linux costs least at worst: [\d.]+ s; quic [\d.]+ s\."
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
-    less = rf"{told.linux} \([^)]*\) costs measurably less, but its constants were computed"
-    assert re.search(less, taken), "it is alike to quic, but not to linux"
+    less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
+    assert re.search(less, taken), "the sentence must compare it with linux and not with quic"
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no least timer"):
         assert name in bare
 
 
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
-    """On delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 know whole milliseconds."""
+    """Delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 have only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
-        told = advise(
+        advice = advise(
             [ns.replay(path_of(scale * rng.uniform(0.7, 2, 400)), ["linux", "quic"])], tune=True
         )
-        constants = {text: dict(_core.Estimator(text).settings) for text in told.tuned}
+        constants = {text: dict(_core.Estimator(text).settings) for text in advice.tuned}
         linux, quic = (
             next(of for text, of in constants.items() if text.startswith(name))
             for name in ("linux", "quic")
@@ -271,9 +289,9 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert re.fullmatch(r"\d+ms", linux["rto_min"]), linux
         assert re.fullmatch(r"\d+ms", quic["max_ack_delay"]), quic
         least = linux["rto_min"]
-        assert f"rto_min {least}`" in str(told)
-        assert f"tcp_rto_min_us={least[:-2]}000`" in str(told)
-        assert "4 ms at 250 Hz" in str(told)
+        assert f"rto_min {least}`" in str(advice)
+        assert f"tcp_rto_min_us={least[:-2]}000`" in str(advice)
+        assert "4 ms at 250 Hz" in str(advice)
 
 
 def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
@@ -306,20 +324,22 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
     rng = np.random.default_rng(9)
     rtt = rng.uniform(0.04, 0.06, 800)
     rtt[400:] = np.where(rng.random(400) < 0.3, 9.0, rtt[400:])
-    told = advise([ns.replay(path_of(rtt, every=30.0), FIXED)], tune=True)
-    second = max(told.lessons, key=lambda lesson: lesson.part)
+    advice = advise([ns.replay(path_of(rtt, every=30.0), FIXED)], tune=True)
+    second = max(advice.lessons, key=lambda lesson: lesson.part)
     settings_of = dict(_core.Estimator(second.choice).settings)
     assert all(settings_of.get(key, "1ms").endswith("ms") for key in ("min", "rto_min"))
-    assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in told.tuned), "the whole knows them"
+    assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in advice.tuned), (
+        "constants computed on the whole recording must allow for them"
+    )
 
 
 def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_them() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
-    told = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
-    assert told.pick == FIXED[1]
-    assert [lesson.part for lesson in told.lessons] == [0, 1, 2, 3]
-    assert "and judged on that one: fixed:rto=300ms,max=60s each time" in str(told)
-    assert len(told.replays) == 4
+    advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
+    assert advice.pick == FIXED[1]
+    assert [lesson.part for lesson in advice.lessons] == [0, 1, 2, 3]
+    assert "and judged on that one: fixed:rto=300ms,max=60s each time" in str(advice)
+    assert len(advice.replays) == 4
 
 
 # No figure is impossible.
@@ -356,19 +376,36 @@ def test_every_figure_is_within_its_possible_range(
     path: ns.Delays, told: bool, price: float | None
 ) -> None:
     of = ns.replay(path, USUAL, told=told)
-    for one in of.algorithms:
-        assert 0 <= one.spurious <= one.answered
-        assert inside(one.spurious_share, 0.0, 1.0)
-        ends = float(one.waits.min()) * (1 - 1e-12), float(one.waits.max()) * (1 + 1e-12)
-        assert inside(one.timer, *ends)
-        assert not one.efficiency < 0
-        assert not one.efficiency > 1
-        assert min(one.good, one.waited, one.waited_before, one.spurious_time, one.mean) >= 0
-        for share in (one.bad_share, one.cov, one.waited_in_delays, one.waited_per_loss):
+    for algorithm in of.algorithms:
+        assert 0 <= algorithm.spurious <= algorithm.answered
+        assert inside(algorithm.spurious_share, 0.0, 1.0)
+        ends = (
+            float(algorithm.waits.min()) * (1 - 1e-12),
+            float(algorithm.waits.max()) * (1 + 1e-12),
+        )
+        assert inside(algorithm.timer, *ends)
+        assert not algorithm.efficiency < 0
+        assert not algorithm.efficiency > 1
+        assert (
+            min(
+                algorithm.good,
+                algorithm.waited,
+                algorithm.waited_before,
+                algorithm.spurious_time,
+                algorithm.mean,
+            )
+            >= 0
+        )
+        for share in (
+            algorithm.bad_share,
+            algorithm.cov,
+            algorithm.waited_in_delays,
+            algorithm.waited_per_loss,
+        ):
             assert not share < 0
-        assert not one.bad_share > 1
-        assert 0 <= one.lost_before <= one.lost
-        assert one.printed_efficiency in {"-", "1", *(f".{n:02d}" for n in range(100))}
+        assert not algorithm.bad_share > 1
+        assert 0 <= algorithm.lost_before <= algorithm.lost
+        assert algorithm.printed_efficiency in {"-", "1", *(f".{n:02d}" for n in range(100))}
     for one in of.algorithms[1:]:
         ahead = of.versus(one, of.algorithms[0]).ahead
         assert inside(ahead, -1.0, 1.0)
@@ -377,7 +414,7 @@ def test_every_figure_is_within_its_possible_range(
     for cost_ in advice.weighing.costs if advice.weighing else ():
         assert inside(cost_.total, 0.0, math.inf)
         assert 0 <= cost_.count <= cost_.answers
-    assert all(one.cost >= one.least >= 0 for one in advice.lessons)
+    assert all(lesson.cost >= lesson.least >= 0 for lesson in advice.lessons)
     assert "nan" not in str(advice)
     json.dumps(advice.data(), allow_nan=False)
 
@@ -398,15 +435,15 @@ def test_losses_before_the_first_answer_do_not_swamp_the_efficiency(order: str) 
     rtt = np.where(rng.random(60) < 0.1, np.nan, 0.05 + rng.exponential(0.01, 60))
     rtt[0] = 0.05
     led = np.concatenate([np.full(90, np.nan), rtt])
-    alone = ns.replay(path_of(rtt), USUAL, order=order)
+    one_by_one = ns.replay(path_of(rtt), USUAL, order=order)
     after = ns.replay(path_of(led), USUAL, order=order)
-    for a, b in zip(alone.algorithms, after.algorithms, strict=True):
+    for a, b in zip(one_by_one.algorithms, after.algorithms, strict=True):
         assert (b.lost, b.lost_before) == (a.lost + 90, 90)
         assert b.waited == pytest.approx(a.waited)
         assert b.efficiency == pytest.approx(a.efficiency)
         assert b.waited_before == pytest.approx(90 * b.waits[0])
         assert b.waited_in_delays == pytest.approx(a.waited_in_delays)
-    costs = [Weighing([of], Price(0.3)).costs for of in (alone, after)]
+    costs = [Weighing([of], Price(0.3)).costs for of in (one_by_one, after)]
     for one, other in zip(*costs, strict=True):
         assert one.total.value == pytest.approx(other.total.value)
 
@@ -420,7 +457,7 @@ def write(path: ns.Delays, file: Path) -> None:
 
 
 def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     write(rare(), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", FIXED[0], "-e", FIXED[1], "--json")
@@ -431,58 +468,60 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
         (("--cost", "400", "--loss", "20%"), FIXED[0], 0.4),
         (("--cost", "400", "--loss", "0.0001"), FIXED[1], 0.4),
     ):
-        ran = here(*words, *more)
-        assert ran.returncode == 0, ran.stderr
-        (told,) = json.loads(ran.stdout)
-        assert told["advice"]["take"] == pick, more
-        assert told["advice"]["price_s"] == [price]
-    refused(here("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
-    refused(here("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
+        result = netspurt(*words, *more)
+        assert result.returncode == 0, result.stderr
+        (data,) = json.loads(result.stdout)
+        assert data["advice"]["take"] == pick, more
+        assert data["advice"]["price_s"] == [price]
+    refused(netspurt("replay", "a.csv", "--cost", "-1"), "give milliseconds of waiting")
+    refused(netspurt("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
 def test_the_command_prints_the_losses_their_runs_and_the_waits(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
-    ran = here("replay", "a.csv")
-    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in ran.stdout
-    assert "30 probes lost before the first answer" in ran.stdout
-    heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
+    result = netspurt("replay", "a.csv")
+    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in result.stdout
+    assert "30 probes lost before the first answer" in result.stdout
+    heads = next(line for line in result.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
-    assert "longest: 30 probes, 0:00:00 after the beginning" in here("delays", "a.csv").stdout
-    (told,) = json.loads(here("delays", "a.csv", "--json").stdout)
-    assert told["recordings"][0]["loss_runs"] == [30, 1, 12]
+    assert "longest: 30 probes, 0:00:00 after the beginning" in netspurt("delays", "a.csv").stdout
+    (data,) = json.loads(netspurt("delays", "a.csv", "--json").stdout)
+    assert data["recordings"][0]["loss_runs"] == [30, 1, 12]
 
 
 def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2)):
         write(rare(400, 4, 8, seed), tmp_path / f"{name}.csv")
     grid = ("-e", "mills:g=1..3/4,falling=7/8..15/16/2")
-    ran = here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
-    rows = [line.split() for line in ran.stdout.splitlines() if line.startswith("mills")]
+    result = netspurt("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--cost", "100")
+    rows = [line.split() for line in result.stdout.splitlines() if line.startswith("mills")]
     assert len(rows) == 8
-    best = re.search(r"^best: (\S+), .* on all 2 recordings$", ran.stdout, re.MULTILINE)
-    assert best is not None, ran.stdout
-    told = json.loads(
-        here("replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100").stdout
+    best = re.search(r"^best: (\S+), .* on all 2 recordings$", result.stdout, re.MULTILINE)
+    assert best is not None, result.stdout
+    data = json.loads(
+        netspurt(
+            "replay", "a.csv", "b.csv", *grid, "--all", "--pool", "--json", "--cost", "100"
+        ).stdout
     )
-    assert [one["estimator"] for one in told] == [row[0] for row in rows]
-    assert min(told, key=lambda one: one["cost_s"])["estimator"] == best[1]
-    assert [len(one["recordings"]) for one in told] == [2] * 8
+    assert [entry["estimator"] for entry in data] == [row[0] for row in rows]
+    assert min(data, key=lambda one: one["cost_s"])["estimator"] == best[1]
+    assert [len(entry["recordings"]) for entry in data] == [2] * 8
 
 
 def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):
         write(rare(400, 40, 8, seed), tmp_path / f"{name}.csv")
     files = ("a.csv", "b.csv", "c.csv")
-    ran = here("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
-    tables = ran.stdout.split("\n\n")
+    result = netspurt("replay", *files, "-e", "mills:g=1..4/4", "--all", "--rfc889")
+    tables = result.stdout.split("\n\n")
     assert [table.split()[0] for table in tables[:-1]] == [
         "mills:g=1",
         "mills",
@@ -498,35 +537,37 @@ def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
     assert tables[-1].startswith(f"best: {best}, with an efficiency of {shares[best]:.3f}")
 
 
-def test_pictures_are_vectors_on_request(here: Command, tmp_path: Path) -> None:
+def test_pictures_are_vectors_on_request(netspurt: Command, tmp_path: Path) -> None:
     write(rare(300, 3, 3), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", "mills", "--out", "out")
-    ran = here(*words, "--pictures", "svg", "--pictures", "pdf")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt(*words, "--pictures", "svg", "--pictures", "pdf")
+    assert result.returncode == 0, result.stderr
     kinds = ("timeline", "histogram", "scatter", "pareto")
     names = {f"replay-{kind}.{end}" for kind in kinds for end in ("svg", "pdf")}
     assert {file.name for file in (tmp_path / "out").iterdir()} == {*names, "replay.parquet"}
     assert (tmp_path / "out" / "replay-pareto.pdf").read_bytes().startswith(b"%PDF")
-    refused(here(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
-    refused(here("replay", "a.csv", "--pictures", "svg"), "name a folder")
+    refused(netspurt(*words, "--pictures", "gif"), "'gif' is not one of png, svg, pdf")
+    refused(netspurt("replay", "a.csv", "--pictures", "svg"), "name a folder")
 
 
 def test_a_recording_without_answers_leaves_its_empty_pictures_out(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     write(path_of([None] * 20 + [0.1]).lost_after(0.01), tmp_path / "a.csv")
-    ran = here("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
-    assert "Traceback" not in ran.stderr
+    result = netspurt("replay", "a.csv", "-e", "mills", "--out", "out", "--lost-after", "10ms")
+    assert "Traceback" not in result.stderr
 
 
 def test_resampled_tallies_match_those_of_the_recording() -> None:
-    told = ns.replay(rare(), FIXED)
-    for place, one in enumerate(told.algorithms):
-        whole = Tally.between(told.delays, one.waits, one.order, 0, len(told.delays))
-        summed = Tally.of(told.resamples.sums, place)
+    replay = ns.replay(rare(), FIXED)
+    for place, algorithm in enumerate(replay.algorithms):
+        whole = Tally.between(
+            replay.delays, algorithm.waits, algorithm.order, 0, len(replay.delays)
+        )
+        summed = Tally.of(replay.resamples.sums, place)
         for key, value in vars(whole).items():
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key
-        terms = [Terms.of(told, Price(0.2))]
+        terms = [Terms.of(replay, Price(0.2))]
         assert cost([whole], terms) == pytest.approx(cost([summed], terms))
 
 

@@ -121,9 +121,9 @@ def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
     starts = [5, 300, 640, 985]
     delay = glitchy(1, starts)
     delay[302] = np.nan
-    found = find_glitches(delay)
-    assert [glitch.start for glitch in found] == starts
-    assert all(glitch.times > 10 and glitch.end - glitch.start >= 5 for glitch in found)
+    glitches = find_glitches(delay)
+    assert [glitch.start for glitch in glitches] == starts
+    assert all(glitch.times > 10 and glitch.end - glitch.start >= 5 for glitch in glitches)
     for seed in range(20):
         assert find_glitches(glitchy(seed, [])) == []
 
@@ -144,16 +144,16 @@ def test_a_planted_period_is_found() -> None:
     regular = np.arange(40) * 60.0 + rng.normal(0, 4, 40)
     kept = regular[rng.random(40) > 0.2]
     strays = rng.uniform(0, 2400, 5)
-    found = find_period(np.concatenate([kept, strays]))
-    assert found is not None
-    assert found.period_s == pytest.approx(60, rel=0.02)
-    assert found.strength > 0.6
+    period = find_period(np.concatenate([kept, strays]))
+    assert period is not None
+    assert period.period_s == pytest.approx(60, rel=0.02)
+    assert period.strength > 0.6
 
 
 def test_random_arrivals_have_no_period() -> None:
     rng = np.random.default_rng(3)
     taken = sum(find_period(rng.uniform(0, 3600, 40)) is not None for _ in range(500))
-    assert taken <= 12, "one in a hundred may be taken for regular"
+    assert taken <= 12, "at most 12 random series may be called regular"
     assert find_period([1.0, 2.0, 3.0]) is None
     with pytest.raises(ValueError, match="between 0 and 1"):
         find_period([1.0], chance=0)
@@ -189,8 +189,8 @@ def test_an_interval_from_blocks_covers_the_truth_where_single_draws_do_not() ->
     for seed in range(60):
         series = correlated(rng)
         for name, block in (("blocks", None), ("single", 1)):
-            found = block_bootstrap(series, mean, length=block, seed=seed)
-            held[name] += found.low <= 0 <= found.high
+            bounds = block_bootstrap(series, mean, length=block, seed=seed)
+            held[name] += bounds.low <= 0 <= bounds.high
     assert held["blocks"] >= 48, held
     assert held["single"] <= 42, held
 
@@ -200,8 +200,8 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     path = np.exp(correlated(rng))
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
     assert paired_difference(better, path, mean).sign == -1
-    alone = block_bootstrap(path, mean)
-    assert alone.low < better.mean() < alone.high, "apart, the two could not be told from another"
+    separate = block_bootstrap(path, mean)
+    assert separate.low < better.mean() < separate.high, "separate intervals must overlap"
     assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
     with pytest.raises(ValueError, match="must be the same"):
         paired_difference(path[:9], path, mean)

@@ -1,4 +1,4 @@
-"""The profile `linux-6` beside the kernel: the filed table, and the machine it runs on."""
+"""The profile `linux-6` compared with the kernel: the stored table, and this machine's kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read(folder: Path) -> list[dict[str, str]]:
 FILED = read(AUTHORITY)
 
 
-def test_of_at_least_fifty_cases_forty_five_have_as_many_retransmissions_of_each_cause() -> None:
+def test_at_least_45_cases_have_equal_retransmissions_of_each_cause() -> None:
     assert [(row["group"], row["case"]) for row in FILED] == [
         (group, name) for group, cases in CASES.items() for name in cases
     ]
@@ -48,7 +48,7 @@ def test_of_at_least_fifty_cases_forty_five_have_as_many_retransmissions_of_each
     assert sum(equal) >= 45
 
 
-def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
+def test_the_timers_agree_within_a_jiffy_until_the_runs_differ() -> None:
     explained = (ROOT / "VALIDATION.md").read_text()
     assert sum(int(row["rtos"]) for row in FILED) > 500
     for row in FILED:
@@ -56,12 +56,14 @@ def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
         assert near or f"`{row['case']}`" in explained, row
 
 
-def test_eighteen_conversations_agree_with_a_run_of_the_kernel() -> None:
-    """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
-    told, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
-    found = [Beside.of(one, kernel[one.name]) for one in CONVERSATIONS]
-    assert all(beside.row() in told for beside in found)
-    assert sum(beside.agree > 0 for beside in found) >= 18
+def test_at_least_18_conversations_agree_with_a_run_of_the_kernel() -> None:
+    """The table of VALIDATION.md compares the present model with the stored runs."""
+    text, kernel = (ROOT / "VALIDATION.md").read_text(), filed()
+    comparisons = [
+        Beside.of(conversation, kernel[conversation.name]) for conversation in CONVERSATIONS
+    ]
+    assert all(beside.row() in text for beside in comparisons)
+    assert sum(beside.agree > 0 for beside in comparisons) >= 18
 
 
 def test_each_difference_is_explained() -> None:
@@ -71,34 +73,34 @@ def test_each_difference_is_explained() -> None:
 
 
 @pytest.mark.parametrize("group", CASES)
-def test_the_profile_retransmits_what_is_filed(group: str) -> None:
+def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
     seed = json.loads((AUTHORITY / "beside.json").read_text())["seed"]
     text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, "model", seed).items())
     segments = Scenario.parse(text, name=group).run().segments
     for row in (row for row in FILED if row["group"] == group):
         seen = events(segments, row["case"], f"{row['case']}-a")
         causes = Counter(event.cause for event in seen if event.cause)
-        told = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
-        assert told == row["model"], row
+        joined_text = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
+        assert joined_text == row["model"], row
 
 
 @real_time
-def test_the_running_kernel_retransmits_what_is_filed(tmp_path: Path) -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+def test_the_running_kernel_makes_the_stored_retransmissions(tmp_path: Path) -> None:
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no namespaces: {why}")
     filed = json.loads((AUTHORITY / "beside.json").read_text())["release"]
     if platform.release().split(".")[:2] != filed.split(".")[:2]:
         pytest.skip(f"Linux {platform.release()}, and {filed} is filed")
     words = [sys.executable, str(AUTHORITY / "beside.py"), "--group", "lists"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [*words, "--to", str(tmp_path)], capture_output=True, text=True, check=False
     )
-    last = "".join(ran.stderr.splitlines()[-1:])
-    if ran.returncode != 0 and "too late" in last:
+    last = "".join(result.stderr.splitlines()[-1:])
+    if result.returncode != 0 and "too late" in last:
         pytest.skip(last)
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
     kernel = {row["case"]: row["kernel"] for row in FILED if row["group"] == "lists"}
     other = [row for row in read(tmp_path) if row["kernel"] != kernel[row["case"]]]
     assert len(other) <= MAY_DIFFER, other

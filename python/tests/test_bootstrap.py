@@ -34,10 +34,10 @@ def interval(series: Floats, length: int | None = None) -> Interval:
 
 def test_a_series_without_memory_has_the_usual_interval_of_its_mean() -> None:
     series = np.random.default_rng(3).normal(size=5000)
-    found = interval(series)
+    bounds = interval(series)
     width = 2 * 1.96 * series.std() / np.sqrt(len(series))
-    assert found.high - found.low == pytest.approx(width, rel=0.1)
-    assert found.low < found.value < found.high
+    assert bounds.high - bounds.low == pytest.approx(width, rel=0.1)
+    assert bounds.low < bounds.value < bounds.high
 
 
 def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> None:
@@ -45,9 +45,9 @@ def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> Non
     rho, n = 0.9, 4000
     covered, widths = 0, []
     for seed in range(40):
-        found = interval(autoregressive(n, rho, seed))
-        covered += found.low <= 0 <= found.high
-        widths.append(found.high - found.low)
+        bounds = interval(autoregressive(n, rho, seed))
+        covered += bounds.low <= 0 <= bounds.high
+        widths.append(bounds.high - bounds.low)
     assert np.mean(widths) == pytest.approx(2 * 1.96 / (1 - rho) / np.sqrt(n), rel=0.2)
     assert covered >= 34
     narrow = interval(autoregressive(n, rho, 0), length=1)
@@ -60,8 +60,8 @@ def test_a_short_series_with_memory_is_covered_better_than_by_its_blocks_alone()
         series = autoregressive(60, 0.5, seed)
         length = min(block_length(series), 7)
         for memory in covered:
-            found = Resamples(series, length=length, memory=memory).interval(mean)
-            covered[memory] += found.low <= 0 <= found.high
+            bounds = Resamples(series, length=length, memory=memory).interval(mean)
+            covered[memory] += bounds.low <= 0 <= bounds.high
     assert covered[True] >= 53
     assert covered[True] > covered[False]
 
@@ -74,17 +74,17 @@ def test_the_block_grows_with_the_memory() -> None:
 
 
 def test_a_constant_series_has_an_interval_of_no_width() -> None:
-    found = interval(np.full(100, 7.0))
-    assert (found.value, found.low, found.high) == (7.0, 7.0, 7.0)
+    bounds = interval(np.full(100, 7.0))
+    assert (bounds.value, bounds.low, bounds.high) == (7.0, 7.0, 7.0)
 
 
 def test_a_ratio_that_is_never_defined_has_no_interval() -> None:
-    found = block_bootstrap(np.zeros(5000), lambda sums: sums[0] / sums[0], length=1)
-    assert np.isnan([found.value, found.low, found.high]).all()
+    bounds = block_bootstrap(np.zeros(5000), lambda sums: sums[0] / sums[0], length=1)
+    assert np.isnan([bounds.value, bounds.low, bounds.high]).all()
 
 
 def test_long_series_are_binned_and_give_the_same() -> None:
     series = np.random.default_rng(3).normal(size=120_000)
-    found = interval(series, 300)
+    bounds = interval(series, 300)
     width = 2 * 1.96 / np.sqrt(len(series))
-    assert found.high - found.low == pytest.approx(width, rel=0.15)
+    assert bounds.high - bounds.low == pytest.approx(width, rel=0.15)

@@ -1,4 +1,4 @@
-"""Limits on the resources of a run, a file or a peer: reaching one is reported."""
+"""Limits on the resources of a run, a file or a peer: a reached limit is reported."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def bounded(rows: int) -> ns.Scenario:
 def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
     with pytest.raises(ValueError, match=r"record\.rows: more than 5000 rows .*record\.spy"):
         bounded(5000).run()
-    whole = bounded(10**9).run()
+    complete = bounded(10**9).run()
     recorded = {"segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops"}
-    rows = sum(len(getattr(whole, name)["t_ns"]) for name in recorded & set(whole.tables))
+    rows = sum(len(getattr(complete, name)["t_ns"]) for name in recorded & set(complete.tables))
     assert rows > 5000
     with pytest.raises(ValueError, match=f"more than {rows // 2} rows"):
         bounded(rows // 2).run()
-    assert bounded(rows).run().digest == whole.digest
+    assert bounded(rows).run().digest == complete.digest
 
 
 def test_the_command_reports_the_bound_in_one_line(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    ran = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
-    assert ran.returncode == 2, ran.stderr
-    assert ran.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
+    result = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith("error: record.rows: more than 100 rows were recorded by 0.")
     assert not (tmp_path / "r").exists()
 
 
@@ -60,7 +60,7 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A few of a hundred damaged files make the decoder panic."""
-    file, dice, told = tmp_path / "damaged.parquet", Random(4), set()
+    file, rng, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},
         {
@@ -73,24 +73,24 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
             },
         },
     ):
-        whole = parquet(file, 200, **options)
+        content = parquet(file, 200, **options)
         for _ in range(500):
-            octets = bytearray(whole)
-            octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+            octets = bytearray(content)
+            octets[rng.randrange(4, len(content) - 8)] ^= 1 << rng.randrange(8)
             file.write_bytes(octets)
             try:
                 ns.read_delays(file)
             except DelaysError as error:
-                told.add(str(error).partition("Parquet file")[2][:40])
-    assert any("is damaged" in text for text in told), told
+                messages.add(str(error).partition("Parquet file")[2][:40])
+    assert any("is damaged" in text for text in messages), messages
     assert "panicked" not in capfd.readouterr().err
 
 
 def test_a_table_whose_octets_contradict_each_other_is_damaged(tmp_path: Path) -> None:
-    whole, dice = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
+    whole, rng = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
     for _ in range(1000):
         octets = bytearray(whole)
-        octets[dice.randrange(4, len(whole) - 8)] ^= 1 << dice.randrange(8)
+        octets[rng.randrange(4, len(whole) - 8)] ^= 1 << rng.randrange(8)
         try:
             _core.Table.parse("t", bytes(octets))
         except (ValueError, OSError):

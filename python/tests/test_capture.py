@@ -47,16 +47,18 @@ def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, no
 
 
 @pytest.mark.parametrize("recovery", VARIANTS)
-def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recovery: str) -> None:
+def test_the_counts_of_tcptrace_equal_those_of_the_tables(
+    captures: dict[str, Path], recovery: str
+) -> None:
     file = captures[recovery] / "source.pcapng"
-    told = subprocess.run(
+    result = subprocess.run(
         [need("tcptrace"), "-l", "-n", file], capture_output=True, text=True, check=True
     )
-    assert "hardware" not in told.stdout + told.stderr
-    assert "WARNING" not in told.stdout + told.stderr
+    assert "hardware" not in result.stdout + result.stderr
+    assert "WARNING" not in result.stdout + result.stderr
     lines = {
         line.split(":")[0].strip(): line.split(":")[1].split()[0]
-        for line in told.stdout.splitlines()
+        for line in result.stdout.splitlines()
         if line.count(":") == 2
     }
     run = ns.open_run(captures[recovery])
@@ -78,7 +80,7 @@ def test_packets_have_the_offsets_that_their_numbers_imply(captures: dict[str, P
     assert [int(row[2]) for row in data] == [1 + 960 * (n - 1) for n in packets.tolist()]
     for source in {row[3] for row in rows}:
         ids = [row[0] for row in rows if row[3] == source]
-        assert len(set(ids)) == len(ids), "an identification used twice"
+        assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
 def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path]) -> None:
@@ -98,12 +100,12 @@ def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path])
 def test_the_file_describes_itself(captures: dict[str, Path]) -> None:
     need("capinfos")
     file = captures["tahoe"] / "source.pcapng"
-    told = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
-    assert "Raw IP" in told
-    assert "Number of interfaces in file: 1" in told
-    assert "nanoseconds" in told
-    assert "2000-01-01" in told
-    assert "netspurt" in told
+    output = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
+    assert "Raw IP" in output
+    assert "Number of interfaces in file: 1" in output
+    assert "nanoseconds" in output
+    assert "2000-01-01" in output
+    assert "netspurt" in output
 
 
 #: What the example `packets` lists in its comments, in this order.
@@ -150,7 +152,7 @@ def test_tshark_finds_nothing_wrong_in_packets_of_every_kind(packets: Path) -> N
     assert "Errors" not in expert, expert
 
 
-def test_tshark_reads_what_was_written(packets: Path) -> None:
+def test_tshark_reads_the_fields_that_were_written(packets: Path) -> None:
     names = [*FIELDS, "ipv6.tclass.ecn", "frame.comment"]
     fields = [word for name in names for word in ("-e", name)]
     raw = ["-o", "tcp.relative_sequence_numbers:FALSE", "-d", "tcp.port==5001,data"]
@@ -163,9 +165,9 @@ def test_tshark_reads_what_was_written(packets: Path) -> None:
         read["tcp.flags"] = str(int(read["tcp.flags"], 16))
         read["ip.dsfield.ecn"] = read["ip.dsfield.ecn"] or ecn6
         read["tcp.option_kind"] = "4" if "4" in read["tcp.option_kind"].split(",") else ""
-        told = dict(zip(FIELDS, comment.split(";"), strict=True))
-        assert read == told
-        seen |= {name for name, value in told.items() if value}
+        field_values = dict(zip(FIELDS, comment.split(";"), strict=True))
+        assert read == field_values
+        seen |= {name for name, value in field_values.items() if value}
     assert seen == set(FIELDS)
 
 
@@ -179,12 +181,14 @@ def identifications(folder: Path, node: str) -> list[tuple[str, str]]:
 def hardware_duplicates(folder: Path, node: str) -> int:
     """Return how many tcptrace takes for duplicates made by hardware."""
     words = [need("tcptrace"), "-nl", str(folder / f"{node}.pcapng")]
-    told = subprocess.run(words, capture_output=True, text=True, check=False)
-    rows = [line for line in told.stdout.splitlines() if "hardware dups" in line]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    rows = [line for line in result.stdout.splitlines() if "hardware dups" in line]
     return sum(int(number) for row in rows for number in re.findall(r"dups:\s+(\d+)", row))
 
 
-def test_only_a_links_copies_repeat_an_identification(start: ns.Scenario, tmp_path: Path) -> None:
+def test_only_copies_made_by_a_link_repeat_an_identification(
+    start: ns.Scenario, tmp_path: Path
+) -> None:
     odd = start.replace(
         {
             "stop": "120 s",

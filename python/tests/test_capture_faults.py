@@ -56,7 +56,7 @@ def simple(file: Path, packets: Sequence[bytes]) -> Path:
 
 
 def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
-    """Return a SYN and so many segments of 100 octets, 10 ms apart."""
+    """Return a SYN and this many segments of 100 octets, 10 ms apart."""
     packets = [(first, segment(SYN, 0))]
     for n in range(count):
         data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))
@@ -64,18 +64,18 @@ def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
     return packets
 
 
-def test_of_joined_captures_one_that_is_cut_does_not_stop_the_others(
+def test_a_cut_capture_does_not_stop_the_other_joined_captures(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    whole = pcap(tmp_path / "whole.pcap", talk(40))
+    complete = pcap(tmp_path / "whole.pcap", talk(40))
     cut = pcap(tmp_path / "cut.pcap", talk(3, first=0.005))
     cut.write_bytes(cut.read_bytes()[:-50])
-    told = netspurt("explain", "--as-one", "--json", cut, whole)
-    assert told.returncode == 1
-    (document,) = json.loads(told.stdout)["captures"]
+    result = netspurt("explain", "--as-one", "--json", cut, complete)
+    assert result.returncode == 1
+    (document,) = json.loads(result.stdout)["captures"]
     assert document["packets"] == 41 + 3
-    assert "cut.pcap: the capture ends within a packet" in told.stderr
-    assert "whole.pcap" not in told.stderr
+    assert "cut.pcap: the capture ends within a packet" in result.stderr
+    assert "whole.pcap" not in result.stderr
 
 
 def test_a_silent_pipe_can_be_interrupted() -> None:
@@ -91,16 +91,16 @@ def test_a_silent_pipe_can_be_interrupted() -> None:
 def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
     packets = talk(3)
     packets[2] = (5.5, packets[2][1])
-    told = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
-    assert "times that go back, by 5470 ms at most: 1 packet;" in told
+    output = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
+    assert "times that go back, by 5470 ms at most: 1 packet;" in output
     assert "Note" not in netspurt("explain", pcap(tmp_path / "good.pcap", talk(3))).stdout
 
 
 def test_packets_without_times_are_noted(netspurt: Command, tmp_path: Path) -> None:
     file = simple(tmp_path / "simple.pcapng", [packet for _, packet in talk(3)])
-    told = netspurt("explain", "--csv", file)
-    assert "no time of their own" in told.stderr
-    assert "4 packets" in told.stderr
+    result = netspurt("explain", "--csv", file)
+    assert "no time of their own" in result.stderr
+    assert "4 packets" in result.stderr
     (document,) = json.loads(netspurt("explain", "--json", file).stdout)["captures"]
     assert len(document["notes"]) == 1
 
@@ -109,54 +109,54 @@ def test_a_link_type_that_cannot_be_read_is_named(netspurt: Command, tmp_path: P
     file = pcap(tmp_path / "odd.pcap", talk(2), link=UNKNOWN)
     assert "link type 999 cannot be read: 3 packets" in netspurt("explain", file).stdout
     for words in (("plot", file), ("compare", file, file)):
-        told = netspurt(*words)
-        assert told.returncode == 2
-        assert "link type 999" in told.stderr
+        result = netspurt(*words)
+        assert result.returncode == 2
+        assert "link type 999" in result.stderr
 
 
 def test_names_of_files_do_not_steer_a_terminal(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "a\x1b[31m\nb.pcap", talk(2))
     other = pcap(tmp_path / "c.pcap", talk(2))
     for words in (("explain", file), ("explain", "--csv", file, other), ("compare", file, file)):
-        told = netspurt(*words).stdout
-        assert "\x1b" not in told
-        assert r"a\x1b[31m\x0ab.pcap" in told
+        output = netspurt(*words).stdout
+        assert "\x1b" not in output
+        assert r"a\x1b[31m\x0ab.pcap" in output
     file.write_bytes(b"nothing")
-    told = netspurt("explain", file).stderr
-    assert "\x1b" not in told
-    assert "\nb.pcap" not in told
+    output = netspurt("explain", file).stderr
+    assert "\x1b" not in output
+    assert "\nb.pcap" not in output
 
 
-def test_rows_have_no_heading_where_nothing_can_be_read(netspurt: Command, tmp_path: Path) -> None:
+def test_no_heading_is_printed_if_no_file_can_be_read(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "text.pcap").write_text("not a capture")
     for files in (["text.pcap"], ["text.pcap", "missing.pcap"]):
-        told = netspurt("explain", "--csv", *(tmp_path / name for name in files))
-        assert (told.returncode, told.stdout) == (2, "")
-        assert "text.pcap" in told.stderr
+        result = netspurt("explain", "--csv", *(tmp_path / name for name in files))
+        assert (result.returncode, result.stdout) == (2, "")
+        assert "text.pcap" in result.stderr
 
 
 def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "a.pcap", talk(5))
-    told = netspurt("compare", file, file).stdout
-    assert "a.pcap (first): 0" in told
-    assert "a.pcap (second): 0" in told
+    output = netspurt("compare", file, file).stdout
+    assert "a.pcap (first): 0" in output
+    assert "a.pcap (second): 0" in output
 
 
 def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "syns.pcap", [(n, segment(SYN, 7)) for n in range(3)])
-    told = netspurt("plot", file)
-    assert told.returncode == 2
-    assert "syns.pcap: no data of flow c0 was seen" in told.stderr
+    result = netspurt("plot", file)
+    assert result.returncode == 2
+    assert "syns.pcap: no data of flow c0 was seen" in result.stderr
 
 
 def test_the_error_for_a_wrong_connection_says_if_there_is_one_or_none(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    for packets, told in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
+    for packets, expected in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
         file = pcap(tmp_path / "few.pcap", packets)
-        ran = netspurt("explain", file, "--connection", "5")
-        assert ran.returncode == 2
-        assert f"no connection 5; {told}" in ran.stderr
+        result = netspurt("explain", file, "--connection", "5")
+        assert result.returncode == 2
+        assert f"no connection 5; {expected}" in result.stderr
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
     assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
 
@@ -180,11 +180,13 @@ def test_a_window_that_was_not_captured_is_not_zero(
     assert document["connections"][0]["zero_windows"] == zeros
 
 
-def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
+def test_the_minimum_window_is_labelled_as_above_zero_if_there_are_zero_windows(
     netspurt: Command, tmp_path: Path
 ) -> None:
     windows = enumerate([0, 500, 1000])
-    packets = [(0.1 * n, segment(ACK, 1, payload=bytes(100), window=one)) for n, one in windows]
+    packets = [
+        (0.1 * n, segment(ACK, 1, payload=bytes(100), window=window)) for n, window in windows
+    ]
     lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
     told = next(line for line in lines if "window advertised" in line)
     assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
@@ -208,8 +210,8 @@ def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     explained = netspurt("explain", file).stdout.splitlines()
     (newest,) = (line for line in explained if "RTT of the newest segment" in line)
     assert "20 ms / 20 ms / 20 ms" in newest
-    (told,) = json.loads(netspurt("delays", file, "--json").stdout)
-    (oldest,) = (one for one in told["recordings"] if one["sent"])
+    (data,) = json.loads(netspurt("delays", file, "--json").stdout)
+    (oldest,) = (recording for recording in data["recordings"] if recording["sent"])
     assert oldest["max_ms"] == pytest.approx(50)
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
@@ -218,11 +220,11 @@ def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
-    one = pcap(tmp_path / "one.pcap", talk(3))
-    said = "Only one direction of the only connection was captured"
-    assert said in netspurt("explain", one).stdout
+    first = pcap(tmp_path / "one.pcap", talk(3))
+    expected = "Only one direction of the only connection was captured"
+    assert expected in netspurt("explain", first).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
-    assert said not in netspurt("explain", both).stdout
+    assert expected not in netspurt("explain", both).stdout
 
 
 def test_files_of_a_folder_that_only_look_like_captures_are_named(
@@ -243,14 +245,14 @@ def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
     once = talk(10)
     once += [(at + 0.005, answer(101 + 100 * n)) for n, (at, _) in enumerate(once[1:])]
     twice = [(at + late, packet) for at, packet in sorted(once) for late in (0, 20e-6)]
-    said = netspurt("explain", pcap(tmp_path / "twice.pcap", twice)).stdout
-    assert "11 segments came twice" in said
-    assert "No retransmissions were seen." in said
+    output = netspurt("explain", pcap(tmp_path / "twice.pcap", twice)).stdout
+    assert "11 segments came twice" in output
+    assert "No retransmissions were seen." in output
     assert "came twice" not in netspurt("explain", pcap(tmp_path / "once.pcap", once)).stdout
 
 
 def test_one_direction_alone_shows_no_initial_window(netspurt: Command, tmp_path: Path) -> None:
-    one = pcap(tmp_path / "one.pcap", talk(3))
-    assert "initial window" not in netspurt("explain", one).stdout
+    first = pcap(tmp_path / "one.pcap", talk(3))
+    assert "initial window" not in netspurt("explain", first).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert "initial window" in netspurt("explain", both).stdout

@@ -31,28 +31,33 @@ def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_capture_has_the_packets_of_the_run(run: ns.Run, folder: Path) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
+    explained = explain(folder / "source.pcapng", segments=True)
     seen = run.segments.where(node="source")
-    own = found.segments
+    own = explained.segments
     for column in ("seq", "len_bytes", "ack", "kind", "window", "flags", "packet", "direction"):
         assert own[column].tolist() == seen[column].tolist(), column
     assert np.array_equal(np.diff(own["t_ns"]), np.diff(seen["t_ns"]))
-    assert found.fault is None
-    assert (found.packets, found.tcp, found.no_ip, found.other) == (len(seen), len(seen), 0, 0)
+    assert explained.fault is None
+    assert (explained.packets, explained.tcp, explained.no_ip, explained.other) == (
+        len(seen),
+        len(seen),
+        0,
+        0,
+    )
 
 
 def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
-    rtt, rto = found.table("rtt"), found.table("rto")
+    explained = explain(folder / "source.pcapng", segments=True)
+    rtt, rto = explained.table("rtt"), explained.table("rto")
     assert len(rtt) == len(rto) > 0
     assert np.array_equal(rtt["t_ns"] - rtt["sent_ns"], rtt["rtt_ns"])
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
 
 
-def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() -> None:
+def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamps() -> None:
     capture = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
-    found = explain(capture, segments=True)
-    rows, rtt = found.table("round_trips"), found.table("rtt")
+    explained = explain(capture, segments=True)
+    rows, rtt = explained.table("round_trips"), explained.table("rtt")
     assert np.array_equal(rows["t_ns"] - rows["sent_ns"], rows["rtt_ns"])
     by_octets = rows.where(method="sequence")
     assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
@@ -64,15 +69,17 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() 
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
 
-def test_round_trips_without_stamps_are_measured_by_acknowledged_octets_alone(folder: Path) -> None:
+def test_without_timestamps_round_trips_are_measured_only_by_acknowledged_octets(
+    folder: Path,
+) -> None:
     rows = explain(folder / "source.pcapng", segments=True).table("round_trips")
     assert set(rows["method"].tolist()) == {"sequence"}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
 def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
-    found = explain(folder / "source.pcapng", segments=True)
-    figure = draw(found, kind, View(flow="c0"))
+    explained = explain(folder / "source.pcapng", segments=True)
+    figure = draw(explained, kind, View(flow="c0"))
     assert isinstance(figure, Figure)
     assert figure.axes[0].has_data()
 
@@ -116,12 +123,14 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
     # A capture cannot show RACK's cause, so this is not a difference.
     netspurt("run", "slow-download", "--out", "slow")
-    told = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
-    assert "which has most data" not in told
-    alone = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
-    assert "compared is c0, which has most data of 4 connections; --flow chooses another" in alone
-    assert "retransmissions in slow: sack-recovery or rack 9" in told
-    assert "differences:" not in told
+    output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
+    assert "which has most data" not in output
+    compared = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
+    assert (
+        "compared is c0, which has most data of 4 connections; --flow chooses another" in compared
+    )
+    assert "retransmissions in slow: sack-recovery or rack 9" in output
+    assert "differences:" not in output
 
 
 def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_path: Path) -> None:
@@ -161,18 +170,18 @@ def test_a_line_break_in_a_title_gives_xplot_no_command(netspurt: Command) -> No
 def test_a_plot_that_xplot_cannot_show_is_refused(
     folder: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    ran = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
-    assert ran.returncode == 2
-    assert "time-sequence, rto, outstanding, not of cwnd" in ran.stderr
+    result = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
+    assert result.returncode == 2
+    assert "time-sequence, rto, outstanding, not of cwnd" in result.stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
-    found = explain(folder / "source.pcapng")
-    waits = found.table("waits")
-    saved = [one.saved_s.value for one in remedies(found.tables)]
+    explained = explain(folder / "source.pcapng")
+    waits = explained.table("waits")
+    saved = [remedy.saved_s.value for remedy in remedies(explained.tables)]
     assert saved == sorted(saved, reverse=True)
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
 
@@ -238,7 +247,7 @@ def waits_of(
     }
     made: Any = Made
     columns = {"waits": waits, "floors": floors, "habits": habits}
-    return {name: Table(made(one)) for name, one in columns.items()}
+    return {name: Table(made(column)) for name, column in columns.items()}
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
@@ -246,12 +255,12 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
     from netspurt.analysis.remedies import remedies
 
     rows = [(0, 1.0, 0.05)] * 20 + [(n, 0.3, 0.05) for n in range(1, 6)]
-    for one in remedies(waits_of(rows)):
-        assert one.waited_s == pytest.approx(21.5)
-        assert 0 <= one.saved_s.low <= one.saved_s.value <= one.saved_s.high <= 21.5 + 1e-9
-        assert one.all_silences == 25
+    for remedy in remedies(waits_of(rows)):
+        assert remedy.waited_s == pytest.approx(21.5)
+        assert 0 <= remedy.saved_s.low <= remedy.saved_s.value <= remedy.saved_s.high <= 21.5 + 1e-9
+        assert remedy.all_silences == 25
     (first, *_) = remedies(waits_of([(4, 1.0, 0.05)] * 5))
-    assert np.isnan(first.saved_s.high), "one connection says nothing of others"
+    assert np.isnan(first.saved_s.high), "one connection must give no interval"
 
 
 def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:
@@ -261,9 +270,9 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     tables = waits_of([(0, 64.0, 1.0), (0, 1.0, 0.05)])
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
-    found = {one.name: one for one in remedies(tables)}
-    assert found["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
-    assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
+    by_name = {remedy.name: remedy for remedy in remedies(tables)}
+    assert by_name["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
+    assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
     assert "At 1 wait the sender's timer was 64 round trips (64 s), but RFC 6298" in words
 
@@ -311,7 +320,7 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
 
     def names(probes: int) -> list[str]:
         tables = waits_of([(0, 0.8, 0.05), (0, 0.8, 0.05)], probes=probes)
-        return [one.name for one in remedies(tables)]
+        return [remedy.name for remedy in remedies(tables)]
 
     assert "tail loss probes (RFC 8985)" in names(0)
     assert names(1) == ["a minimum RTO of 200 ms"]
@@ -327,8 +336,8 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
 def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: Command) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
     assert why in netspurt("explain", capture).stdout
-    shown = netspurt("explain", capture, "--connection", "0").stdout
-    words = " ".join(shown.split())
+    output = netspurt("explain", capture, "--connection", "0").stdout
+    words = " ".join(output.split())
     assert any(one in words for one in ("saved", "remedy is tried", "no wait for a timer")), words
 
 
@@ -345,12 +354,12 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
-    again = explain(capture).table("retransmissions")
-    guesses = int((np.asarray(again["verdict_confidence"], float) < 0.9).sum())
+    reread = explain(capture).table("retransmissions")
+    guesses = int((np.asarray(reread["verdict_confidence"], float) < 0.9).sum())
     assert guesses
-    shown = " ".join(netspurt("explain", capture).stdout.split())
-    assert f"{guesses} verdict" in shown.partition("Less than 90% sure: ")[2]
-    assert f"Look: netspurt explain {capture} --connection" in shown
+    output = " ".join(netspurt("explain", capture).stdout.split())
+    assert f"{guesses} verdict" in output.partition("Less than 90% sure: ")[2]
+    assert f"Look: netspurt explain {capture} --connection" in output
 
 
 @pytest.mark.parametrize(
@@ -365,9 +374,9 @@ def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
     name: str, cause: str, timer: str, netspurt: Command
 ) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
-    found = explain(capture)
-    waits = found.table("waits").where(timer=timer)
-    silence_s = float(found.table("spent").seconds("timeout_ns").sum())
+    explained = explain(capture)
+    waits = explained.table("waits").where(timer=timer)
+    silence_s = float(explained.table("spent").seconds("timeout_ns").sum())
     assert float(waits.seconds("waited_ns").sum()) == pytest.approx(silence_s)
     (row,) = (
         line for line in netspurt("explain", capture).stdout.splitlines() if line.startswith(cause)
@@ -382,22 +391,22 @@ def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Comm
     parts = {name: float(spent[name].sum()) for name in spent if name.endswith("_ns")}
     share = parts["application_ns"] / sum(parts.values())
     assert share > 0.01
-    told = f"the applications (neither end had data to send) {share:.0%}"
-    assert told in netspurt("explain", capture).stdout
+    expected = f"the applications (neither end had data to send) {share:.0%}"
+    assert expected in netspurt("explain", capture).stdout
 
 
 def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> None:
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):
-        found = explain(ROOT / "data" / "captures" / name / "sender.pcapng")
-        assert len(found.table("waits")) > 0
-        assert remedies(found.tables) == []
+        explained = explain(ROOT / "data" / "captures" / name / "sender.pcapng")
+        assert len(explained.table("waits")) > 0
+        assert remedies(explained.tables) == []
 
 
 def test_the_time_of_a_connection_is_spent_on_one_thing_at_a_time(folder: Path) -> None:
-    found = explain(folder / "source.pcapng")
-    spent, connections = found.table("spent"), found.table("connections")
+    explained = explain(folder / "source.pcapng")
+    spent, connections = explained.table("spent"), explained.table("connections")
     parts = [name for name in spent if name.endswith("_ns")]
     whole = sum(int(spent[name][0]) for name in parts)
     assert whole == int(connections["duration_ns"][0]) > 0

@@ -34,11 +34,11 @@ def peer() -> None:
 
 def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> float:
     """Return the share of steady series in which a method finds a change."""
-    found = [
+    changed = [
         bool(find_changes(noise(np.random.default_rng(seed), n), method=method))
         for seed in range(series)
     ]
-    return float(np.mean(found))
+    return float(np.mean(changed))
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -60,7 +60,7 @@ def test_the_peer_finds_a_change_in_hardly_any_of_1000_steady_series() -> None:
 
 
 def test_correlated_neighbours_cause_more_false_changes() -> None:
-    """The limit that the docs state: with a correlation of 0.6, two of five series of 60."""
+    """The docs state it: with a correlation of 0.6, two of five series of 60 have changes."""
 
     def walk(rng: np.random.Generator, n: int) -> Floats:
         from scipy.signal import lfilter
@@ -73,7 +73,7 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_planted_steps_are_found_by_number_and_place(method: Method, noise: str) -> None:
-    """Three levels, two noises apart: in 19 of 20 series the two steps, at most 6 values off."""
+    """Levels two deviations apart: both steps are found in 19 of 20 series, within 6 values."""
     if method == "pelt":
         peer()
     right = 0

@@ -18,12 +18,12 @@ import pytest
 from conftest import NETSPURT, ROOT, Command
 
 
-def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> None:
+def test_new_run_and_plot_work_one_after_the_other(netspurt: Command, tmp_path: Path) -> None:
     assert netspurt("new", "mine.toml").returncode == 0
-    ran = netspurt("run", "mine.toml")
-    assert ran.returncode == 0, ran.stderr
-    assert "kept in runs/mine" in ran.stdout
-    assert "transfer" in ran.stdout
+    result = netspurt("run", "mine.toml")
+    assert result.returncode == 0, result.stderr
+    assert "kept in runs/mine" in result.stdout
+    assert "transfer" in result.stdout
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         drawn = netspurt("plot", "runs/mine", "--kind", kind)
         assert drawn.returncode == 0, drawn.stderr
@@ -35,8 +35,8 @@ def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> No
 
 def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
-    ran = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
-    summary = json.loads(ran.stdout)
+    result = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
+    summary = json.loads(result.stdout)
     assert (summary["seed"], summary["stop_s"], summary["folder"]) == (5, 20.0, "r")
     assert summary["flows"][0]["finished_ns"] is None
     saved = json.loads((tmp_path / "r" / "run.json").read_text())
@@ -65,14 +65,14 @@ def test_a_bad_file_gets_one_clear_error(
     assert not (tmp_path / "runs").exists()
 
 
-def failed(ran: subprocess.CompletedProcess[str], *says: str) -> None:
+def failed(result: subprocess.CompletedProcess[str], *says: str) -> None:
     """One error on standard error, nothing on standard output, status 2."""
-    assert ran.returncode == 2, ran
-    assert ran.stdout == ""
-    assert ran.stderr.count("error:") == 1, ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert result.returncode == 2, result
+    assert result.stdout == ""
+    assert result.stderr.count("error:") == 1, result.stderr
+    assert "Traceback" not in result.stderr
     for words in says:
-        assert words in ran.stderr
+        assert words in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,13 @@ def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
     failed(netspurt("run", "mine.toml"), "mine.toml", "Permission denied")
 
 
-def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_folder_that_looks_complete(
+    netspurt: Command, tmp_path: Path
+) -> None:
     netspurt("new", "mine.toml")
     # Files may grow to 50 kB: a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
-    ran = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, *words],
         cwd=tmp_path,
         capture_output=True,
@@ -130,19 +132,19 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path
         check=False,
         timeout=60,
     )
-    failed(ran, "source.pcapng", "File too large")
+    failed(result, "source.pcapng", "File too large")
     assert list((tmp_path / "runs").iterdir()) == []
 
 
 def catches(pid: int, blow: signal.Signals) -> bool:
-    """Whether a process has a handler of its own for a signal."""
+    """Return True if a process has its own handler for a signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught, 16) >> (blow - 1) & 1)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nothing_that_looks_whole(
+def test_an_interrupted_run_leaves_no_folder_that_looks_complete(
     netspurt: Command, tmp_path: Path, blow: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
@@ -151,7 +153,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
         while not catches(process.pid, signal.SIGTERM) and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.5)
-        assert process.poll() is None, "it was to take longer"
+        assert process.poll() is None, "the process must still run when it is interrupted"
         process.send_signal(blow)
         status = process.wait(60)
     assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]
@@ -188,8 +190,8 @@ def test_the_next_run_removes_half_written_folders(
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(blow)
         process.wait(60)
-    left = list(tmp_path.glob(".run.partial-*"))
-    assert len(left) == (1 if blow == signal.SIGKILL else 0)
+    leftovers = list(tmp_path.glob(".run.partial-*"))
+    assert len(leftovers) == (1 if blow == signal.SIGKILL else 0)
     assert netspurt("run", "mine.toml", "--out", "run").stderr == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "other", "run"]
 
@@ -227,8 +229,8 @@ finally:
 )
 def test_a_command_imports_nothing_slow_that_it_does_not_use(words: str, slow: set[str]) -> None:
     command = [sys.executable, "-c", IMPORTS, words]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = ran.stdout.splitlines()[-1].split()
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = result.stdout.splitlines()[-1].split()
     assert imported[0] == "imported"
     assert slow & set(imported) == set()
 
@@ -247,8 +249,8 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
             assert process.stdout.readline() == "ready\n"
             time.sleep(delay)
             process.send_signal(signal.SIGINT)
-            told = process.communicate(timeout=60)[1]
-        assert "Traceback" not in told, (delay, told)
+            output = process.communicate(timeout=60)[1]
+        assert "Traceback" not in output, (delay, output)
         assert process.returncode in {130, -signal.SIGINT}
 
 
@@ -263,9 +265,7 @@ start()
 """
 
 
-def test_progress_is_shown_to_a_person_and_to_nobody_else(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_progress_is_shown_only_in_a_terminal(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     words = [sys.executable, "-c", WATCHED]
     here, there = pty.openpty()
@@ -291,12 +291,12 @@ def _read(terminal: int) -> bytes:
 
 
 def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
-    told = netspurt("doctor")
-    assert told.returncode == 0
+    result = netspurt("doctor")
+    assert result.returncode == 0
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
     assert {"netspurt", "kernel", "TUN", "user and network namespaces", "ns"} <= names
-    assert all(name in told.stdout for name in names)
-    assert "--wire tun" in next(line for line in told.stdout.splitlines() if "TUN" in line)
+    assert all(name in result.stdout for name in names)
+    assert "--wire tun" in next(line for line in result.stdout.splitlines() if "TUN" in line)
 
 
 def test_the_shell_can_complete() -> None:
@@ -306,27 +306,29 @@ def test_the_shell_can_complete() -> None:
         "COMP_WORDS": "netspurt pap",
         "COMP_CWORD": "1",
     }
-    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
-    assert "papers" in ran.stdout
+    result = subprocess.run(
+        [NETSPURT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "papers" in result.stdout
 
 
-def test_wrong_words_are_errors_without_a_traceback(netspurt: Command) -> None:
+def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> None:
     for words in (["run"], ["rnu"], ["plot", "x", "--kind", "pie"], ["run", "x", "--set", "seed"]):
-        ran = netspurt(*words)
-        assert ran.returncode == 2, words
-        assert "Traceback" not in ran.stderr
+        result = netspurt(*words)
+        assert result.returncode == 2, words
+        assert "Traceback" not in result.stderr
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
 def test_every_shipped_scenario_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Each set of sweeps is run by a test of its own.
-    for path in (one for one in files if "[sweep" not in one.read_text()):
+    for path in (file for file in files if "[sweep" not in file.read_text()):
         # Flows that start once a minute need their hour.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
-        ran = netspurt("run", path, *shorter)
-        assert ran.returncode == 0, ran.stderr
+        result = netspurt("run", path, *shorter)
+        assert result.returncode == 0, result.stderr
 
 
 def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> None:
@@ -382,8 +384,8 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
         "queue (tables queue and drops not recorded); path (no link changes)",
         f"note: to record these tables: --set {record}",
     ]
-    told = """record.tables='["segments", "cwnd", "rto"]'"""
-    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", told)
+    expected = """record.tables='["segments", "cwnd", "rto"]'"""
+    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", expected)
     netspurt("run", "mine.toml", "--set", "record.tables=[]", "--out", "bare")
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
@@ -396,8 +398,8 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
         f"r/{kind}.{end}" for kind in ("outstanding", "density") for end in ("png", "svg")
     ]
     assert drawn.stderr == ""
-    again = netspurt("plot", "r", "--kind", "density")
-    assert again.stderr == "note: replaced r/density.png and r/density.svg\n"
+    second = netspurt("plot", "r", "--kind", "density")
+    assert second.stderr == "note: replaced r/density.png and r/density.svg\n"
     failed(netspurt("plot", "r", "--kind", "density,nix"), "'nix' is not one of time-sequence")
     failed(
         netspurt("plot", "r", "--kind", "density,flows", "--out", "a.png"),
@@ -407,8 +409,8 @@ def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Comma
 
 def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
     netspurt("run", "slow-download", "--out", "slow")
-    told = netspurt("plot", "slow").stderr
-    assert told == "note: drawn: flow lossy of 4; --flow chooses another\n"
+    output = netspurt("plot", "slow").stderr
+    assert output == "note: drawn: flow lossy of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(
@@ -427,26 +429,26 @@ def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
 def test_wrong_options_get_netspurts_own_errors(
     netspurt: Command, words: list[str], says: str
 ) -> None:
-    ran = netspurt(*words)
-    assert (ran.returncode, says in ran.stderr) == (2, True), ran.stderr
+    result = netspurt(*words)
+    assert (result.returncode, says in result.stderr) == (2, True), result.stderr
 
 
 def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
-    ran = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", f'"{NETSPURT}" schema | head -1'],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert (ran.stdout, ran.stderr) == ("{\n", "")
+    assert (result.stdout, result.stderr) == ("{\n", "")
 
 
 def test_an_impossible_folder_is_reported_under_the_name_given(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
-    told = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
-    assert "/proc/run" in told
-    assert "partial" not in told
+    output = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
+    assert "/proc/run" in output
+    assert "partial" not in output
 
 
 @pytest.mark.parametrize(
@@ -464,5 +466,7 @@ def test_the_shell_completes_names(words: str, names: str) -> None:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    ran = subprocess.run([NETSPURT], env=environment, capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == [names]
+    result = subprocess.run(
+        [NETSPURT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.stdout.split() == [names]

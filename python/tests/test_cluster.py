@@ -1,4 +1,4 @@
-"""The engine on Ray: the same bytes, whatever dies."""
+"""The engine on Ray: the same bytes, even if a worker or a node dies."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
-    """Return what `start` does; try again where Ray gave up, and skip where it does each time."""
+    """Return the result of `start`. Try again if Ray gives up, and skip if it does so each time."""
     for attempt in range(1, TRIES + 1):
         try:
             return start()
         except Exception as error:
-            said = str(error)
+            message = str(error)
             end()
-            if not said.startswith(GAVE_UP):
+            if not message.startswith(GAVE_UP):
                 raise
-            print(f"attempt {attempt} of {TRIES}: {said}")
-    pytest.skip(f"Ray gave up {TRIES} times: {said}")
+            print(f"attempt {attempt} of {TRIES}: {message}")
+    pytest.skip(f"Ray gave up {TRIES} times: {message}")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) 
 
 def test_a_cluster_started_here_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
-        ran = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
             cwd=Path(__file__).parent,
             capture_output=True,
@@ -166,13 +166,13 @@ def test_a_cluster_started_here_listens_on_loopback_only() -> None:
             timeout=300,
             check=False,
         )
-        if ran.returncode != 0:
+        if result.returncode != 0:
             # The last line of a traceback names the kind of error before what it says.
-            raise RuntimeError(ran.stderr.strip().splitlines()[-1].partition(": ")[2])
-        return ran.stdout.split()
+            raise RuntimeError(result.stderr.strip().splitlines()[-1].partition(": ")[2])
+        return result.stdout.split()
 
     listeners = in_time(listen, lambda: None)
-    assert len(listeners) >= 4, "the driver, the servers of the node and a worker"
+    assert len(listeners) >= 4, "the driver, the servers of the node and a worker must listen"
     assert set(listeners) <= {"127.0.0.1", "::1"}
 
 
@@ -196,7 +196,7 @@ def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
     assert elsewhere.ended
 
 
-def test_an_address_without_a_cluster_is_reported_at_once(tmp_path: Path) -> None:
+def test_an_address_without_a_cluster_is_reported_immediately(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     with socket.socket() as closed:
@@ -218,20 +218,24 @@ def test_a_sweep_of_listed_cases_runs_on_a_cluster(tmp_path: Path, two_nodes: An
     assert far.read().digest() == near.read().digest()
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+def test_a_killed_worker_does_not_change_the_results(
+    tmp_path: Path, two_nodes: Any, wanted: str
+) -> None:
     _, second = two_nodes
 
     def kill() -> bool:
-        found = workers_of(second)
-        for process in found:
+        workers = workers_of(second)
+        for process in workers:
             os.kill(process, signal.SIGKILL)
-        return bool(found)
+        return bool(workers)
 
     out = sweep_while(tmp_path, kill)
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
+def test_a_killed_node_does_not_change_the_results(
+    tmp_path: Path, two_nodes: Any, wanted: str
+) -> None:
     cluster, second = two_nodes
 
     def kill() -> bool:

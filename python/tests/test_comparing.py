@@ -34,7 +34,7 @@ def data(t_s: float, packet: int, nth: int = 1, cause: str = "") -> Seen:
 
 
 def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
-    """Return an ACK that came; the second and later ones of a number are duplicates."""
+    """Return an ACK that arrived; the second and later ACKs with a number are duplicates."""
     kind = "ack" if nth == 1 else "dupack"
     return Seen(("in", "ack", 100 * packet + 1, 0, nth), t_s, kind, "", packet)
 
@@ -43,26 +43,31 @@ START = [data(0.0, 1), data(0.0, 2), data(0.0, 3), data(0.0, 4), ack(1.0, 1)]
 
 
 def test_a_run_has_no_difference_from_itself() -> None:
-    told = compare(START, START)
-    assert (told.same, told.matched, told.only, told.parted) == (5, 5, (0, 0), (None, None))
-    assert told.differences_s.tolist() == told.all_differences_s.tolist() == [0.0] * 5
-    assert why(told, START, START) == ""
+    comparison = compare(START, START)
+    assert (comparison.same, comparison.matched, comparison.only, comparison.parted) == (
+        5,
+        5,
+        (0, 0),
+        (None, None),
+    )
+    assert comparison.differences_s.tolist() == comparison.all_differences_s.tolist() == [0.0] * 5
+    assert why(comparison, START, START) == ""
 
 
 def test_the_end_of_a_shorter_run_is_the_first_difference() -> None:
-    told = compare(START, [*START, data(1.5, 5)])
-    assert (told.same, told.only) == (5, (0, 1))
-    assert told.parted[0] is None
-    assert str(told.parted[1]) == "sends packet 5"
+    comparison = compare(START, [*START, data(1.5, 5)])
+    assert (comparison.same, comparison.only) == (5, (0, 1))
+    assert comparison.parted[0] is None
+    assert str(comparison.parted[1]) == "sends packet 5"
 
 
 def test_equal_events_match_at_other_times_and_in_another_order() -> None:
     first = [data(0.0, 1), data(0.0, 2), ack(1.0, 1), ack(1.5, 2)]
     second = [data(0.0, 1), ack(1.25, 1), data(1.25, 2), ack(1.5, 2)]
-    told = compare(first, second)
-    assert (told.same, told.matched, told.only) == (1, 4, (0, 0))
-    assert told.all_differences_s.tolist() == [0.0, 1.25, 0.25, 0.0]
-    assert told.differences_s.tolist() == [0.0]
+    comparison = compare(first, second)
+    assert (comparison.same, comparison.matched, comparison.only) == (1, 4, (0, 0))
+    assert comparison.all_differences_s.tolist() == [0.0, 1.25, 0.25, 0.0]
+    assert comparison.differences_s.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -97,14 +102,14 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
 
 def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
-    again = [*START, data(1.4, 2, 2, "rto")]
-    told = why(compare(waits, again), waits, again)
-    assert told == "a retransmission (rto) that the other run does not make here"
+    repeated = [*START, data(1.4, 2, 2, "rto")]
+    comparison = why(compare(waits, repeated), waits, repeated)
+    assert comparison == "a retransmission (rto) that the other run does not make here"
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
-    one, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
-    assert why(compare(one, other), one, other) == ""
+    first, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
+    assert why(compare(first, other), first, other) == ""
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,7 @@ def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> No
 
 @pytest.fixture(scope="module")
 def both() -> tuple[ns.Run, ns.Run]:
-    """Start with four packets, without and with limited transmit."""
+    """Run a start with four packets, without and with limited transmit."""
     plain = ns.new_scenario().replace({"stop": "30 s", "flows.transfer.tcp.recovery": "reno"})
     return plain.run(), plain.replace({"flows.transfer.tcp.limited_transmit": True}).run()
 
@@ -160,11 +165,11 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
     for run in both:
         seen = events(run.segments, "transfer", "source")
         assert (seen[0].t_s, str(seen[0])) == (0.0, "sends packet 1")
-        assert len({one.key for one in seen}) == len(seen)
-        assert [one.t_s for one in seen] == sorted(one.t_s for one in seen)
-        causes = [one.cause for one in seen if one.cause]
+        assert len({event.key for event in seen}) == len(seen)
+        assert [event.t_s for event in seen] == sorted(event.t_s for event in seen)
+        causes = [event.cause for event in seen if event.cause]
         assert len(causes) == int(run.flows["retransmissions"][0])
-        at = np.array([one.at_s - one.t_s for one in seen])
+        at = np.array([event.at_s - event.t_s for event in seen])
         assert np.ptp(at) == pytest.approx(0, abs=1e-9)
     with pytest.raises(ValueError, match="no data of flow transfer was seen at r9"):
         events(both[0].segments, "transfer", "r9")
@@ -174,7 +179,9 @@ def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """A server that thinks for 300 ms acknowledges its request before it replies."""
-    assert opening(both[0].segments, "transfer", "source") is None, "its data is the first to leave"
+    assert opening(both[0].segments, "transfer", "source") is None, (
+        "a sender whose data leaves first must have no opening line"
+    )
     values = {
         "flows.transfer": {
             "from": "source",
@@ -196,10 +203,12 @@ def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
 
 
 @pytest.mark.usefixtures("folders")
-def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(here: Command) -> None:
-    ran = here("compare", "plain", "limited")
-    assert ran.returncode == 0, ran.stderr
-    lines = ran.stdout.splitlines()
+def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(
+    netspurt: Command,
+) -> None:
+    result = netspurt("compare", "plain", "limited")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert lines[0].startswith("flow transfer: neither finishes within 30 s; plain is ")
     assert lines[6] == "flow transfer at source, from its first data segment on"
     assert f"first divergence: {LIMITED_TRANSMIT}" in lines
@@ -212,19 +221,21 @@ def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(here:
         "retransmissions in plain",
         "retransmissions in limited",
     ]
-    back = here("compare", "limited", "plain").stdout
+    back = netspurt("compare", "limited", "plain").stdout
     assert f"first divergence: {LIMITED_TRANSMIT}" in back
 
 
-def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_path: Path) -> None:
+def test_the_comparison_begins_with_which_run_finished_first(
+    netspurt: Command, tmp_path: Path
+) -> None:
     base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})
     short, long = base.run(), base.replace({"links.modem.queue": "10 packets"}).run()
     took = [float(run.flows.seconds("finished_ns")[0]) for run in (short, long)]
-    assert took[0] < took[1], "the longer queue repeats more"
+    assert took[0] < took[1], "the run with the longer queue must retransmit more"
     for run, name in zip((short, long), ("short", "long"), strict=True):
         run.save(tmp_path / name)
     longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"
-    first, _, head, *rows = here("compare", "short", "long").stdout.splitlines()
+    first, _, head, *rows = netspurt("compare", "short", "long").stdout.splitlines()
     assert first == (
         f"flow transfer: short finishes first: after {took[0]:.3f} s, long after {took[1]:.3f} s "
         f"({longer})"
@@ -233,55 +244,57 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
     assert [row.split()[:3] for row in rows[:2]] == [
         [name, f"{t:.3f}", "s"] for name, t in zip(("short", "long"), took, strict=True)
     ]
-    told = json.loads(here("compare", "short", "long", "--json").stdout)["outcomes"]
-    assert [one["took_s"] for one in told] == pytest.approx(took)
-    assert told[0]["goodput_bps"] == pytest.approx(8 * told[0]["acked_bytes"] / took[0])
+    data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
+    assert [entry["took_s"] for entry in data] == pytest.approx(took)
+    assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
     # The capture of a run that closed its connection gives the same comparison.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
-    told = json.loads(here("compare", "linux", "linux/source.pcapng", "--json").stdout)["outcomes"]
-    assert told[0]["took_s"] == pytest.approx(told[1]["took_s"])
+    data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[
+        "outcomes"
+    ]
+    assert data[0]["took_s"] == pytest.approx(data[1]["took_s"])
 
 
 @pytest.mark.usefixtures("folders")
-def test_a_count_of_one_is_in_the_singular(here: Command) -> None:
-    told = here("compare", "plain", "limited", "--span", "1.3").stdout
-    assert "s: 6 segments, 1 ACK; times" in told
+def test_a_count_of_one_is_in_the_singular(netspurt: Command) -> None:
+    output = netspurt("compare", "plain", "limited", "--span", "1.3").stdout
+    assert "s: 6 segments, 1 ACK; times" in output
 
 
 @pytest.mark.usefixtures("folders")
-def test_programs_get_every_event_in_order_with_both_its_times(here: Command) -> None:
-    told = json.loads(here("compare", "plain", "limited", "--json").stdout)
-    rows = told["events"]
+def test_programs_get_every_event_in_order_with_both_its_times(netspurt: Command) -> None:
+    data = json.loads(netspurt("compare", "plain", "limited", "--json").stdout)
+    rows = data["events"]
     firsts = [row["first_s"] if row["first_s"] is not None else row["second_s"] for row in rows]
     assert firsts == sorted(firsts)
     paired = [row for row in rows if None not in (row["first_s"], row["second_s"])]
-    assert len(paired) == told["matched"]
+    assert len(paired) == data["matched"]
     for row in paired:
         assert row["difference_s"] == pytest.approx(row["second_s"] - row["first_s"])
-    assert sum(row["first_s"] is None for row in rows) == told["only"][1]
-    assert sum(row["second_s"] is None for row in rows) == told["only"][0]
+    assert sum(row["first_s"] is None for row in rows) == data["only"][1]
+    assert sum(row["second_s"] is None for row in rows) == data["only"][0]
     differences = [row["difference_s"] for row in paired]
-    assert told["difference_s_median"] == pytest.approx(np.median(differences))
-    assert abs(told["difference_s_largest"]) == pytest.approx(np.abs(differences).max())
-    assert told["why"] == LIMITED_TRANSMIT
+    assert data["difference_s_median"] == pytest.approx(np.median(differences))
+    assert abs(data["difference_s_largest"]) == pytest.approx(np.abs(differences).max())
+    assert data["why"] == LIMITED_TRANSMIT
 
 
 @pytest.mark.usefixtures("folders")
 @pytest.mark.parametrize("span", ["1 s", "500ms", "12.5"])
-def test_a_span_leaves_out_what_comes_later(here: Command, span: str) -> None:
-    told = json.loads(here("compare", "plain", "limited", "--span", span, "--json").stdout)
+def test_a_span_leaves_out_later_events(netspurt: Command, span: str) -> None:
+    data = json.loads(netspurt("compare", "plain", "limited", "--span", span, "--json").stdout)
     most = {"1 s": 1.0, "500ms": 0.5, "12.5": 12.5}[span]
-    assert told["span_s"] == most
-    times = [t for row in told["events"] for t in (row["first_s"], row["second_s"])]
+    assert data["span_s"] == most
+    times = [t for row in data["events"] for t in (row["first_s"], row["second_s"])]
     assert max(t for t in times if t is not None) <= most
     if most < 5:
-        assert (told["parted"], told["only"]) == ([None, None], [0, 0])
+        assert (data["parted"], data["only"]) == ([None, None], [0, 0])
 
 
 @pytest.mark.usefixtures("folders")
 def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     text = """
         stop = "5 s"
@@ -293,10 +306,10 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
     several = "flows that both runs have: a, b; name one with --flow"
     none = "the first has a, b, the second transfer; --flow a,transfer compares two"
     for other, there in (("two", several), ("plain", none)):
-        ran = here("compare", "two", other)
-        assert ran.returncode == 2
-        assert there in ran.stderr
-    assert "same for 4.962 s" in here("compare", "two", "two", "--flow", "b").stdout
+        result = netspurt("compare", "two", other)
+        assert result.returncode == 2
+        assert there in result.stderr
+    assert "same for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
 
 
 def test_runs_of_different_scenarios_have_nothing_in_common(
@@ -305,37 +318,39 @@ def test_runs_of_different_scenarios_have_nothing_in_common(
     ns.new_scenario().replace({"stop": "5 s"}).run().save(tmp_path / "one")
     other = ns.load("requests").replace({"stop": "2 s"})
     other.run().save(tmp_path / "other")
-    told = netspurt("compare", "one", "other", "--flow", "transfer,web").stdout
-    assert "nothing in common: " in told
-    assert "median" not in told
+    output = netspurt("compare", "one", "other", "--flow", "transfer,web").stdout
+    assert "nothing in common: " in output
+    assert "median" not in output
 
 
-def test_a_comparison_lists_the_differences_of_the_scenarios(here: Command, tmp_path: Path) -> None:
+def test_a_comparison_lists_the_differences_of_the_scenarios(
+    netspurt: Command, tmp_path: Path
+) -> None:
     base = ns.new_scenario().replace({"stop": "20 s"})
     base.run().save(tmp_path / "a")
     base.replace({"links.modem.queue": "10 packets", "seed": 7}).run().save(tmp_path / "b")
-    lines = here("compare", "a", "b").stdout.splitlines()
+    lines = netspurt("compare", "a", "b").stdout.splitlines()
     at = lines.index("the scenarios differ:")
     assert [line.split() for line in lines[at + 2 :]] == [
         ["seed", "1", "7"],
         ["links.modem.queue", "3", "packets", "10", "packets"],
     ]
-    told = json.loads(here("compare", "a", "b", "--json").stdout)["scenarios"]
-    assert told[1] == {"key": "links.modem.queue", "first": "3 packets", "second": "10 packets"}
-    assert "the scenarios are the same" in here("compare", "a", "a").stdout
+    data = json.loads(netspurt("compare", "a", "b", "--json").stdout)["scenarios"]
+    assert data[1] == {"key": "links.modem.queue", "first": "3 packets", "second": "10 packets"}
+    assert "the scenarios are the same" in netspurt("compare", "a", "a").stdout
     other = base.replace({"flows.transfer.profile": "linux-6"}).run()
     other.save(tmp_path / "c")
-    assert " more keys; --json has all" in here("compare", "a", "c").stdout
+    assert " more keys; --json has all" in netspurt("compare", "a", "c").stdout
 
 
 def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: Path) -> None:
     base = ns.load("requests").replace({"stop": "4 s"})
     base.run().save(tmp_path / "a")
     base.replace({"seed": 9}).run().save(tmp_path / "b")
-    ran = netspurt("compare", "a", "b")
-    assert "flow web (reverse) at server" in ran.stdout
-    assert "median reply" in ran.stdout
-    assert "which has more; for the other use --direction forward" in ran.stderr
+    result = netspurt("compare", "a", "b")
+    assert "flow web (reverse) at server" in result.stdout
+    assert "median reply" in result.stdout
+    assert "which has more; for the other use --direction forward" in result.stderr
     assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
 
 
@@ -344,11 +359,11 @@ def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compare
 ) -> None:
     ns.load("slow-download").run().save(tmp_path / "slow")
     capture = "slow/server.pcapng"
-    told = netspurt("compare", capture, capture, "--flow", "c3").stdout
-    assert told.startswith("flow c3 (reverse): neither finishes")
-    row = told.splitlines()[3]
-    again = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
-    own = again.where(connection=3, direction="reverse", cause="rto")
+    output = netspurt("compare", capture, capture, "--flow", "c3").stdout
+    assert output.startswith("flow c3 (reverse): neither finishes")
+    row = output.splitlines()[3]
+    reread = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
+    own = reread.where(connection=3, direction="reverse", cause="rto")
     assert len(own) == 5
     assert row.split()[-1] == "5"
 

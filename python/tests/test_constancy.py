@@ -39,80 +39,86 @@ def stepped(tmp_path: Path) -> Path:
 
 
 def test_a_steady_series_is_one_period_and_steps_start_new_ones(
-    here: Command, stepped: Path, tmp_path: Path
+    netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    (told,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
-    for one in told["change_free"].values():
+    (data,) = json.loads(netspurt("delays", "constancy", stepped, "--json").stdout)
+    for one in data["change_free"].values():
         starts = [period["start"] for period in one["periods"]]
         assert len(starts) == 3
         assert starts == pytest.approx([0, 1200, 3000], abs=20)
         assert one["longest"] == pytest.approx(1800, abs=30)
-        assert sum(period["length"] for period in one["periods"]) == told["lasts"]
-    medians = [p["median_ms"] for p in told["change_free"]["rank-order"]["periods"]]
+        assert sum(period["length"] for period in one["periods"]) == data["lasts"]
+    medians = [p["median_ms"] for p in data["change_free"]["rank-order"]["periods"]]
     assert medians == pytest.approx([41.4, 47.4, 41.4], abs=0.3)
     rng = np.random.default_rng(12)
     steady = ns.Delays.of(0.04 + rng.exponential(0.002, 900), every=1.0)
-    (told,) = json.loads(
-        here("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
+    (data,) = json.loads(
+        netspurt("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
     )
-    assert [len(one["periods"]) for one in told["change_free"].values()] == [1, 1]
-    assert told["sd_s"] == pytest.approx(0.002, rel=0.1)
+    assert [len(period["periods"]) for period in data["change_free"].values()] == [1, 1]
+    assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
 def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
-    here: Command, stepped: Path, tmp_path: Path
+    netspurt: Command, stepped: Path, tmp_path: Path
 ) -> None:
-    ran = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
-    assert ran.returncode == 0, ran.stderr
-    lines = ran.stdout.splitlines()
+    result = netspurt(
+        "delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
-    assert "the next one is best predicted by the" in ran.stdout
-    said = " ".join(lines)
-    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in said
+    assert "the next one is best predicted by the" in result.stdout
+    output = " ".join(lines)
+    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in output
     assert lines[-1] == "p.png"
     assert (tmp_path / "p.png").stat().st_size > 20_000
-    again = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
-    assert again.stdout == ran.stdout
+    second = netspurt(
+        "delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100
+    )
+    assert second.stdout == result.stdout
 
 
-def test_correlated_neighbours_are_reported_with_the_fix(here: Command, tmp_path: Path) -> None:
+def test_correlated_neighbours_are_reported_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
-    told = " ".join(here("delays", "constancy", file).stdout.split())
-    assert "neighbouring values are correlated (0." in told
-    assert "give --every a longer time" in told
+    text = " ".join(netspurt("delays", "constancy", file).stdout.split())
+    assert "neighbouring values are correlated (0." in text
+    assert "give --every a longer time" in text
 
 
-def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) -> None:
+def test_a_recording_without_times_counts_probes(netspurt: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(13)
     rtt = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
     file = ns.Delays.of(rtt, wire_bytes=[64] * 120).save(tmp_path / "numbers.csv")
-    (told,) = json.loads(here("delays", "constancy", file, "--json").stdout)
-    assert told["unit"] == "probes"
-    assert [p["start"] for p in told["change_free"]["rank-order"]["periods"]] == [0, 60]
-    refused(here("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval")
+    (data,) = json.loads(netspurt("delays", "constancy", file, "--json").stdout)
+    assert data["unit"] == "probes"
+    assert [p["start"] for p in data["change_free"]["rank-order"]["periods"]] == [0, 60]
+    refused(
+        netspurt("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval"
+    )
 
 
-def test_too_few_delays_and_unknown_methods_are_errors(here: Command, tmp_path: Path) -> None:
+def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_path: Path) -> None:
     few = ns.Delays.of([0.04] * 11, every=1.0).save(tmp_path / "few.csv")
-    refused(here("delays", "constancy", few), "11 delays: a test for a change needs 12")
-    refused(here("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
+    refused(netspurt("delays", "constancy", few), "11 delays: a test for a change needs 12")
+    refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
-def test_every_shipped_recording_has_its_constancy_printed(here: Command) -> None:
+def test_every_shipped_recording_has_its_constancy_printed(netspurt: Command) -> None:
     for file in sorted((ROOT / "data").iterdir()):
         if file.suffix in (".md", ".py"):
             continue
-        ran = here("delays", "constancy", file)
-        assert ran.returncode == 0 or "a test for a change needs" in ran.stderr, ran.stderr
+        result = netspurt("delays", "constancy", file)
+        assert result.returncode == 0 or "a test for a change needs" in result.stderr, result.stderr
 
 
 def test_lengths_count_each_period_once_or_by_its_time() -> None:
     t = np.arange(10.0)
     periods = category_periods(t, [1, 1, 1, 1, 1, 1, 5, 1, 1, 1], [3.0])
-    assert [one.length_s for one in periods] == [6, 1, 2]
+    assert [period.length_s for period in periods] == [6, 1, 2]
     lengths = lengths_of(periods)
     assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
     # Six of the nine seconds lie in the period of six.
@@ -128,21 +134,21 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
 ) -> None:
     t = np.arange(len(values), dtype=float)
     periods = band_periods(t, values, ratio=ratio)
-    assert sum(one.count for one in periods) == len(values)
-    for one in periods:
-        own = values[one.first : one.first + one.count]
+    assert sum(period.count for period in periods) == len(values)
+    for period in periods:
+        own = values[period.first : period.first + period.count]
         assert max(own) <= ratio * min(own)
 
 
 def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
-    told = {one.name: one for one in predictions([10.0, 20.0, 10.0, 20.0])}
-    assert told["last value"].error == pytest.approx(np.log(2))
-    assert told["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
+    by_name = {prediction.name: prediction for prediction in predictions([10.0, 20.0, 10.0, 20.0])}
+    assert by_name["last value"].error == pytest.approx(np.log(2))
+    assert by_name["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
     # EWMA 1/2: 10, then 15, then 12.5.
     half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
-    assert told["EWMA 1/2"].error == pytest.approx(half.mean())
-    assert {one.count for one in told.values()} == {3}
-    assert all(one.error == pytest.approx(0) for one in predictions([7.0] * 20))
+    assert by_name["EWMA 1/2"].error == pytest.approx(half.mean())
+    assert {prediction.count for prediction in by_name.values()} == {3}
+    assert all(prediction.error == pytest.approx(0) for prediction in predictions([7.0] * 20))
     assert predictions([7.0, np.nan]) == []
 
 
@@ -179,19 +185,19 @@ def test_planted_levels_and_their_number_are_found() -> None:
         rng = np.random.default_rng(seed)
         centres = np.log(15) + 0.15 * np.arange(11)
         member = rng.choice(11, 500, p=rng.dirichlet(np.full(11, 5.0)))
-        found = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
-        told = [np.log(level.value) for level in found.levels]
-        right += len(told) == 11 and np.allclose(told, centres, atol=0.03)
-        if len(told) == 11:
-            assert np.mean(found.member == member) > 0.97
+        levels = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
+        logs = [np.log(level.value) for level in levels.levels]
+        right += len(logs) == 11 and np.allclose(logs, centres, atol=0.03)
+        if len(logs) == 11:
+            assert np.mean(levels.member == member) > 0.97
     assert right >= 7
 
 
 def test_one_level_is_found_as_one_and_mixed_levels_span_the_whole_time() -> None:
     rng = np.random.default_rng(2)
-    one = find_levels(np.exp(rng.normal(4, 0.3, 500)))
-    assert len(one.levels) == 1
-    assert one.levels[0].spread == pytest.approx(0.3, rel=0.1)
+    single = find_levels(np.exp(rng.normal(4, 0.3, 500)))
+    assert len(single.levels) == 1
+    assert single.levels[0].spread == pytest.approx(0.3, rel=0.1)
     t = np.arange(400.0)
     mixed = np.exp(rng.normal(0, 0.02, 400)) * rng.choice([20.0, 60.0], 400)
     moved = np.exp(rng.normal(0, 0.02, 400)) * np.where(t < 200, 20.0, 60.0)
@@ -214,8 +220,8 @@ def test_pictures_have_a_line_for_each_period_and_each_method() -> None:
     t = np.arange(120.0)
     periods = change_free_periods(t, series, find_changes(series))
     (axes,) = draw_periods(t, series, periods, title="one", what="round trip").axes
-    told = axes.get_legend_handles_labels()[1]
-    assert sorted(told) == ["change", "median of a change-free period", "round trip"]
+    labels = axes.get_legend_handles_labels()[1]
+    assert sorted(labels) == ["change", "median of a change-free period", "round trip"]
     _, medians, changes = picture_of_periods(t, series, periods, what="round trip").marks
     assert isinstance(medians, Spans)
     assert medians.left.tolist() == [0, 60]

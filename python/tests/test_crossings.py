@@ -38,39 +38,42 @@ def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_time
         fired=np.array([False, False, False]),
     )
     rtt = Rows(t_ns=np.array([3.5]), sent_ns=np.array([1.0]), rtt_ns=np.array([2.5]))
-    (found,) = crossings(rto, rtt)
-    assert found == Crossing(found.t, 1.2, timeout=False)
-    assert found.t == pytest.approx(2.2)
+    (crossing,) = crossings(rto, rtt)
+    assert crossing == Crossing(crossing.t, 1.2, timeout=False)
+    assert crossing.t == pytest.approx(2.2)
     quick = Rows(t_ns=np.array([2.1]), sent_ns=np.array([1.0]), rtt_ns=np.array([1.1]))
     assert crossings(rto, quick) == []
 
 
 def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retransmission(
-    here: Command, early: Path
+    netspurt: Command, early: Path
 ) -> None:
     """Times of the timeouts as in VALIDATION.md, where ns-2 has 8.95 and 11.35 s."""
-    rows = list(csv.DictReader(io.StringIO(here("table", early, "crossings", "--csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(netspurt("table", early, "crossings", "--csv").stdout)))
     fired = [row for row in rows if row["timeout"] == "true"]
     assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]
     assert [row["spurious"] for row in fired] == ["true", "false"]
     for row in fired:
         assert int(row["retransmitted_ns"]) >= int(row["t_ns"])
-    told = here("plot", early, "--kind", "rto")
-    assert told.returncode == 0, told.stderr
+    result = netspurt("plot", early, "--kind", "rto")
+    assert result.returncode == 0, result.stderr
     assert (
-        "8.953997 s: the round trip exceeds the RTO of 0.908 s; timeout, packet 361" in told.stderr
+        "8.953997 s: the round trip exceeds the RTO of 0.908 s; timeout, packet 361"
+        in result.stderr
     )
-    assert "(spurious)" in told.stderr
-    assert here("table", early, "crossings", "--from", "9", "--limit", "1").stdout.count("\n") == 2
+    assert "(spurious)" in result.stderr
+    assert (
+        netspurt("table", early, "crossings", "--from", "9", "--limit", "1").stdout.count("\n") == 2
+    )
 
 
 def test_a_clock_of_half_a_second_has_no_crossing_and_no_retransmission(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")
     slow = scenario.replace({"flows.transfer.tcp.clock": {"tick": "500 ms"}})
     folder = slow.run().save(tmp_path / "slow")
-    rows = here("table", folder, "crossings", "--csv").stdout.splitlines()[1:]
+    rows = netspurt("table", folder, "crossings", "--csv").stdout.splitlines()[1:]
     assert [row for row in rows if ",true," in row] == []
 
 

@@ -38,10 +38,10 @@ def test_columns_and_units_can_be_named(tmp_path: Path) -> None:
 def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("Dear Sir,\n")
-    with pytest.raises(ns.DelaysError, match="Dear Sir") as told:
+    with pytest.raises(ns.DelaysError, match="Dear Sir") as raised:
         ns.read_delays(file)
-    assert (told.value.file, told.value.line) == (str(file), 1)
-    assert "ping" in told.value.fix
+    assert (raised.value.file, raised.value.line) == (str(file), 1)
+    assert "ping" in raised.value.fix
 
 
 def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
     assert "irtt" in plain.output
     assert "238" in plain.output
     as_json = CliRunner().invoke(application(), ["delays", "--json", *files])
-    assert [one["recordings"][0]["lost"] for one in json.loads(as_json.stdout)] == [3, 4]
+    assert [entry["recordings"][0]["lost"] for entry in json.loads(as_json.stdout)] == [3, 4]
     text = "PING a (10.0.0.1) 56(84) bytes of data.\nwhat?\n"
     broken.write_text(text + "64 bytes from a: icmp_seq=2 ttl=64 time=1.5 ms\n")
-    told = CliRunner().invoke(application(), ["delays", str(broken)])
-    assert f"{broken}:2: not a line that ping writes (what?)" in told.output
+    result = CliRunner().invoke(application(), ["delays", str(broken)])
+    assert f"{broken}:2: not a line that ping writes (what?)" in result.output
     broken.write_text("")
     assert CliRunner().invoke(application(), ["delays", str(broken)]).exit_code == 2
 
@@ -67,9 +67,9 @@ def test_replies_after_the_given_limit_count_as_lost_and_a_note_counts_them(tmp_
     assert (path.lost, kept.lost, kept.received) == (1, 3, 2)
     assert kept.notes == ["2 replies later than 30 s are counted as lost"]
     assert path.lost_after(60).notes[0].startswith("no reply was later than 60 s")
-    for wrong in (0, -1, float("nan"), float("inf")):
+    for invalid in (0, -1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="give seconds above zero"):
-            path.lost_after(wrong)
+            path.lost_after(invalid)
     file = tmp_path / "slow.csv"
     file.write_text("seq,rtt_s\n1,0.1\n2,31\n3,0.2\n")
     for command, words, lost in (
@@ -78,14 +78,14 @@ def test_replies_after_the_given_limit_count_as_lost_and_a_note_counts_them(tmp_
         ("replay", ["--lost-after", "150ms", "--order", "sequence"], 2),
         ("replay", ["--order", "sequence"], 0),
     ):
-        ran = CliRunner().invoke(application(), [command, str(file), "--json", *words])
-        told = json.loads(ran.stdout)[0]
-        assert told.get("recordings", [told])[0]["lost"] == lost, (command, words)
-    ran = CliRunner().invoke(
+        result = CliRunner().invoke(application(), [command, str(file), "--json", *words])
+        data = json.loads(result.stdout)[0]
+        assert data.get("recordings", [data])[0]["lost"] == lost, (command, words)
+    result = CliRunner().invoke(
         application(), ["replay", str(file), "--rfc889", "--order", "sequence"]
     )
-    assert "one reply later than 30 s is counted as lost" in ran.output
-    assert "3 probes, 2 answered, 1 lost" in " ".join(ran.output.split())
+    assert "one reply later than 30 s is counted as lost" in result.output
+    assert "3 probes, 2 answered, 1 lost" in " ".join(result.output.split())
 
 
 def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Path) -> None:
@@ -94,33 +94,33 @@ def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Pa
     (tmp_path / "b" / "c.csv").write_text("rtt_ms\n1\n\n3\nx\n")
     (tmp_path / "b" / "notes.md").write_text("Dear Sir,\n")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
-    assert ran.exit_code == 0, ran.output
-    assert "left out:" in ran.output
-    assert "notes.md:1: not a known format" in ran.output
-    told = json.loads(CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout)
-    assert [Path(one["file"]).name for one in told] == ["a.csv", "c.csv"]
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "left out:" in result.output
+    assert "notes.md:1: not a known format" in result.output
+    data = json.loads(CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout)
+    assert [Path(entry["file"]).name for entry in data] == ["a.csv", "c.csv"]
     (tmp_path / "a.csv").unlink()
     (tmp_path / "b" / "c.csv").unlink()
-    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
-    assert ran.exit_code == 2
-    assert "none of its 1 files is a recording" in ran.output
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "none of its 1 files is a recording" in result.output
     (tmp_path / "empty").mkdir()
-    ran = CliRunner().invoke(application(), ["replay", str(tmp_path / "empty")])
-    assert (ran.exit_code, "the folder is empty" in ran.output) == (2, True)
+    result = CliRunner().invoke(application(), ["replay", str(tmp_path / "empty")])
+    assert (result.exit_code, "the folder is empty" in result.output) == (2, True)
 
 
 def test_folders_of_replays_and_of_runs_are_read_as_recordings(tmp_path: Path) -> None:
     words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
     assert CliRunner().invoke(application(), words).exit_code == 0
-    (told,) = json.loads(
+    (data,) = json.loads(
         CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout
     )
-    assert (told["recordings"][0]["sent"], told["recordings"][0]["lost"]) == (238, 3)
+    assert (data["recordings"][0]["sent"], data["recordings"][0]["lost"]) == (238, 3)
     (tmp_path / "replay.parquet").unlink()
     (tmp_path / "run.json").write_text("{}")
-    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
-    assert (ran.exit_code, "this run kept neither" in ran.output) == (2, True)
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert (result.exit_code, "this run kept neither" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("room", [80, 100])
@@ -132,14 +132,14 @@ def test_the_table_keeps_within_the_terminal(
     deep.mkdir(parents=True)
     for name in ("first-recording-of-the-day.csv", "b.csv"):
         (deep / name).write_text("rtt_ms\n1.2345\n1234.5\n12.345\n")
-    ran = CliRunner().invoke(application(), ["delays", str(deep)])
-    lines = ran.output.splitlines()
+    result = CliRunner().invoke(application(), ["delays", str(deep)])
+    lines = result.output.splitlines()
     assert len(lines[0]) <= room
     assert [line.split()[0][-5:] for line in lines[1:3]] == ["b.csv", "y.csv"]
     heads = [n for n, line in enumerate(lines) if line.startswith(("recording", "delays"))]
     assert len(heads) == 2
     assert lines[heads[1] + 1].endswith("1,210")
-    assert "read as columns" in ran.output
+    assert "read as columns" in result.output
     for head in heads:
         assert [len(line) for line in lines[head : head + 3]] == [len(lines[head])] * 3
         assert len(lines[head]) <= room
@@ -149,8 +149,8 @@ def test_delays_are_summarised_as_by_ping(tmp_path: Path) -> None:
     """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
-    (told,) = json.loads(CliRunner().invoke(application(), ["delays", str(file), "--json"]).stdout)
-    (one,) = told["recordings"]
+    (data,) = json.loads(CliRunner().invoke(application(), ["delays", str(file), "--json"]).stdout)
+    (one,) = data["recordings"]
     keys = ("min_ms", "mean_ms", "max_ms", "mdev_ms", "median_ms", "p90_ms", "p95_ms", "p99_ms")
     expected = [10, 25, 40, 125**0.5, 25, 37, 38.5, 39.7]
     assert [one[key] for key in keys] == pytest.approx(expected)
@@ -171,20 +171,20 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
     # As `rrdtool xport` writes it, given a format for CSV.
     lines = ['"time","median"', "1700000000,1.2e-02", "1700000300,1.3e-02", "1700000600,NaN"]
     (tmp_path / "path.csv").write_text("\n".join(lines) + "\n")
-    (found,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})
-    assert found.rtt_s[:2].tolist() == [0.012, 0.013]
-    assert (found.sent, found.lost) == (3, 1)
+    (recording,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})
+    assert recording.rtt_s[:2].tolist() == [0.012, 0.013]
+    assert (recording.sent, recording.lost) == (3, 1)
 
 
 def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     for name in ("LICENSE", "README", "NOTICE"):
         (tmp_path / name).write_text(f"Dear {name},\nnothing of this is a delay.\n")
-    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
-    assert ran.exit_code == 0, ran.output
-    assert ran.output.count("left out:") == 3
-    assert ran.output.count("not a known format") == 3
-    assert ran.output.count("looked for ping") == 1
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("left out:") == 3
+    assert result.output.count("not a known format") == 3
+    assert result.output.count("looked for ping") == 1
 
 
 def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_p
     assert (back.began, back.began_is_local) == (delays.began, True)
     assert back.sent_ns.tolist() == delays.sent_ns.tolist()
     for command in ("delays", "replay"):
-        ran = CliRunner().invoke(application(), [command, str(file)])
-        assert ran.exit_code == 0, ran.output
-        text = " ".join(ran.output.split())
+        result = CliRunner().invoke(application(), [command, str(file)])
+        assert result.exit_code == 0, result.output
+        text = " ".join(result.output.split())
         assert "began 2024-10-22 10:00:00 local time, ended 11:01:39" in text
         assert "losses: 12 of 13 from 10:40 to 10:50" in text
         assert "longest delay, 900 ms, at 10:41:40" in text
@@ -216,8 +216,8 @@ def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None
     (back,) = ns.read_delays(delays.save(tmp_path / "b.csv"))
     assert (back.began, back.began_is_local) == (delays.began, False)
     assert back.sent_ns.tolist() == delays.sent_ns.tolist() == [0, 999_999_999]
-    ran = CliRunner().invoke(application(), ["delays", str(file)])
-    text = " ".join(ran.output.split())
+    result = CliRunner().invoke(application(), ["delays", str(file)])
+    text = " ".join(result.output.split())
     assert "began 2024-10-22 10:11:12 UTC, ended 10:11:13" in text
     assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
 
@@ -225,24 +225,26 @@ def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None
 def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("timestamp,rtt_ms\n10/11/2024 10:11:12,20\n")
-    ran = CliRunner().invoke(application(), ["delays", str(file)])
-    assert (ran.exit_code, "--column dates=dmy" in ran.output) == (2, True)
-    ran = CliRunner().invoke(application(), ["delays", str(file), "--column", "dates=dmy"])
-    assert "began 2024-11-10 10:11:12 local time" in " ".join(ran.output.split())
+    result = CliRunner().invoke(application(), ["delays", str(file)])
+    assert (result.exit_code, "--column dates=dmy" in result.output) == (2, True)
+    result = CliRunner().invoke(application(), ["delays", str(file), "--column", "dates=dmy"])
+    assert "began 2024-11-10 10:11:12 local time" in " ".join(result.output.split())
 
 
-def test_a_note_that_many_recordings_have_is_printed_once(here: Command, tmp_path: Path) -> None:
+def test_a_note_that_many_recordings_have_is_printed_once(
+    netspurt: Command, tmp_path: Path
+) -> None:
     text = "time_s,rtt_ms\n" + "".join(f"{n},{20 + n}\n" for n in range(30))
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
     (tmp_path / "e.csv").write_text(text)
-    ran = here("delays", *(f"{name}.csv" for name in "abcde"))
-    notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
+    result = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
+    notes = [line for line in result.stdout.splitlines() if "taken for milliseconds" in line]
     assert notes == ["4 recordings: the unit of the delays was taken for milliseconds"]
-    two = here("delays", "a.csv", "b.csv").stdout
+    two = netspurt("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
-    told = json.loads(here("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
-    assert all(len(one["recordings"][0]["notes"]) > 0 for one in told)
+    data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
+    assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
 def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
@@ -252,8 +254,8 @@ def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         ns.read_delays(file)
-    (reading,) = [one for one in threading.enumerate() if one.name == "reading delays"]
-    assert reading.is_alive(), "the interrupt did not wait for it"
+    (reading,) = [thread for thread in threading.enumerate() if thread.name == "reading delays"]
+    assert reading.is_alive(), "the interrupt must not wait until the file is read"
     reading.join()
 
 
@@ -261,11 +263,11 @@ def test_only_the_first_five_of_many_unreadable_files_are_named(tmp_path: Path) 
     for n in range(12):
         (tmp_path / f"notes-{n}.md").write_text("Dear Sir,\n")
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
-    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
-    assert ran.exit_code == 0, ran.output
-    assert ran.output.count("left out:") == 6
-    assert "7 more files of" in ran.output
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("left out:") == 6
+    assert "7 more files of" in result.output
     (tmp_path / "sweep.json").write_text("{}")
-    ran = CliRunner().invoke(application(), ["replay", str(tmp_path)])
-    assert ran.exit_code == 2
-    assert "this is a sweep's folder, with figures and no recordings" in ran.output
+    result = CliRunner().invoke(application(), ["replay", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "this is a sweep's folder, with figures and no recordings" in result.output

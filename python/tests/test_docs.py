@@ -31,9 +31,9 @@ def steps(block: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def matches(shown: str, printed: str) -> bool:
-    """Tell whether it was printed; runs of dots stand for anything."""
-    pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(shown.strip()))
+def matches(expected: str, printed: str) -> bool:
+    """Return True if `printed` matches the document; runs of dots stand for any text."""
+    pattern = re.sub(r"(?:\\\.){3,}", ".*", re.escape(expected.strip()))
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
@@ -61,8 +61,8 @@ def printed(command: str, netspurt: Command, folder: Path) -> str:
     """Return all that a line of a console prints."""
     program, *words = shlex.split(command)
     if program == "netspurt" and words[0] in ALONE and not set(command) & set("|<>;&\\"):
-        ran = netspurt(*words, columns=100)
-        return ran.stderr + ran.stdout
+        result = netspurt(*words, columns=100)
+        return result.stderr + result.stdout
     return subprocess.run(
         ["sh", "-c", f'PATH="{NETSPURT.parent}:$PATH"; {command}'],
         cwd=folder,
@@ -93,8 +93,8 @@ def test_commands_in_documents_print_what_is_shown(
 def test_commands_that_run_the_kernel_print_what_is_shown(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
     check_consoles(path, netspurt, tmp_path)
@@ -114,14 +114,14 @@ def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
             file.write_text(block.partition("\n")[2] if named[2] == "csv" else block)
     live: set[str] = set()
     for block in blocks(path, "console"):
-        for command, shown in steps(block):
-            told = printed(command, netspurt, tmp_path)
+        for command, expected in steps(block):
+            output = printed(command, netspurt, tmp_path)
             words = shlex.split(command)
             if words[:2] == ["netspurt", "live"] or live & set(words):
                 live.update(word for option, word in pairwise(words) if option == "--out")
-                assert matches(shown, told), f"$ {command}\n{told}"
-            elif not matches(shown, told):
-                raise TimelessError(f"$ {command}\n{told}")
+                assert matches(expected, output), f"$ {command}\n{output}"
+            elif not matches(expected, output):
+                raise TimelessError(f"$ {command}\n{output}")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
@@ -135,8 +135,8 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
 @real_time
 def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Path) -> None:
     """The kernel's six rows are among the 36 that are reproduced."""
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"the kernel's rows are not run: {why}")
     words = [str(NETSPURT), "papers", "check", "rfc2416"]
@@ -155,7 +155,7 @@ def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Pa
 
 
 def keys_of(schema: object) -> Iterator[str]:
-    """Return the keys of all tables in a JSON Schema, however deep they lie."""
+    """Return the keys of all tables in a JSON Schema, at any depth."""
     if isinstance(schema, list):
         for part in schema:
             yield from keys_of(part)
@@ -171,8 +171,8 @@ def test_every_key_of_a_scenario_is_documented() -> None:
 
     from netspurt import _core
 
-    told = (ROOT / "docs" / "scenarios.md").read_text()
+    page = (ROOT / "docs" / "scenarios.md").read_text()
     schema = json.loads(_core.schema())
     keys = set(keys_of(schema))
     assert len(keys) > 100
-    assert {key for key in keys if key not in told} == set()
+    assert {key for key in keys if key not in page} == set()

@@ -1,4 +1,4 @@
-"""The early timeout over a geostationary relay, beside figures measured with ns-2.35."""
+"""The early timeout over a geostationary relay, compared with figures of ns-2.35."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ def test_a_new_run_of_ns2_gives_the_same_events(queue: int, tick: float, packets
     if not drive.available():
         pytest.skip("ns-2 is not installed: its runs of the early timeout are not made anew")
     send = f"{packets} segments" if packets else "unlimited"
-    theirs = drive.run(case(queue, tick, packets))
-    assert first_difference(run(queue, tick, send), theirs) is None
+    ns2_rows = drive.run(case(queue, tick, packets))
+    assert first_difference(run(queue, tick, send), ns2_rows) is None

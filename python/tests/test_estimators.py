@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 class Thrice:
-    """Three times the last round trip."""
+    """An estimator whose timer is three times the last round trip."""
 
     def __init__(self, k: float = 3.0) -> None:
         self.k, self.last, self.backoff = k, 0.1, 1
@@ -66,8 +66,8 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
 ) -> None:
     timer = ns.Estimator("linux:rto_min=50ms")
     timer.on_sample(0.2)
-    again = remake(timer)
-    assert (str(again), again.rto()) == ("linux:rto_min=50ms", 1.0)
+    remade = remake(timer)
+    assert (str(remade), remade.rto()) == ("linux:rto_min=50ms", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
         ("test_estimators:Thrice:j=3", "`Thrice` cannot be made:"),
     ],
 )
-def test_a_slip_is_one_clear_error(text: str, message: str) -> None:
+def test_an_invalid_text_is_one_clear_error(text: str, message: str) -> None:
     with pytest.raises(ns.EstimatorError) as caught:
         ns.estimator(text)
     assert str(caught.value).startswith(message)
@@ -204,7 +204,7 @@ def test_an_estimator_in_python_and_one_of_the_core_agree() -> None:
     np.testing.assert_allclose(own, _core.drive(ns.estimator("rfc6298"), steps), rtol=1e-8)
 
 
-def test_the_page_on_writing_one_is_short() -> None:
+def test_the_page_on_writing_an_estimator_is_short() -> None:
     page = (ROOT / "docs" / "writing-an-estimator.md").read_text()
     prose = [line for line in page.split("```")[2].splitlines() if line]
     assert len(prose) < 40

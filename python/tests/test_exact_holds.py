@@ -30,7 +30,7 @@ def held(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
-    """Return a case in which everything takes so many times as long."""
+    """Return a case in which everything takes `times` as long."""
     links = [link.split(",") for link in case["links"].split()]
     links = [
         [str(int(rate) // times), repr(float(delay) * times), limit] for rate, delay, limit in links

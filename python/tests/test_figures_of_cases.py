@@ -1,4 +1,4 @@
-"""Figures of a sweep's cases against closed forms: groups, means, Student's and Welch's spans."""
+"""Figures of a sweep's cases compared with closed forms: means, groups, intervals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
-def test_the_mean_of_a_few_runs_has_at_least_students_span() -> None:
+def test_the_interval_of_a_few_runs_is_at_least_students() -> None:
     columns, order = cases({"a": FIVE})
     (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
     assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
@@ -65,15 +65,15 @@ def test_the_mean_of_a_few_runs_has_at_least_students_span() -> None:
     assert row.mean.high - row.mean.value == pytest.approx(span, rel=1e-4)
 
 
-def test_pairs_have_the_span_of_their_differences() -> None:
-    other = [value + off for value, off in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
+def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
+    other = [value + factor for value, factor in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
     value, reach, verdict = difference({"old": FIVE, "new": other}, paired=True)
     assert value == pytest.approx(1.0)
     assert reach == pytest.approx(T[4] * math.sqrt(0.025 / 5), rel=1e-4)
     assert verdict == "worse"
 
 
-def test_groups_have_welchs_span() -> None:
+def test_the_interval_of_groups_is_welchs() -> None:
     """Variances of 1 and 4 over 5 and 5 runs: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees."""
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]
@@ -99,7 +99,7 @@ def test_adding_a_constant_to_both_groups_does_not_change_their_difference(
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: bool) -> None:
     columns, order = cases({"few": [1.0, 2.0, 1.0, 2.0], "many": [51.0, 52.0, 50.0, 52.0]})
-    told = {
+    comparisons = {
         (baseline, better): compare(
             columns,
             "timeouts",
@@ -112,13 +112,13 @@ def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: b
         for baseline in ("few", "many")
         for better in ("less", "more")
     }
-    assert {key: row.verdict for key, row in told.items()} == {
+    assert {key: row.verdict for key, row in comparisons.items()} == {
         ("few", "less"): "worse",
         ("few", "more"): "better",
         ("many", "less"): "better",
         ("many", "more"): "worse",
     }
-    there, back = told["few", "less"].difference, told["many", "less"].difference
+    there, back = comparisons["few", "less"].difference, comparisons["many", "less"].difference
     assert (back.value, back.low, back.high) == pytest.approx(
         (-there.value, -there.high, -there.low)
     )
@@ -133,7 +133,9 @@ def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     }
     (row,) = summarise(columns, "dropped / sent", [], {})
     assert row.mean.value == pytest.approx(4 / 60)
-    assert row.median == pytest.approx(0.1), "of 0.1, 0 and 0.1: the last case sent nothing"
+    assert row.median == pytest.approx(0.1), (
+        "the median must be that of 0.1, 0 and 0.1, because the last case sent nothing"
+    )
     top, bottom = figure(columns, "dropped/sent")
     assert (top.tolist(), bottom.tolist()) == ([1, 0, 3, 0], [10, 20, 30, 0])
     assert figure(columns, "sent")[1].tolist() == [1.0] * 4

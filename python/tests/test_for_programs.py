@@ -1,4 +1,4 @@
-"""What commands print for programs: `--json`, and `--csv` where a table has rows."""
+"""The output of commands for programs: `--json`, and `--csv` for tables with rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def options(words: tuple[str, ...]) -> set[str]:
     command: Any = typer.main.get_command(application())
     for word in words:
         command = command.commands[word]
-    return {name for one in command.params for name in one.opts}
+    return {name for parameter in command.params for name in parameter.opts}
 
 
 def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
@@ -65,21 +65,21 @@ def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
     assert {w for w in leaves if "--csv" not in options(w)} == NO_TABLE | NO_ROWS
 
 
-def test_both_at_once_are_refused(here: Command) -> None:
+def test_csv_and_json_together_are_refused(netspurt: Command) -> None:
     for words in COMMANDS:
         if words in {("doctor",), ("scenarios",), ("papers", "list")}:
-            refused(here(*words, "--json", "--csv"), "--csv and --json both say how to print")
+            refused(netspurt(*words, "--json", "--csv"), "--csv and --json both say how to print")
 
 
 Read = Callable[..., tuple[Any, list[dict[str, str]]]]
 
 
 @pytest.fixture
-def both(here: Command) -> Read:
+def both(netspurt: Command) -> Read:
     """Return what a command prints as JSON, and its rows as CSV."""
 
     def read(*words: object) -> tuple[Any, list[dict[str, str]]]:
-        documents, table = (here(*words, how) for how in ("--json", "--csv"))
+        documents, table = (netspurt(*words, how) for how in ("--json", "--csv"))
         assert documents.stderr == table.stderr == ""
         return json.loads(documents.stdout), list(csv.DictReader(io.StringIO(table.stdout)))
 
@@ -106,11 +106,11 @@ def test_lists_are_rows(both: Read, words: str) -> None:
 
 @pytest.mark.usefixtures("no_kernel")
 def test_claims_and_their_verdicts_are_rows(both: Read) -> None:
-    told, cells = both("papers", "show", "rfc2416")
-    same(told["claims"], cells)
+    data, cells = both("papers", "show", "rfc2416")
+    same(data["claims"], cells)
     rows, cells = both("papers", "check", "rfc2416")
     same(rows, cells)
-    assert len(told["claims"]) == len(rows)
+    assert len(data["claims"]) == len(rows)
 
 
 def test_tables_of_runs_are_rows(both: Read, saved_run: Path) -> None:
@@ -119,10 +119,10 @@ def test_tables_of_runs_are_rows(both: Read, saved_run: Path) -> None:
     same(rows, cells)
     assert rows == run.segments.records()[:50]
     flows, _ = both("table", saved_run, "flows")
-    assert flows[0]["finished_ns"] is None, "an endless flow has no end"
+    assert flows[0]["finished_ns"] is None, "an endless flow must have no end"
     names, cells = both("table", saved_run)
     same(names, cells)
-    assert [one["table"] for one in names] == list(run.tables)
+    assert [name["table"] for name in names] == list(run.tables)
 
 
 def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
     run.save(tmp_path / "r")
     rows, cells = both("table", "r", "crossings")
     same(rows, cells)
-    found = run.crossings()
-    assert [round(one.t * 1e9) for one in found] == [row["t_ns"] for row in rows]
-    assert run.crossings(start=found[0].t + 1e-3) == found[1:]
+    crossing = run.crossings()
+    assert [round(row.t * 1e9) for row in crossing] == [row["t_ns"] for row in rows]
+    assert run.crossings(start=crossing[0].t + 1e-3) == crossing[1:]
     with pytest.raises(ns.RunError, match=r"run\.crossings\(\)"):
         run.table("crossings")
 
@@ -141,49 +141,49 @@ def test_events_of_compared_runs_are_rows(both: Read, tmp_path: Path) -> None:
     base = ns.new_scenario().replace({"stop": "20 s"})
     base.run().save(tmp_path / "a")
     base.replace({"links.modem.queue": "10 packets"}).run().save(tmp_path / "b")
-    told, cells = both("compare", "a", "b", "--flow", "transfer")
-    same(told["events"], cells)
+    data, cells = both("compare", "a", "b", "--flow", "transfer")
+    same(data["events"], cells)
 
 
 def test_recordings_are_rows(both: Read) -> None:
-    told, cells = both("delays", ROOT / "data" / "ping.txt", ROOT / "data" / "irtt.json")
-    assert [one["file"] for one in told] == [row["file"] for row in cells]
-    same([one["recordings"][0] for one in told], cells)
+    data, cells = both("delays", ROOT / "data" / "ping.txt", ROOT / "data" / "irtt.json")
+    assert [entry["file"] for entry in data] == [row["file"] for row in cells]
+    same([entry["recordings"][0] for entry in data], cells)
 
 
 def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("nothing of the kind\n")
-    ran = here("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
-    assert ran.returncode == 2
-    assert ran.stdout.count("\n") == 2
-    assert ran.stderr.startswith("error: ")
+    result = netspurt("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
+    assert result.returncode == 2
+    assert result.stdout.count("\n") == 2
+    assert result.stderr.startswith("error: ")
 
 
 def test_bursts_and_lines_are_rows(both: Read, tmp_path: Path) -> None:
     file = ROOT / "data" / "probe.jsonl"
-    (told,), cells = both("delays", "lengths", file)
-    same(told["lines"], cells)
-    assert cells[0]["recording"] == told["name"]
+    (data,), cells = both("delays", "lengths", file)
+    same(data["lines"], cells)
+    assert cells[0]["recording"] == data["name"]
     long = [0.050] * 40 + [0.400, 0.300] + [0.050] * 40 + [0.500] + [0.050] * 40
     ns.Delays.of(long, every=1.0).save(tmp_path / "bursts.csv")
-    (told,), cells = both("delays", "bursts", "bursts.csv")
-    assert len(told["bursts"]) == 2
-    same(told["bursts"], cells)
+    (data,), cells = both("delays", "bursts", "bursts.csv")
+    assert len(data["bursts"]) == 2
+    same(data["bursts"], cells)
 
 
 def test_timers_are_rows_with_the_ends_of_intervals_as_columns(both: Read) -> None:
     words = ("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "mills")
-    (told,), cells = both(*words)
-    same(told["estimators"], cells)
-    assert float(cells[0]["mean_timer_s.low"]) == told["estimators"][0]["mean_timer_s"]["low"]
-    told, cells = both(*words, "--pool")
-    same(told["advice"]["costs"], cells)
-    (told,), cells = both(*words, "--versus", "linux")
-    same(told["versus"], cells)
-    told, cells = both("replay", ROOT / "data" / "ping.txt", "-e", "mills:g=1..2/3", "--all")
-    assert [one["cost_s"] for one in told] == [float(row["cost_s"]) for row in cells]
+    (data,), cells = both(*words)
+    same(data["estimators"], cells)
+    assert float(cells[0]["mean_timer_s.low"]) == data["estimators"][0]["mean_timer_s"]["low"]
+    data, cells = both(*words, "--pool")
+    same(data["advice"]["costs"], cells)
+    (data,), cells = both(*words, "--versus", "linux")
+    same(data["versus"], cells)
+    data, cells = both("replay", ROOT / "data" / "ping.txt", "-e", "mills:g=1..2/3", "--all")
+    assert [entry["cost_s"] for entry in data] == [float(row["cost_s"]) for row in cells]
 
 
 def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path: Path) -> None:
@@ -202,6 +202,6 @@ def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path:
 
 def test_scripts_are_rows(both: Read) -> None:
     folder = ROOT / "crates" / "netspurt" / "scripts" / "rto"
-    told, cells = both("script", folder)
-    assert [one["file"] for one in told] == [row["file"] for row in cells]
+    data, cells = both("script", folder)
+    assert [entry["file"] for entry in data] == [row["file"] for row in cells]
     assert {row["verdict"] for row in cells} == {"ok"}

@@ -1,4 +1,4 @@
-"""Recordings of other people, which lie beside the repository with a table of what each holds."""
+"""Recordings of other people, outside the repository, with a table of their contents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows() -> dict[str, tuple[int, ...] | None]:
         return {}
     found: dict[str, tuple[int, ...] | None] = {}
     lines = table.read_text().partition("## Files")[2].splitlines()
-    for line in [one for one in lines if one.startswith("| ")][1:]:
+    for line in [line for line in lines if line.startswith("| ")][1:]:
         cells = [cell.strip() for cell in line.split("|")]
         counts = cells[9:14]
         known = all(cell.isdigit() for cell in counts)
@@ -39,23 +39,23 @@ def table() -> dict[str, tuple[int, ...] | None]:
 
 
 def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...] | None]) -> None:
-    wrong = []
+    differences = []
     for name, expected in table.items():
         try:
-            found = ns.read_delays(FOLDER / name)
+            recording = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
             # A summary without samples, and traceroutes, are refused with the reason.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
-                wrong.append(f"{name}: {error}")
+                differences.append(f"{name}: {error}")
             continue
         sums = (
-            sum(getattr(one, what) for one in found)
+            sum(getattr(delays, what) for delays in recording)
             for what in ("sent", "received", "lost", "duplicates")
         )
-        counted = (len(found), *sums)
+        counted = (len(recording), *sums)
         if counted != expected:
-            wrong.append(f"{name}: {counted}, not {expected}")
-    assert wrong == []
+            differences.append(f"{name}: {counted}, not {expected}")
+    assert differences == []
     assert len(table) > 20
 
 
@@ -68,11 +68,11 @@ def test_every_file_that_can_be_replayed_gets_an_advice(
             continue
         for path in ns.read_delays(FOLDER / name):
             try:
-                told = ns.advise([ns.replay(path, USUAL)])
+                advice = ns.advise([ns.replay(path, USUAL)])
             except ns.ReplayError:
                 continue  # Smoothed values, and results without single delays.
-            assert "nan" not in str(told), name
-            advised += told.weighing is not None
-            picked = told.pick in {*told.asked, *told.alike, *told.tuned}
-            assert picked == (told.weighing is not None), name
+            assert "nan" not in str(advice), name
+            advised += advice.weighing is not None
+            picked = advice.pick in {*advice.asked, *advice.alike, *advice.tuned}
+            assert picked == (advice.weighing is not None), name
     assert advised >= 8

@@ -46,12 +46,14 @@ def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")
-    asked = json.dumps([limit, lengths])
-    ran = subprocess.run([*words, asked], capture_output=True, text=True, check=False, timeout=60)
-    if ran.returncode:
-        pytest.skip(f"no fragments of the kernel: {ran.stderr.strip().splitlines()[-1]}")
-    found: list[list[int]] = json.loads(ran.stdout)
-    return found
+    request = json.dumps([limit, lengths])
+    result = subprocess.run(
+        [*words, request], capture_output=True, text=True, check=False, timeout=60
+    )
+    if result.returncode:
+        pytest.skip(f"no fragments of the kernel: {result.stderr.strip().splitlines()[-1]}")
+    data: list[list[int]] = json.loads(result.stdout)
+    return data
 
 
 @pytest.mark.parametrize("limit", [250, 253, 576])
@@ -77,14 +79,14 @@ def test_a_simulated_net_cuts_segments_as_the_calculator_says(mss: int) -> None:
         "record": {"spy": ["receiver"], "capture": False},
     }
     run = ns.load("rfc2416").replace(values).run()
-    came = run.segments.where(node="receiver", way="in", packet=1)
-    came = came.select(came["len_bytes"] > 0)
-    came = came.where(id=int(came["id"][0]))
+    arrivals = run.segments.where(node="receiver", way="in", packet=1)
+    arrivals = arrivals.select(arrivals["len_bytes"] > 0)
+    arrivals = arrivals.where(id=int(arrivals["id"][0]))
     own = SmallNet(250).fragments(mss)
-    assert came["size_bytes"].tolist() == [own[0] + 40, *(part + 20 for part in own[1:])]
+    assert arrivals["size_bytes"].tolist() == [own[0] + 40, *(part + 20 for part in own[1:])]
 
 
-def test_the_fragments_of_the_mail_of_1988() -> None:
+def test_the_calculator_gives_the_fragments_of_the_mail_of_1988() -> None:
     mail, real = SmallNet(250, unit=1), SmallNet(250)
     assert mail.fragments(512) == (210, 230, 72)
     assert mail.fragments(246) == (210, 36)
@@ -139,9 +141,9 @@ def test_the_best_number_of_packets_is_known_for_a_limit_of_250() -> None:
 
 
 def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> None:
-    told = netspurt("fragments", "512", "--limit", "250 B", "--loss", "1%").stdout
-    assert "204 + 224 + 84" in told
-    assert "210 + 224 n" in told
+    output = netspurt("fragments", "512", "--limit", "250 B", "--loss", "1%").stdout
+    assert "204 + 224 + 84" in output
+    assert "210 + 224 n" in output
     as_data = json.loads(netspurt("fragments", "--limit", "250", "--loss", "0.01", "--json").stdout)
     assert as_data["sizes"][2] == {
         "mss_bytes": 658,
@@ -154,7 +156,7 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--limit", "67"], "a net's limit is 68 to 65535 B, not 67 B"),
         (["--limit", "5 s"], "'5 s' is not a number of octets"),
@@ -166,6 +168,6 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
     ],
 )
 def test_invalid_sizes_are_refused_with_the_reason(
-    netspurt: Command, words: list[str], told: str
+    netspurt: Command, words: list[str], expected: str
 ) -> None:
-    refused(netspurt("fragments", *words), told)
+    refused(netspurt("fragments", *words), expected)

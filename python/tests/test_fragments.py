@@ -1,4 +1,4 @@
-"""Fragments and echo probes, in tables and as read by other programs."""
+"""Fragments and echo probes, in tables and in other programs."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def folder(narrow: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tshark(*words: str | Path) -> list[str]:
     command = [need("tshark"), *map(str, words)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    return ran.stdout.splitlines()
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return result.stdout.splitlines()
 
 
 CHECKS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
@@ -102,17 +102,17 @@ def test_tshark_pairs_requests_and_replies_as_the_table_does(folder: Path, narro
 
 
 def test_echo_probes_are_saved_and_read_back(folder: Path, narrow: ns.Run) -> None:
-    again = ns.open_run(folder)
-    assert list(again.echo_probes) == list(narrow.echo_probes)
-    assert list(again.echo_probes.texts()) == list(narrow.echo_probes.texts())
-    assert again.echo_probes.seconds("rtt_ns").min() > 0.04
-    assert "20 echo probes: 0 lost" in str(again)
+    reopened = ns.open_run(folder)
+    assert list(reopened.echo_probes) == list(narrow.echo_probes)
+    assert list(reopened.echo_probes.texts()) == list(narrow.echo_probes.texts())
+    assert reopened.echo_probes.seconds("rtt_ns").min() > 0.04
+    assert "20 echo probes: 0 lost" in str(reopened)
 
 
 def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:
-    told = (ROOT / "docs" / "records.md").read_text()
+    page = (ROOT / "docs" / "records.md").read_text()
     texts = narrow.segments._core.column("kind")[1] or []
-    assert [kind for kind in texts if f"`{kind}`" not in told] == []
+    assert [kind for kind in texts if f"`{kind}`" not in page] == []
 
 
 def test_a_run_without_echo_probes_says_so(start_run: ns.Run) -> None:
@@ -124,17 +124,17 @@ def test_the_command_reports_echo_probes(netspurt: Command, tmp_path: Path) -> N
     (tmp_path / "v.toml").write_text(
         NARROW.split("[flows", maxsplit=1)[0] + "[echo_probes" + NARROW.split("[echo_probes")[1]
     )
-    ran = netspurt("run", "v.toml", "--out", "run")
-    assert ran.returncode == 0, ran.stderr
-    assert "echo_probes  sent  lost  late  duplicates" in ran.stdout
-    assert "flow " not in ran.stdout
-    assert "20     0" in ran.stdout
-    ran = netspurt("table", "run", "echo_probes", "--flow", "probe", "--limit", "2")
-    assert ran.returncode == 0, ran.stderr
-    assert "... 18 more rows" in ran.stdout
+    result = netspurt("run", "v.toml", "--out", "run")
+    assert result.returncode == 0, result.stderr
+    assert "echo_probes  sent  lost  late  duplicates" in result.stdout
+    assert "flow " not in result.stdout
+    assert "20     0" in result.stdout
+    result = netspurt("table", "run", "echo_probes", "--flow", "probe", "--limit", "2")
+    assert result.returncode == 0, result.stderr
+    assert "... 18 more rows" in result.stdout
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
-        ran = netspurt("plot", "run", "--kind", kind)
-        assert "Traceback" not in ran.stderr, ran.stderr
+        result = netspurt("plot", "run", "--kind", kind)
+        assert "Traceback" not in result.stderr, result.stderr
 
 
 def test_a_picture_of_sequence_numbers_needs_a_flow(narrow: ns.Run, tmp_path: Path) -> None:

@@ -73,24 +73,24 @@ def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
 
 def test_low_orbits_of_little_inclination_have_15_or_16_contacts_a_day() -> None:
     paper = read_paper(KEY)
-    found = contacts(paper)
+    passes = contacts(paper)
     for name in ("S1", "S3", "S5"):
-        assert len(day_of_passes(paper, found[name])) in (15, 16)
+        assert len(day_of_passes(paper, passes[name])) in (15, 16)
     for name in ("S7", "S9"):
-        assert len(day_of_passes(paper, found[name])) in (11, 12, 13)
-    assert len(day_of_passes(paper, found["S11"])) in (4, 5)
-    (only,) = day_of_passes(paper, found["S13"])
+        assert len(day_of_passes(paper, passes[name])) in (11, 12, 13)
+    assert len(day_of_passes(paper, passes["S11"])) in (4, 5)
+    (only,) = day_of_passes(paper, passes["S13"])
     assert only.duration == 86400
-    swings = [p.swing for p in day_of_passes(paper, found["S1"]) if p.duration >= SHORTEST_S]
+    swings = [p.swing for p in day_of_passes(paper, passes["S1"]) if p.duration >= SHORTEST_S]
     assert max(swings) > 1.4 * min(swings)
 
 
-def test_the_command_writes_the_files_that_are_beside_the_paper(
+def test_the_command_reproduces_the_files_in_the_papers_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    shown = netspurt("papers", "curves", KEY, "--out", "curves")
-    assert shown.returncode == 0, shown.stderr
-    assert "343.0, 899.2" in shown.stdout
+    result = netspurt("papers", "curves", KEY, "--out", "curves")
+    assert result.returncode == 0, result.stderr
+    assert "343.0, 899.2" in result.stdout
     for name in LEVELS:
         file = f"{name.lower()}.toml"
         assert (tmp_path / "curves" / file).read_text() == (
@@ -98,13 +98,13 @@ def test_the_command_writes_the_files_that_are_beside_the_paper(
         ).read_text()
 
 
-def test_points_are_near_enough_that_straight_lines_miss_the_delay_by_30_us_at_most() -> None:
+def test_straight_lines_between_points_miss_the_delay_by_at_most_30_us() -> None:
     paper = read_paper(KEY)
     for contact in contacts(paper).values():
         coarse, step = curve(paper, contact), contact.step
         fine = curve(paper, type(contact)(**{**vars(contact), "step": step / 2}))
-        off = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns) - fine.delay_ns
-        assert np.abs(off).max() < 30_000, contact.name
+        error = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns) - fine.delay_ns
+        assert np.abs(error).max() < 30_000, contact.name
 
 
 def test_a_contact_without_its_file_or_its_station_is_an_error(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert by[Verdict.CONTRADICTION] == SLIPS
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.SHAPE_ONLY] == IN_SHAPE
-    told = SLIPS | NOT_REPRODUCED | IN_SHAPE
-    assert len(by[Verdict.REPRODUCED]) == 125 - len(told)
-    assert all(verdicts[name]["note"] for name in told)
+    listed = SLIPS | NOT_REPRODUCED | IN_SHAPE
+    assert len(by[Verdict.REPRODUCED]) == 125 - len(listed)
+    assert all(verdicts[name]["note"] for name in listed)
 
 
 def test_stop_and_wait_never_retransmits_but_once_at_the_upward_step(
@@ -175,9 +175,9 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / KEY / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
     lines = listing.read_text().splitlines()
-    assert ours == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
+    assert claim_ids == {line.split('"')[1] for line in lines if line.startswith(f'id = "{KEY}.')}
 
 
 def test_a_whole_study_is_continued_and_read_by_the_check(
@@ -204,12 +204,12 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     file.write_text(text.replace("10000]", "3001]"))
     with pytest.raises(PaperError, match="belongs to another study"):
         Study.of(read_paper(KEY, shelf)).read(tmp_path / "study", long["S13"])
-    wrong = netspurt("papers", "check", "--study", "study")
-    assert (wrong.returncode, "name its key" in wrong.stderr) == (2, True)
+    failed = netspurt("papers", "check", "--study", "study")
+    assert (failed.returncode, "name its key" in failed.stderr) == (2, True)
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 
-def test_the_windows_limit_counts_only_if_the_window_limits() -> None:
+def test_the_window_limit_is_counted_only_if_the_window_limits() -> None:
     study = Study.of(read_paper(KEY))
     base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
     never = base.run().flows["window_limited"]

@@ -22,7 +22,7 @@ KEYS = [
 
 
 def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, str]:
-    """Return the ends of a range about a default, and its unit."""
+    """Return the ends of a range around a default, and its unit."""
     digits = default.rstrip("µsmnuh")
     middle, unit = Fraction(digits), default[len(digits) :]
     low, high = sorted(Fraction(int(rng.integers(1, 1000)), 1000) for _ in range(2))
@@ -49,17 +49,17 @@ def test_every_value_between_the_ends_is_read(name: str, key: str, default: str)
         tried += 1
         assert len(made) == count
         for place, one in enumerate(made):
-            told = dict(_core.Estimator(one).settings)[key]
+            value = dict(_core.Estimator(one).settings)[key]
             if unit:
                 continue
             exact = Fraction(first) + (Fraction(last) - Fraction(first)) * place / (count - 1)
-            finest = Fraction(1, 2) if told.isdigit() else Fraction(1, 10**6)
-            assert abs(Fraction(told) - exact) <= finest, text
+            finest = Fraction(1, 2) if value.isdigit() else Fraction(1, 10**6)
+            assert abs(Fraction(value) - exact) <= finest, text
     assert tried or _is_count(name, key), f"{name}:{key} was never tried"
 
 
 def _is_count(name: str, key: str) -> bool:
-    """Return whether a key takes whole numbers, which ends with six decimals are not."""
+    """Return True if a key takes only whole numbers; ends with six decimals are then invalid."""
     try:
         _core.Estimator(f"{name}:{key}=3/2")
     except _core.EstimatorError as error:
@@ -95,5 +95,5 @@ def test_a_ratio_is_as_near_as_nine_digits_allow() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))
-        told = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
-        assert float(Fraction(told)) == pytest.approx(value, rel=1e-7, abs=1e-9)
+        value_text = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
+        assert float(Fraction(value_text)) == pytest.approx(value, rel=1e-7, abs=1e-9)

@@ -31,16 +31,16 @@ COMMANDS = list(every_command(typer.main.get_command(application())))
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
-    here: Command, words: tuple[str, ...]
+    netspurt: Command, words: tuple[str, ...]
 ) -> None:
-    ran = here(*words, "--help", columns=100)
-    assert ran.returncode == 0
-    head, _, body = ran.stdout.partition("\n")
-    assert not re.search(r"<[a-zA-Z\[]|[{]", ran.stdout), ran.stdout
-    assert "...\n" not in body.replace("-- COMMAND...\n", ""), "a sentence was cut"
+    result = netspurt(*words, "--help", columns=100)
+    assert result.returncode == 0
+    head, _, body = result.stdout.partition("\n")
+    assert not re.search(r"<[a-zA-Z\[]|[{]", result.stdout), result.stdout
+    assert "...\n" not in body.replace("-- COMMAND...\n", ""), "no sentence of the help may be cut"
     assert re.fullmatch(r"Usage: netspurt[a-z ]* \[OPTIONS\].*", head)
-    told = body.lstrip("\n").partition("\n\n")[0]
-    assert told.strip().endswith((".", "?")), told
+    summary = body.lstrip("\n").partition("\n\n")[0]
+    assert summary.strip().endswith((".", "?")), summary
 
 
 def test_every_option_and_argument_says_what_it_is() -> None:
@@ -48,13 +48,13 @@ def test_every_option_and_argument_says_what_it_is() -> None:
         command: Any = typer.main.get_command(application())
         for word in words:
             command = command.commands[word]
-        for one in command.params:
-            assert one.help, (words, one.name)
-            assert one.help.rstrip().endswith("."), (words, one.name, one.help)
+        for parameter in command.params:
+            assert parameter.help, (words, parameter.name)
+            assert parameter.help.rstrip().endswith("."), (words, parameter.name, parameter.help)
 
 
-def test_the_help_is_grouped_by_task(here: Command) -> None:
-    text = here("--help").stdout
+def test_the_help_is_grouped_by_task(netspurt: Command) -> None:
+    text = netspurt("--help").stdout
     groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
     assert groups[1:] == [
         "Simulate and look",
@@ -70,12 +70,12 @@ def test_the_help_is_grouped_by_task(here: Command) -> None:
 
 
 @pytest.mark.parametrize("group", ["delays", "sweep"])
-def test_a_group_with_a_default_command_lists_its_options(here: Command, group: str) -> None:
-    told = here(group, "--help").stdout
-    alone = here(group, "x", "--help").stdout
-    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", alone)
-    options = alone[alone.index("Arguments:") :]
-    assert options in told
+def test_a_group_with_a_default_command_lists_its_options(netspurt: Command, group: str) -> None:
+    output = netspurt(group, "--help").stdout
+    compared = netspurt(group, "x", "--help").stdout
+    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", compared)
+    options = compared[compared.index("Arguments:") :]
+    assert options in output
     assert "--json" in options
 
 
@@ -89,28 +89,28 @@ flows = { x = { from = "a", to = "b", endpoint = "kernel", profile = "reno-2005"
 @pytest.mark.parametrize("budget", ["-1", "1e300", "nan", "x"])
 @pytest.mark.parametrize("words", [("run", "x.toml"), ("exec", "x.toml", "--", "true")])
 def test_the_error_for_an_invalid_budget_names_the_option(
-    here: Command, words: tuple[str, ...], budget: str
+    netspurt: Command, words: tuple[str, ...], budget: str
 ) -> None:
-    ran = here("live", words[0], "--budget", budget, *words[1:])
-    refused(ran, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
-    assert "order" not in ran.stderr
+    result = netspurt("live", words[0], "--budget", budget, *words[1:])
+    refused(result, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
+    assert "order" not in result.stderr
     with pytest.raises(ns.LiveError, match="seconds from 0 to a million"):
         ns.run_live(ns.Scenario.parse(KERNELS), "r", budget=-1)
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    """Return what bash is offered for the last word."""
+    """Return the completions that bash gets for the last word."""
     environment = {
         **os.environ,
         "_NETSPURT_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(["netspurt", *words]),
         "COMP_CWORD": str(len(words)),
     }
-    ran = subprocess.run(
+    result = subprocess.run(
         [NETSPURT], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    assert ran.stderr == ""
-    return ran.stdout.split()
+    assert result.stderr == ""
+    return result.stdout.split()
 
 
 def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -> None:
@@ -128,18 +128,18 @@ def test_the_shell_completes_estimators_tables_axes_and_labels(tmp_path: Path) -
     assert completed(tmp_path, "table", "nothing", "s") == []
 
 
-def test_the_package_is_the_command_as_well(tmp_path: Path) -> None:
+def test_python_m_netspurt_runs_the_command(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "netspurt", "--version"]
-    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ran.stdout == f"netspurt {ns.__version__}\n"
+    result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert result.stdout == f"netspurt {ns.__version__}\n"
 
 
-def test_thousands_are_always_separated_in_the_same_way(here: Command, tmp_path: Path) -> None:
-    here("new", "x.toml")
-    assert re.search(r"\b1,\d{3} packet-hops", here("run", "x.toml", "--out", "r").stdout)
+def test_thousands_are_always_separated_in_the_same_way(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", "x.toml")
+    assert re.search(r"\b1,\d{3} packet-hops", netspurt("run", "x.toml", "--out", "r").stdout)
     rtts = "\n".join(f"{n},{40 + n % 7}" for n in range(1500))
     (tmp_path / "d.csv").write_text("sent_s,rtt_ms\n" + rtts + "\n")
     for words in (("delays", "d.csv"), ("replay", "d.csv")):
-        out = here(*words).stdout
+        out = netspurt(*words).stdout
         assert "1,500" in out
         assert "1 500" not in out

@@ -1,4 +1,4 @@
-"""Jacobson's mail of 1988: its claims, and queues and densities from captures."""
+"""Jacobson's mail of 1988: its claims, and queue limits and densities from captures."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ def bench() -> Bench:
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, Judged]:
-    found = check(bench, bench.paper.claims)
-    return {one.claim.id.removeprefix("jacobson1988."): one for one in found}
+    results = check(bench, bench.paper.claims)
+    return {judgement.claim.id.removeprefix("jacobson1988."): judgement for judgement in results}
 
 
 def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
     assert len(judged) == 31
-    by = {v: {name for name, one in judged.items() if one.verdict == v} for v in Verdict}
+    by = {
+        v: {name for name, judgement in judged.items() if judgement.verdict == v} for v in Verdict
+    }
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.CONTRADICTION] == set(CONTRADICTIONS)
     assert by[Verdict.SHAPE_ONLY] == SHAPE_ONLY
@@ -66,13 +68,13 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "jacobson1988" / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "jacobson1988.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, Judged]) -> None:
@@ -101,7 +103,7 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stamps", "gain", "told"),
+    ("stamps", "gain", "expected"),
     [
         ([1.0], 0.5, "two packets at least"),
         ([2.0, 1.0], 0.5, "not in order"),
@@ -109,12 +111,12 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
         ([1.0, 2.0], 1.5, "up to 1"),
     ],
 )
-def test_an_impossible_density_is_refused(stamps: list[float], gain: float, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
         density(np.array(stamps), gain)
 
 
-def test_equal_stamps_are_an_infinite_density_and_leave_correlations_alone() -> None:
+def test_equal_timestamps_are_an_infinite_density_and_do_not_change_correlations() -> None:
     _, rate = density(np.array([0.0, 0.0, 0.0, 1.0]), gain=0.5)
     assert np.isinf(rate[:2]).all()
     assert np.isnan(correlation(rate, np.ones(3)))
@@ -188,9 +190,9 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
             assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
         else:
             # What was lost before the capture cannot be known to be sent again.
-            again = seen["kind"] == "retransmission"
+            is_retransmission = seen["kind"] == "retransmission"
             ours = kinds(Trace.of(seen))
-            assert (ours[~again] == seen["kind"][~again]).all()
+            assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()
 
 
 def test_each_transmission_is_listed_with_the_first_ack_of_all_its_octets() -> None:
@@ -220,9 +222,9 @@ def test_the_listing_of_packets_equals_what_tshark_reads(tmp_path: Path) -> None
     fields = ("tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size_value", "ip.len")
     words = [tshark, "-r", str(folder / "source.pcapng"), "-T", "fields"]
     words += list(itertools.chain.from_iterable(("-e", field) for field in fields))
-    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    result = subprocess.run(words, capture_output=True, text=True, check=True)
     ours = ["\t".join(row[3:]) for row in packetdat(Trace.of(run.segments.where(node="source")))]
-    assert ran.stdout.splitlines() == ours
+    assert result.stdout.splitlines() == ours
 
 
 def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
@@ -238,27 +240,27 @@ def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
     assert send_ack(read).rows() == send_ack(known).rows()
     assert queue_limit(read).packets == queue_limit(known).packets == 8
     for listing in ("send-ack", "packetdat"):
-        told = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
-        assert told[0] == told[1]
-        assert len(told[0].splitlines()) > 100
+        outputs = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
+        assert outputs[0] == outputs[1]
+        assert len(outputs[0].splitlines()) > 100
 
 
 def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:
     to_a_sink(8).save(tmp_path / "run")
-    told = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
-    assert told.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
-    assert len(told.splitlines()) == 3
-    assert int(told.splitlines()[1].split(",")[0]) >= 3_000_000_000
+    output = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
+    assert output.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
+    assert len(output.splitlines()) == 3
+    assert int(output.splitlines()[1].split(",")[0]) >= 3_000_000_000
     assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
-    wrong = netspurt("table", "run", "send-ack", "--flow", "nobody")
-    assert wrong.returncode == 2
-    assert "no flow 'nobody'" in wrong.stderr
+    failed = netspurt("table", "run", "send-ack", "--flow", "nobody")
+    assert failed.returncode == 2
+    assert "no flow 'nobody'" in failed.stderr
     reverse = netspurt("table", "run", "send-ack", "--direction", "reverse")
     assert reverse.returncode == 2
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr
 
 
-def test_its_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
+def test_the_papers_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
     files = []
     for picture in bench.paper.pictures:
         drawn = figure(picture["figure"])(bench, **picture["arguments"])

@@ -1,4 +1,4 @@
-"""A queue of the kernel, with a limit in packets behind a token bucket, drops what a link drops."""
+"""A queue of the kernel after a token bucket drops the same packets as a link."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ queue = "{BUFFERS} packets" }} }}
 
 def instants(seed: int, count: int = 40) -> list[float]:
     """Return instants of sending: bursts and pauses, a frame each 62 ms on average."""
-    dice, at, times = random.Random(seed), 0.0, []
+    rng, at, times = random.Random(seed), 0.0, []
     for _ in range(count):
         times.append(at)
-        at += dice.choice((0.013, 0.021, 0.034, 0.055, 0.13, 0.21))
+        at += rng.choice((0.013, 0.021, 0.034, 0.055, 0.13, 0.21))
     return times
 
 
 def is_clear(times: list[float], seed: int) -> bool:
-    """Whether the same frames are dropped when each instant is off by the margin."""
-    dice, expected = random.Random(seed), dropped(times)
+    """Return True if the same frames are dropped after each instant is changed by the margin."""
+    rng, expected = random.Random(seed), dropped(times)
     shaken = (
-        sorted(max(0.0, at + dice.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)
+        sorted(max(0.0, at + rng.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)
         for _ in range(12)
     )
     return all(dropped(other) == expected for other in shaken)
@@ -109,14 +109,14 @@ def test_the_kernels_queue_drops_the_packets_that_a_link_drops() -> None:
             "times": times,
         }
         script = Path(__file__).with_name("kernel_queue.py")
-        ran = subprocess.run(
+        result = subprocess.run(
             ["unshare", "-Urn", sys.executable, str(script)],
             input=json.dumps(order),
             capture_output=True,
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
-        told = json.loads(ran.stdout)
+        assert result.returncode == 0, result.stderr
+        data = json.loads(result.stdout)
         expected = dropped(times)
-        assert set(range(len(times))) - set(told["arrived"]) == expected, (seed, told)
+        assert set(range(len(times))) - set(data["arrived"]) == expected, (seed, data)

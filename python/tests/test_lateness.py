@@ -1,4 +1,4 @@
-"""The watch that decides whether a failed test of real time says anything."""
+"""The watch that decides whether the failure of a real-time test proves anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every sleeper from now on have overslept by so much."""
+    """Make every sleeper oversleep by this much."""
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
     )
@@ -38,7 +38,7 @@ def test_a_failure_on_a_machine_in_time_is_a_failure(monkeypatch: pytest.MonkeyP
     assert len(tries) == 1
 
 
-def test_a_failure_on_a_late_machine_is_tried_again_in_an_empty_folder(
+def test_a_test_that_failed_on_a_late_machine_runs_again_in_an_empty_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     on_a_machine(0.05, monkeypatch)
@@ -112,12 +112,12 @@ def test_a_sleeper_that_is_stopped_was_late() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc: no signals to read")
 def test_children_of_tests_can_be_interrupted_even_if_their_parent_ignores_sigint() -> None:
     script = "import conftest, subprocess; subprocess.run(['cat', '/proc/self/status'])"
-    told = subprocess.run(
+    output = subprocess.run(
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", script],
         cwd=HERE,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    (ignored,) = [line.split()[1] for line in told.splitlines() if line.startswith("SigIgn:")]
+    (ignored,) = [line.split()[1] for line in output.splitlines() if line.startswith("SigIgn:")]
     assert int(ignored, 16) >> (signal.SIGINT - 1) & 1 == 0

@@ -1,4 +1,4 @@
-"""The filed measurements of the Linux kernel beside the kernel that runs here."""
+"""The stored measurements of the Linux kernel, compared with the running kernel."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def is_time(item: str) -> bool:
     return item.endswith("_us") or item in {"rto", "ato", "rtt", "rttvar"}
 
 
-def disagreements(filed: Numbers, found: Numbers) -> list[str]:
-    """Return the measurements that are outside the filed range."""
-    wrong = []
+def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
+    """Return the measurements that are outside the stored range."""
+    differences = []
     for (case, item), (median, least, most) in filed.items():
-        if (case, item) not in found:
-            wrong.append(f"{case} {item}: nothing found")
+        if (case, item) not in measured:
+            differences.append(f"{case} {item}: nothing found")
             continue
-        low, high = found[case, item][1:]
+        low, high = measured[case, item][1:]
         # A timer's second level has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
-            wrong.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
-    return wrong
+            differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
+    return differences
 
 
 def same_line() -> bool:
-    """Whether this kernel is of the filed one's line: 6.18, whatever follows."""
+    """Return True if this kernel has the version 6.18, as the measured one."""
     filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
     return platform.release().split(".")[:2] == filed.split(".")[:2]
 
@@ -79,10 +79,10 @@ def test_the_filed_numbers_are_of_one_kernel() -> None:
 
 @real_time
 def test_the_running_kernel_agrees_with_the_filed_measurements(tmp_path: Path) -> None:
-    filed, found = read(AUTHORITY), measure(tmp_path, 3)
-    wrong = disagreements(filed, found)
-    print("\n".join(wrong))
-    assert len(wrong) <= (1 - SHARE) * len(filed), wrong
+    filed, measured = read(AUTHORITY), measure(tmp_path, 3)
+    outside = disagreements(filed, measured)
+    print("\n".join(outside))
+    assert len(outside) <= (1 - SHARE) * len(filed), outside
 
 
 def test_a_different_kernel_would_be_noticed() -> None:

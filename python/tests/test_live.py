@@ -1,4 +1,4 @@
-"""Live runs: the kernel's TCP in namespaces. Skipped, loudly, where there are none."""
+"""Live runs: the kernel's TCP in namespaces. Skipped with the reason if there are none."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ send     = "200 kB"
 @real_time
 def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
-    ran = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, "--json")
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert told["live"]["valid"] is True
-    assert told["live"]["replayed"]["same"] is True
-    assert [end["profile"] for end in told["live"]["ends"]] == ["reno-2005"] * 2
+    result = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, "--json")
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["live"]["valid"] is True
+    assert data["live"]["replayed"]["same"] is True
+    assert [end["profile"] for end in data["live"]["ends"]] == ["reno-2005"] * 2
     run = ns.open_run(tmp_path / "r")
     flow = {name: run.flows[name][0] for name in run.flows}
     assert flow["delivered_bytes"] == flow["acked_bytes"] == 200_000
@@ -60,7 +60,7 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
     captured = read_packets(tmp_path / "r" / "a.pcapng")
     assert sum(packet.size_bytes for packet in captured) > 200_000
     assert max(len(packet.octets) for packet in captured) == 128
-    assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "it ends when its flow has ended"
+    assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "the run must end with its flow"
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         assert netspurt("plot", "r", "--kind", kind).returncode == 0
 
@@ -71,16 +71,16 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
 def test_hosts_may_have_another_wire_and_the_run_reports_it(
     netspurt: Command, tmp_path: Path, wire: str, offload: bool
 ) -> None:
-    available, found = FOUND["TUN"]
+    available, reason = FOUND["TUN"]
     if wire == "tun" and not available:
-        pytest.skip(f"no TUN: {found}")
+        pytest.skip(f"no TUN: {reason}")
     (tmp_path / "short.toml").write_text(SHORT)
     words = ["--wire", wire, *(["--offload"] if offload else [])]
-    ran = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, *words)
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads((tmp_path / "r" / "live.json").read_text())
-    assert (told["wire"], told["offload"]) == (wire, offload)
-    assert f"{told['back_end']}: valid" in ran.stdout
+    result = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, *words)
+    assert result.returncode == 0, result.stderr
+    data = json.loads((tmp_path / "r" / "live.json").read_text())
+    assert (data["wire"], data["offload"]) == (wire, offload)
+    assert f"{data['back_end']}: valid" in result.stdout
     run = ns.open_run(tmp_path / "r")
     assert run.flows["delivered_bytes"][0] == 200_000
 
@@ -91,13 +91,13 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
     (tmp_path / "short.toml").write_text(SHORT)
     began = time.monotonic()
     words = ["--set", "stop=300 s", "--budget", 10]
-    ran = netspurt("live", "run", "short.toml", "--out", "r", *words)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "short.toml", "--out", "r", *words)
+    assert result.returncode == 0, result.stderr
     assert time.monotonic() - began < 100
     run = ns.open_run(tmp_path / "r")
     assert run.flows["acked_bytes"][0] == 200_000
     assert run.flows.seconds("finished_ns")[0] < run.stop_ns / 1e9 < 5
-    assert "and with them the run; `stop` is 300 s" in ran.stdout
+    assert "and with them the run; `stop` is 300 s" in result.stdout
 
 
 @namespaces
@@ -110,7 +110,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
     seen = run.segments
     acks = (seen["node"] == "a") & (seen["kind"] == "ack")
     windows = set(seen["window"][acks].tolist())
-    assert len(windows) > 1, "it grows up to the limit"
+    assert len(windows) > 1, "the window must grow up to the limit"
     assert 20_000 < max(windows) <= 24_000, windows
 
 
@@ -119,10 +119,10 @@ def test_a_run_that_was_too_late_is_reported_and_is_not_valid(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
-    ran = netspurt("live", "run", "short.toml", "--budget", 0, "--set", "stop=500 ms")
-    assert ran.returncode == 1
-    assert "INVALID: a delivery was " in ran.stdout
-    assert "lateness: p50" in ran.stdout
+    result = netspurt("live", "run", "short.toml", "--budget", 0, "--set", "stop=500 ms")
+    assert result.returncode == 1
+    assert "INVALID: a delivery was " in result.stdout
+    assert "lateness: p50" in result.stdout
 
 
 def test_an_unknown_wire_is_named(netspurt: Command, tmp_path: Path) -> None:
@@ -134,16 +134,16 @@ def test_an_unknown_wire_is_named(netspurt: Command, tmp_path: Path) -> None:
 
 
 def test_doctor_lists_each_capability_with_its_state_or_reason(netspurt: Command) -> None:
-    told = {row["name"]: row for row in json.loads(netspurt("doctor", "--json").stdout)}
+    data = {row["name"]: row for row in json.loads(netspurt("doctor", "--json").stdout)}
     names = ("user and network namespaces", "TUN", "real-time scheduling", "BPF")
-    assert all(told[name]["found"] for name in names)
+    assert all(data[name]["found"] for name in names)
 
 
 def test_the_kernels_tcp_is_not_simulated(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
-    ran = netspurt("run", "short.toml")
-    assert ran.returncode == 2
-    assert "netspurt live run short.toml" in ran.stderr
+    result = netspurt("run", "short.toml")
+    assert result.returncode == 2
+    assert "netspurt live run short.toml" in result.stderr
     with pytest.raises(LiveError, match="netspurt run"):
         run_live(ns.new_scenario(), tmp_path / "r")
 
@@ -175,9 +175,9 @@ def test_requests_take_the_kernel_as_long_as_the_model(
     setting = ["--set", f"flows.web.family={family}"]
     assert netspurt("run", "web.toml", *setting, "--out", "model").returncode == 0
     setting += ["--set", f"flows.web.endpoint={json.dumps(end)}"]
-    ran = netspurt("live", "run", "web.toml", *setting, "--out", "real", "--budget", 10)
-    assert ran.returncode == 0, ran.stderr
-    assert "requests  asked  complete      median" in ran.stdout
+    result = netspurt("live", "run", "web.toml", *setting, "--out", "real", "--budget", 10)
+    assert result.returncode == 0, result.stderr
+    assert "requests  asked  complete      median" in result.stdout
     model, real = ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")
     assert real.live is not None
     assert real.live.packets.damaged == 0
@@ -189,14 +189,14 @@ def test_requests_take_the_kernel_as_long_as_the_model(
         assert real.flows[name].tolist() == [1800, 240_000]
     assert set(real.cwnd["direction"].tolist()) == {"forward", "reverse"}
     reverse = ["--direction", "reverse"]
-    told = netspurt("compare", "model", "real", *reverse, "--plot", "both.png")
-    assert told.returncode == 0, told.stderr
-    assert "flow web (reverse) at b" in told.stdout
-    told = netspurt("compare", "model", "real")
-    assert "flow web (reverse) at b" in told.stdout
-    assert "--direction forward" in told.stderr
-    told = netspurt("compare", "model", "real", "--direction", "forward")
-    assert "flow web at a" in told.stdout
+    finished = netspurt("compare", "model", "real", *reverse, "--plot", "both.png")
+    assert finished.returncode == 0, finished.stderr
+    assert "flow web (reverse) at b" in finished.stdout
+    finished = netspurt("compare", "model", "real")
+    assert "flow web (reverse) at b" in finished.stdout
+    assert "--direction forward" in finished.stderr
+    finished = netspurt("compare", "model", "real", "--direction", "forward")
+    assert "flow web at a" in finished.stdout
     drawn = netspurt("plot", "real", *reverse, "--node", "b")
     assert drawn.returncode == 0, drawn.stderr
 
@@ -206,7 +206,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
 def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """The window that is left after a pause, and the round trips that a reply takes from it."""
+    """Tests cwnd after a pause, and the number of round trips of the next reply."""
     (tmp_path / "web.toml").write_text(ASKING)
     setting = ["--set", "flows.web.app.reply='60 kB'", "--set", "flows.web.app.think='400 ms'"]
     setting += ["--set", "links.wire.rate='20 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
@@ -228,8 +228,8 @@ def test_a_request_whose_connection_fails_is_recorded(netspurt: Command, tmp_pat
     words += ["--set", "flows.web.pause='0 s'"]
     assert netspurt("run", "web.toml", *words, "--out", "model").returncode == 0
     words += ["--set", "flows.web.endpoint=kernel", "--budget", "10"]
-    ran = netspurt("live", "run", "web.toml", *words, "--out", "real")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "web.toml", *words, "--out", "real")
+    assert result.returncode == 0, result.stderr
     for run in (ns.open_run(tmp_path / "model"), ns.open_run(tmp_path / "real")):
         assert run.requests["number"].tolist() == [1]
         assert run.requests["complete_ns"].tolist() == [None]
@@ -244,8 +244,8 @@ def test_echo_probes_share_the_links_and_the_capture_of_a_live_run(
 ) -> None:
     echo_probes = '[echo_probes.v]\nfrom = "a"\nto = "b"\nlengths = ["40 B", "256 B"]\ncount = 20\n'
     (tmp_path / "both.toml").write_text(SHORT + echo_probes)
-    ran = netspurt("live", "run", "both.toml", "--out", "r", "--budget", 10)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "both.toml", "--out", "r", "--budget", 10)
+    assert result.returncode == 0, result.stderr
     run = ns.open_run(tmp_path / "r")
     assert len(run.segments.where(kind="request")) > 2
     assert list(json.loads((tmp_path / "r" / "run.json").read_text())["flows"]) == ["transfer"]
@@ -290,8 +290,8 @@ def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
                 time.sleep(0.01)
             time.sleep(delay_s or 0.0)
             run.terminate() if delay_s is None else run.kill()
-        left = len(list(tmp_path.glob(".r.partial-*")))
-        assert left == (delay_s is not None), "that of the killed run, and no other"
+        leftovers = len(list(tmp_path.glob(".r.partial-*")))
+        assert leftovers == (delay_s is not None), "only the folder of the killed run may remain"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -301,12 +301,12 @@ def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Pa
     base.run().save(tmp_path / "one")
     limited = base.replace({"flows.transfer.tcp.limited_transmit": True, "stop": "20 s"})
     limited.run().save(tmp_path / "two")
-    told = json.loads(netspurt("compare", "one", "two", "--json").stdout)
-    assert told["same"] == 14
-    assert told["difference_s_max"] == 0
-    assert told["why"] == "limited transmit (RFC 3042)"
-    assert told["parted"][1]["what"] == "sends packet 11"
-    assert told["span_s"] == pytest.approx(12, abs=0.01)
+    data = json.loads(netspurt("compare", "one", "two", "--json").stdout)
+    assert data["same"] == 14
+    assert data["difference_s_max"] == 0
+    assert data["why"] == "limited transmit (RFC 3042)"
+    assert data["parted"][1]["what"] == "sends packet 11"
+    assert data["span_s"] == pytest.approx(12, abs=0.01)
     printed = netspurt("compare", "one", "two").stdout
     assert "same for 3.722 s: 10 segments, 4 ACKs" in printed
     assert "the runs never differ" in netspurt("compare", "one", "one").stdout
@@ -319,24 +319,24 @@ def test_a_comparison_has_every_events_times_and_a_picture(
     base = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "20 s"})
     base.run().save(tmp_path / "one")
     base.replace({"flows.transfer.tcp.limited_transmit": True}).run().save(tmp_path / "two")
-    told = json.loads(netspurt("compare", "one", "two", "--plot", "both.png", "--json").stdout)
+    data = json.loads(netspurt("compare", "one", "two", "--plot", "both.png", "--json").stdout)
     assert (tmp_path / "both.png").stat().st_size > 20_000
-    first = [event for event in told["events"] if event["first_s"] is not None]
-    second = [event for event in told["events"] if event["second_s"] is not None]
-    assert len(first) - told["matched"] == told["only"][0]
-    assert len(second) - told["matched"] == told["only"][1]
-    for event in told["events"]:
+    first = [event for event in data["events"] if event["first_s"] is not None]
+    second = [event for event in data["events"] if event["second_s"] is not None]
+    assert len(first) - data["matched"] == data["only"][0]
+    assert len(second) - data["matched"] == data["only"][1]
+    for event in data["events"]:
         if None not in (event["first_s"], event["second_s"]):
             assert event["difference_s"] == event["second_s"] - event["first_s"]
-    limited = [own.get("limited transmit (RFC 3042)", []) for own in told["mechanisms"]]
+    limited = [own.get("limited transmit (RFC 3042)", []) for own in data["mechanisms"]]
     assert (limited[0], len(limited[1]) > 0) == ([], True)
     assert limited[1][0] == pytest.approx(3.722, abs=0.001)
     printed = netspurt("compare", "one", "two", "--plot", "both.svg").stdout
     assert "limited transmit (RFC 3042)" in printed.split("\ndifferences:\n")[1]
     assert printed.endswith("both.svg\n")
-    wrong = netspurt("compare", "one", "two", "--plot", "both.txt")
-    assert wrong.returncode == 2
-    assert ".png" in wrong.stderr
+    failed = netspurt("compare", "one", "two", "--plot", "both.txt")
+    assert failed.returncode == 2
+    assert ".png" in failed.stderr
 
 
 @namespaces
@@ -346,27 +346,31 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     words = ["--out", "r", "--budget", 10, "--shadow", "rfc6298", "--shadow", "linux:jiffy=4ms"]
-    ran = netspurt("live", "run", "short.toml", *words)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "short.toml", *words)
+    assert result.returncode == 0, result.stderr
     run = ns.open_run(tmp_path / "r")
     shadows = run.tables["shadows"]
     assert set(shadows["estimator"]) == {"rfc6298", "linux:jiffy=4ms"}
     # ACKs that cover a retransmission, one in five here, time nothing (RFC 6298 §3).
     assert len(shadows) == 2 * len(run.rtt) > 60
     rfc = shadows.where(estimator="rfc6298")
-    assert rfc.seconds("rto_ns").min() >= 1, "RFC 6298 §2.4"
-    wrong = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
-    assert wrong.returncode == 2
-    assert "rfc6298" in wrong.stderr
+    assert rfc.seconds("rto_ns").min() >= 1, "the RTO must be at least 1 s (RFC 6298 §2.4)"
+    failed = netspurt("live", "run", "short.toml", "--shadow", "rfc6289")
+    assert failed.returncode == 2
+    assert "rfc6298" in failed.stderr
 
 
 def test_a_comparison_counts_the_events_of_only_one_run() -> None:
     scenario = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "9 s"})
     run = scenario.run()
     seen = events(run.segments, "transfer", "source")
-    told = compare(seen, seen[:-2])
-    assert (told.same, told.matched, told.only) == (len(seen) - 2, len(seen) - 2, (2, 0))
-    assert told.parted == (seen[-2], None)
+    comparison = compare(seen, seen[:-2])
+    assert (comparison.same, comparison.matched, comparison.only) == (
+        len(seen) - 2,
+        len(seen) - 2,
+        (2, 0),
+    )
+    assert comparison.parted == (seen[-2], None)
     assert why(compare(seen, seen), seen, seen) == ""
 
 
@@ -402,8 +406,8 @@ def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path
     (tmp_path / "echo.py").write_text(ECHO)
     (tmp_path / "ask.py").write_text(ASK)
     words = ["--out", "r", "--budget", 10, "--server", f"{sys.executable} echo.py"]
-    ran = process("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
-    assert (ran.returncode, ran.stdout) == (3, "octets\n"), ran.stderr
+    result = process("live", "exec", "path.toml", *words, "--", sys.executable, "ask.py")
+    assert (result.returncode, result.stdout) == (3, "octets\n"), result.stderr
     run = ns.open_run(tmp_path / "r")
     assert run.live is not None
     assert run.live.programs is not None
@@ -416,15 +420,15 @@ def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path
 @namespaces
 def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
-    ran = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
-    assert ran.returncode == 127
-    assert "no-such-program" in ran.stderr
-    assert "valid" not in ran.stderr
+    result = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
+    assert result.returncode == 127
+    assert "no-such-program" in result.stderr
+    assert "valid" not in result.stderr
     assert not (tmp_path / "r").exists()
     words = ["--out", "s", "--server", "exit 3", "--", "true"]
-    ran = process("live", "exec", "path.toml", *words)
-    assert ran.returncode == 125
-    assert "the server does not run" in ran.stderr
+    result = process("live", "exec", "path.toml", *words)
+    assert result.returncode == 125
+    assert "the server does not run" in result.stderr
     assert not (tmp_path / "s").exists()
 
 
@@ -432,9 +436,9 @@ def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path:
 def test_a_command_ended_by_the_stop_is_reported(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--set", "stop='1 s'", "--", "sleep", "60"]
-    ran = process("live", "exec", "path.toml", "--out", "r", *words)
-    assert ran.returncode == 124
-    assert "the scenario's stop, 1 s, ended the command" in ran.stderr
+    result = process("live", "exec", "path.toml", "--out", "r", *words)
+    assert result.returncode == 124
+    assert "the scenario's stop, 1 s, ended the command" in result.stderr
 
 
 def test_a_capture_without_the_table_of_segments_is_refused(
@@ -442,21 +446,21 @@ def test_a_capture_without_the_table_of_segments_is_refused(
 ) -> None:
     record = '[record]\ntables = ["drops"]\ncapture = true\n'
     (tmp_path / "path.toml").write_text(PATH + record)
-    ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "true")
-    assert ran.returncode == 2
-    assert "captures need the table `segments`" in ran.stderr
-    assert "add `segments` to `tables`" in ran.stderr
+    result = netspurt("live", "exec", "path.toml", "--out", "r", "--", "true")
+    assert result.returncode == 2
+    assert "captures need the table `segments`" in result.stderr
+    assert "add `segments` to `tables`" in result.stderr
     assert not (tmp_path / "r").exists()
 
 
 def test_a_shim_needs_a_known_timer_and_side(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
-    ran = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")
-    assert ran.returncode == 2
-    assert "did you mean `linux`" in ran.stderr
-    ran = netspurt("live", "exec", "path.toml", "--side", "hom", "--", "true")
-    assert ran.returncode == 2
-    assert "did you mean `home`" in ran.stderr
+    result = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")
+    assert result.returncode == 2
+    assert "did you mean `linux`" in result.stderr
+    result = netspurt("live", "exec", "path.toml", "--side", "hom", "--", "true")
+    assert result.returncode == 2
+    assert "did you mean `home`" in result.stderr
 
 
 WEB = """
@@ -483,15 +487,15 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "web.toml").write_text(WEB)
-    ran = netspurt("live", "run", "web.toml", "--out", "r", "--budget", 20, "--json")
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["live"]["replayed"]["same"] is True
+    result = netspurt("live", "run", "web.toml", "--out", "r", "--budget", 20, "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["live"]["replayed"]["same"] is True
     live = ns.open_run(tmp_path / "r").connections
     scenario = ns.load(tmp_path / "web.toml")
     model = {"populations.web.endpoint": "model", "populations.web.profile": "linux-6"}
     simulated = scenario.replace(model).run().connections
     sizes = [[int(octets) for octets in table["reverse_bytes"]] for table in (live, simulated)]
-    assert sizes[0] == sizes[1], "the same connections in the same order"
+    assert sizes[0] == sizes[1], "both runs must have the same connections in the same order"
     medians = [float(np.nanmedian(table.seconds("response_ns"))) for table in (live, simulated)]
     assert 0.9 < medians[0] / medians[1] < 1.2
     # The last acknowledgement takes half a round trip.

@@ -43,8 +43,8 @@ def live_only(seeds: int) -> Sweep:
 
 @pytest.fixture
 def allowed() -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
 
@@ -55,8 +55,8 @@ def test_the_kernels_cases_run_live_beside_those_of_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
-    ran = netspurt("sweep", "both.toml", "--live", "--out", "swept")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("sweep", "both.toml", "--live", "--out", "swept")
+    assert result.returncode == 0, result.stderr
     folder = open_sweep(tmp_path / "swept")
     cases = folder.read()
     assert cases["status"].tolist() == ["done", "done"], cases["why"]
@@ -119,7 +119,7 @@ def test_a_late_run_is_run_once_more_and_then_marked(
 
 
 @pytest.mark.usefixtures("allowed")
-def test_an_interrupted_live_sweep_goes_on_with_the_next_case(
+def test_an_interrupted_live_sweep_continues_with_the_next_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 1, None, 1, 1)
@@ -148,15 +148,15 @@ def test_a_live_sweep_needs_the_flag_and_a_kernels_end(netspurt: Command, tmp_pa
 def test_the_budget_of_a_live_sweep_applies_to_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[float] = []
+    calls: list[float] = []
 
     def run_live(*_words: Any, budget: float) -> Any:
-        told.append(budget)
+        calls.append(budget)
         raise ns.LiveError("the kernel\nrefuses")
 
     monkeypatch.setattr(kernel, "run_live", run_live)
     folder, tally = run_sweep(live_only(1), tmp_path / "s", engine=partial(Live, budget=0.02))
-    assert (told, tally.first_error) == ([0.02], (0, "the kernel refuses"))
+    assert (calls, tally.first_error) == ([0.02], (0, "the kernel refuses"))
     assert folder.read()["status"].tolist() == ["error"]
 
 
@@ -196,16 +196,16 @@ def test_the_budget_of_time_ends_a_run_on_the_kernels_tcp(
 ) -> None:
     endless = BOTH.replace('"30 segments"', '"unlimited"').replace('"model", "kernel"', '"kernel"')
     (tmp_path / "endless.toml").write_text(endless.replace("[sweep]", '[sweep]\ntime = "1 s"'))
-    ran = netspurt("sweep", "endless.toml", "--live", "--out", "swept")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("sweep", "endless.toml", "--live", "--out", "swept")
+    assert result.returncode == 0, result.stderr
     cases = open_sweep(tmp_path / "swept").read()
     assert cases["why"].tolist() == ["longer than 1 s"]
 
 
 def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
-    ran = netspurt("sweep", "both.toml", "--live", "--out", "x")
-    refused(ran, "a live case has none", "bound the cases by `time`")
+    result = netspurt("sweep", "both.toml", "--live", "--out", "x")
+    refused(result, "a live case has none", "bound the cases by `time`")
 
 
 POPULATION = """
@@ -234,5 +234,5 @@ def test_the_error_for_a_live_run_without_a_kernel_names_the_key(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", tmp_path / "mine.toml")
-    ran = netspurt("live", "run", "mine.toml", "--out", "x")
-    refused(ran, "`--set flows.transfer.endpoint=kernel`")
+    result = netspurt("live", "run", "mine.toml", "--out", "x")
+    refused(result, "`--set flows.transfer.endpoint=kernel`")

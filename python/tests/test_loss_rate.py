@@ -1,4 +1,4 @@
-"""What losses cost in rate: the square-root formula on simulated captures whose cause is known."""
+"""The rate that losses allow: the square-root formula on simulated captures with known causes."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_random_losses_limit_renos_rate_to_that_of_the_formula(
 
 
 def test_a_sender_that_does_not_slow_down_is_not_limited(tmp_path: Path) -> None:
-    found = captured(tmp_path, congestion="bbr")
-    assert len(found.table("retransmissions")) > 10
-    assert loss_limits(found.tables) == []
+    capture = captured(tmp_path, congestion="bbr")
+    assert len(capture.table("retransmissions")) > 10
+    assert loss_limits(capture.tables) == []
 
 
 def test_losses_at_a_full_queue_do_not_limit_the_rate(tmp_path: Path) -> None:
-    found = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
-    assert len(found.table("retransmissions")) > 10
-    assert loss_limits(found.tables) == []
+    capture = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
+    assert len(capture.table("retransmissions")) > 10
+    assert loss_limits(capture.tables) == []
 
 
 def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
@@ -67,8 +67,8 @@ def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
 ) -> None:
     captured(tmp_path)
     for words in ([], ["--connection", "0"]):
-        ran = netspurt("explain", tmp_path / "run/a.pcapng", *words)
-        assert ran.returncode == 0, ran.stderr
-        said = " ".join(ran.stdout.split())
-        assert "Losses held the rate of connection 0 down to " in said
-        assert said.count("Time went to: ") == 1
+        result = netspurt("explain", tmp_path / "run/a.pcapng", *words)
+        assert result.returncode == 0, result.stderr
+        output = " ".join(result.stdout.split())
+        assert "Losses held the rate of connection 0 down to " in output
+        assert output.count("Time went to: ") == 1

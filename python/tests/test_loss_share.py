@@ -20,7 +20,7 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return losses of Gilbert and Elliott's model: a share `lost` in spells, none outside."""
+    """Return losses of Gilbert and Elliott's model: the share `lost` in bad periods only."""
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
     for n in range(probes):
@@ -55,7 +55,9 @@ def test_an_outage_counts_as_one_event_however_long_it_lasts() -> None:
     share = loss_share([lost])
     assert share.outages.tolist() == [200]
     assert share.is_uncertain
-    assert share.high / share.low > 200, "one event is known to a factor of hundreds"
+    assert share.high / share.low > 200, (
+        "the interval from one event must span a factor of more than 200"
+    )
     assert not loss_share([np.arange(10_000) % 97 == 5]).is_uncertain
     assert np.isnan(loss_share([np.zeros(0, bool)]).value)
 
@@ -69,9 +71,9 @@ def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float
     begins, ends, lost = spells
     truth = lost * begins / (begins + ends)
     rng = np.random.default_rng(1)
-    found = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
-    covered = sum(one.low <= truth <= one.high for one in found)
-    assert covered >= 0.84 * len(found)
+    shares = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
+    covered = sum(one.low <= truth <= one.high for one in shares)
+    assert covered >= 0.84 * len(shares)
 
 
 def test_a_choice_that_depends_on_one_outage_has_a_warning(
@@ -85,16 +87,18 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]
-    assert "Caution" not in " ".join(other.paragraphs()), "the user set the share"
+    assert "Caution" not in " ".join(other.paragraphs()), (
+        "there must be no warning if the user sets the share"
+    )
     file = tmp_path / "path.csv"
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
-    shown = " ".join(netspurt("delays", str(file)).stdout.split())
-    assert "share of losses: 0.051 to 11 % (95 %), counting one outage and not 100 losses" in shown
-    told = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
+    output = " ".join(netspurt("delays", str(file)).stdout.split())
+    assert "share of losses: 0.051 to 11 % (95 %), counting one outage and not 100 losses" in output
+    data = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
         "advice"
     ]
-    assert told["loss_share"]["outages"] == 1
-    assert told["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
+    assert data["loss_share"]["outages"] == 1
+    assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
 
 
 def test_the_choice_without_the_longest_outage_is_stated() -> None:
@@ -107,6 +111,6 @@ def test_the_choice_without_the_longest_outage_is_stated() -> None:
 
 
 def test_backoff_over_a_long_outage_allows_no_recommendation() -> None:
-    told = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
-    assert told.pick == ""
-    assert told.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")
+    advice = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
+    assert advice.pick == ""
+    assert advice.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

@@ -1,4 +1,4 @@
-"""Captures of two points, matched; and a capture that was cut off."""
+"""Matched captures of two points, and a capture that was cut off."""
 
 from __future__ import annotations
 
@@ -21,54 +21,60 @@ def two_points(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
     return run.run().save(tmp_path_factory.mktemp("points") / "run")
 
 
-def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
-    here: Command, two_points: Path
+def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    ran = here("match", near, far, "--json")
-    (told,) = json.loads(ran.stdout)
-    assert ran.stderr == "", "whole captures are no reason for a warning"
-    assert told["paired"] > 50
-    assert told["only_second"] == 0
-    assert told["only_first"] >= 1, "what the queue dropped was seen beside the sender only"
-    assert told["out_s"] > 1
+    result = netspurt("match", near, far, "--json")
+    (data,) = json.loads(result.stdout)
+    assert result.stderr == "", "complete captures must give no warning"
+    assert data["paired"] > 50
+    assert data["only_second"] == 0
+    assert data["only_first"] >= 1, (
+        "segments that the queue dropped must be seen only beside the sender"
+    )
+    assert data["out_s"] > 1
 
 
 def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
-    here: Command, two_points: Path
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    assert "Swap" not in here("match", near, far).stdout
-    said = " ".join(here("match", far, near).stdout.split())
-    assert "so the times are negative, unless the clocks differ." in said, "data goes one way"
-    assert f"Swap the captures: netspurt match {near} {far}" in said
+    assert "Swap" not in netspurt("match", near, far).stdout
+    output = " ".join(netspurt("match", far, near).stdout.split())
+    assert "so the times are negative, unless the clocks differ." in output, (
+        "the note on negative times must be printed if data goes in one direction"
+    )
+    assert f"Swap the captures: netspurt match {near} {far}" in output
 
 
 def test_connections_in_two_captures_of_a_folder_are_listed_once(
-    here: Command, two_points: Path
+    netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    said = " ".join(here("explain", near, far).stdout.split())
-    told = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
-    assert said.count(told) == 1, said
-    assert "in common" not in here("explain", near).stdout
+    output = " ".join(netspurt("explain", near, far).stdout.split())
+    expected = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
+    assert output.count(expected) == 1, output
+    assert "in common" not in netspurt("explain", near).stdout
 
 
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
-    here: Command, two_points: Path, tmp_path: Path
+    netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    whole = far.read_bytes()
+    content = far.read_bytes()
     cut = tmp_path / "cut.pcapng"
-    cut.write_bytes(whole[: len(whole) * 2 // 3 - 1])
-    found = cut_off(cut)
-    assert found is not None
-    assert 0 < found.octets < found.of
+    cut.write_bytes(content[: len(content) * 2 // 3 - 1])
+    fault = cut_off(cut)
+    assert fault is not None
+    assert 0 < fault.octets < fault.of
     assert cut_off(far) is None
-    ran = here("match", near, cut)
-    assert ran.returncode == 0
-    assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(ran.stderr.split())
-    assert "at both" in ran.stdout
+    result = netspurt("match", near, cut)
+    assert result.returncode == 0
+    assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(
+        result.stderr.split()
+    )
+    assert "at both" in result.stdout
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -1,4 +1,4 @@
-"""Scenarios of moving paths: each runs, its sweep holds together, one file drives both worlds."""
+"""Scenarios of moving paths: each runs, its sweep is valid, its file works live and simulated."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_a_set_of_scenarios_describes_itself(path: Path) -> None:
 
 def test_running_a_file_with_a_sweep_runs_its_own_values(netspurt: Command) -> None:
     file = ROOT / "scenarios" / "handover-steps.toml"
-    ran = netspurt("run", file, "--set", "stop=5 s", "--out", "one")
-    assert ran.returncode == 0, ran.stderr
-    assert "has a sweep of 280 cases, too" in ran.stderr
+    result = netspurt("run", file, "--set", "stop=5 s", "--out", "one")
+    assert result.returncode == 0, result.stderr
+    assert "has a sweep of 280 cases, too" in result.stderr
 
 
 def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path: Path) -> None:
@@ -67,12 +67,12 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
     file.write_text(scenario.replace({"stop": "10 s"}).resolved())
     words = ["--link", "sky", "--set", "links.sky.slots.outages.every=1 s"]
     for seed in (1, 2):
-        ran = netspurt("timeline", file, *words, "--seed", seed, "--out", f"{seed}.toml")
-        assert ran.returncode == 0, ran.stderr
-        assert f"{seed}.toml: delay, handovers of link sky" in ran.stdout
-    one, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
-    assert one.startswith("# Link sky of ")
-    assert tomllib.loads(one) != tomllib.loads(two)
+        result = netspurt("timeline", file, *words, "--seed", seed, "--out", f"{seed}.toml")
+        assert result.returncode == 0, result.stderr
+        assert f"{seed}.toml: delay, handovers of link sky" in result.stdout
+    first, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
+    assert first.startswith("# Link sky of ")
+    assert tomllib.loads(first) != tomllib.loads(two)
     refused(netspurt("timeline", file, "--link", "sea"), "no link is called `sea`", "sky")
     refused(netspurt("timeline", file, "--seed", 2), "--seed and --set need --link")
     refused(netspurt("timeline", file, "--link", "sky", "--linear"), "do not apply with --link")
@@ -102,8 +102,8 @@ def test_a_run_over_that_file_is_the_run_over_the_slots(name: str, tmp_path: Pat
 def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Path) -> None:
     low = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
     path = OrbitPath(["geo:-174.17", low])
-    one = path.passes("1999-07-01", hours=2)[0]
-    delays = path.delays(one.rise_ns, one.set_ns, step=60)
+    orbit_pass = path.passes("1999-07-01", hours=2)[0]
+    delays = path.delays(orbit_pass.rise_ns, orbit_pass.set_ns, step=60)
     rates = np.array(delays.bit_errors(1e-7, 0.5))
     decibels = 20 * np.log10(delays.km / delays.km.min())
     assert 1 < decibels.max() < 3
@@ -114,8 +114,8 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
             delays.bit_errors(least, per_db)
     words = ["orbit", "delays", low, "--from", "geo:-174.17", "--hours", 2, "--pass", 1]
     words += ["--step", "60s", "--bit-error-rate", "1e-7", "--per-db", 0.5]
-    ran = netspurt(*words, "--out", "pass.toml")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt(*words, "--out", "pass.toml")
+    assert result.returncode == 0, result.stderr
     written = tomllib.loads((tmp_path / "pass.toml").read_text())
     assert [rate for _, rate in written["loss"]["bit_error_rate"]["timeline"]] == rates.tolist()
     refused(netspurt(*words), "add --out FILE.toml")
@@ -130,7 +130,7 @@ def test_the_bit_error_rate_follows_the_distance(netspurt: Command, tmp_path: Pa
         ("starlink-outages", "web", {"stop": "4 s"}),
     ],
 )
-def test_the_same_path_drives_the_kernel(
+def test_the_kernel_runs_over_the_same_path(
     name: str, flow: str, values: dict[str, str], tmp_path: Path
 ) -> None:
     """The replay of the arrivals in virtual time has the same drops at the same instants."""
@@ -149,8 +149,8 @@ def test_the_same_path_drives_the_kernel(
     kernel = run_live(scenario.replace({f"flows.{flow}.endpoint": "kernel"}), tmp_path / "r")
     assert kernel.live is not None
     assert kernel.live.valid, kernel.live
-    told = json.loads((tmp_path / "r" / "live.json").read_text())
-    assert told["replayed"]["same"] is True
+    data = json.loads((tmp_path / "r" / "live.json").read_text())
+    assert data["replayed"]["same"] is True
     for run in (model, kernel):
         drops = run.drops
         handed = drops["reason"] == "handover"
@@ -160,7 +160,9 @@ def test_the_same_path_drives_the_kernel(
             assert ((at >= 1.5) & (at <= 2.0)).all(), at
     if name == "handover-dead":
         due = kernel.table("deliveries")["t_ns"] / 1e9
-        assert not ((due > 1.5) & (due < 2.0)).any(), "no delivery while the path is dead"
+        assert not ((due > 1.5) & (due < 2.0)).any(), (
+            "nothing may be delivered while the path is dead"
+        )
 
 
 WAITING = """
@@ -187,17 +189,19 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
     (tmp_path / "moves.toml").write_text(MOVES)
-    ran = netspurt("run", "x.toml", "--out", "r")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("run", "x.toml", "--out", "r")
+    assert result.returncode == 0, result.stderr
     table = ns.open_run(tmp_path / "r").requests
     (last,) = np.flatnonzero(np.isnan(table.seconds("complete_ns")))
     waited = 5 - table.seconds("t_ns")[last]
     assert waited > 1.4
-    assert f"> {1e3 * waited:.3f} ms" in ran.stdout
-    assert "> at least: 1 request still waited at the end of the run" in ran.stdout
+    assert f"> {1e3 * waited:.3f} ms" in result.stdout
+    assert "> at least: 1 request still waited at the end of the run" in result.stdout
     # Another stop, before the outage: nothing waits, nothing is at least.
-    ran = netspurt("run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5")
-    assert "> " not in ran.stdout
+    result = netspurt(
+        "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
+    )
+    assert "> " not in result.stdout
 
 
 def test_a_run_that_is_longer_than_a_followed_file_says_so(
@@ -205,9 +209,11 @@ def test_a_run_that_is_longer_than_a_followed_file_says_so(
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)
     (tmp_path / "moves.toml").write_text(MOVES.splitlines()[1])
-    ran = netspurt("run", "x.toml", "--out", "r")
-    told = "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
-    assert told in ran.stderr, ran.stderr
-    assert "hold until the run ends at 5 s" in ran.stderr
-    ran = netspurt("run", "x.toml", "--set", "stop='1 s'")
-    assert "note:" not in ran.stderr
+    result = netspurt("run", "x.toml", "--out", "r")
+    expected = (
+        "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
+    )
+    assert expected in result.stderr, result.stderr
+    assert "hold until the run ends at 5 s" in result.stderr
+    result = netspurt("run", "x.toml", "--set", "stop='1 s'")
+    assert "note:" not in result.stderr

@@ -1,4 +1,4 @@
-"""Tables in data frames, and what notebooks show."""
+"""Tables as data frames, and the output in notebooks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> ns.Cases:
     return run_sweep(Sweep.of(scenario), where)[0].read()
 
 
-def same(found: list[Any], column: Any) -> None:
+def same(rows: list[Any], column: Any) -> None:
     expected = column.tolist()
-    assert [None if value != value else value for value in found] == expected  # noqa: PLR0124
+    assert [None if value != value else value for value in rows] == expected  # noqa: PLR0124
 
 
 def test_pandas_takes_a_table_as_it_is(run: ns.Run) -> None:
@@ -61,7 +61,7 @@ def test_tables_and_cases_become_data_frames_of_pandas_without_arrow(
             assert found == table[name].tolist(), name
     endless = run.flows.to_pandas()["finished_ns"]
     assert endless.isna().all()
-    assert str(endless.dtype) == "Int64", "whole numbers stay whole"
+    assert str(endless.dtype) == "Int64", "a column of whole numbers must stay one"
 
 
 def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
@@ -95,7 +95,7 @@ def test_a_selection_is_a_stream_of_its_rows(run: ns.Run) -> None:
     names = pyarrow.table(links)["link"]
     assert names.to_pylist() == links["link"].tolist()
     words = names.chunk(0).dictionary.to_pylist()
-    assert len(set(words)) == len(words), "a dictionary has each text once"
+    assert len(set(words)) == len(words), "the dictionary must have each text once"
 
 
 def test_the_error_without_pyarrow_names_what_to_install(
@@ -118,7 +118,7 @@ def test_a_table_is_never_read_as_an_array_of_its_column_names(
 
 
 def shown(it: Any) -> str:
-    """Return what a notebook shows of an object, which is small and holds no foreign markup."""
+    """Return an object's HTML in a notebook; check that it is small, without foreign markup."""
     text: str = it._repr_html_()
     tags = set(re.findall(r"</?(\w+)", text))
     assert tags <= {"p", "b", "br", "table", "tr", "th", "td"}, tags

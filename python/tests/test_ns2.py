@@ -1,4 +1,4 @@
-"""The ns profile beside ns-2.35 itself."""
+"""The profile `ns-2` compared with ns-2.35."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_all_twenty_traces_are_filed() -> None:
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
-def test_rfc2416_is_ns2s_to_five_microseconds_over_240_seconds(path: Path) -> None:
+def test_rfc2416_equals_ns2_within_five_microseconds_over_240_seconds(path: Path) -> None:
     """Every send, retransmission, ACK, timeout and drop, and the clock's reading in ticks."""
-    theirs = read(path)
-    assert len(theirs) > 580
-    assert first_difference(rows_of(scenario_of(case_of(path)).run()), theirs) is None
+    ns2_rows = read(path)
+    assert len(ns2_rows) > 580
+    assert first_difference(rows_of(scenario_of(case_of(path)).run()), ns2_rows) is None
 
 
 @pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.stem)
@@ -49,10 +49,10 @@ def test_the_traces_equal_a_new_run_of_ns2(path: Path) -> None:
 
 
 def test_the_comparison_finds_each_kind_of_difference() -> None:
-    theirs = read(TRACES[0])
-    ours = rows_of(scenario_of({**case_of(TRACES[0]), "minrto": 1.0, "tick": 0.5}).run())
-    assert first_difference(ours, theirs) is not None
-    late = [row._replace(us=row.us + 6) if n == 40 else row for n, row in enumerate(theirs)]
-    assert first_difference(late, theirs) is not None
-    lost = [row for row in theirs if row.event != "drop"]
-    assert first_difference(lost, theirs) is not None
+    ns2_rows = read(TRACES[0])
+    own_rows = rows_of(scenario_of({**case_of(TRACES[0]), "minrto": 1.0, "tick": 0.5}).run())
+    assert first_difference(own_rows, ns2_rows) is not None
+    late = [row._replace(us=row.us + 6) if n == 40 else row for n, row in enumerate(ns2_rows)]
+    assert first_difference(late, ns2_rows) is not None
+    lost = [row for row in ns2_rows if row.event != "drop"]
+    assert first_difference(lost, ns2_rows) is not None

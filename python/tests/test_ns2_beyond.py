@@ -43,12 +43,12 @@ ANSWER = [
 
 
 def test_the_third_duplicate_sends_a_full_packet_beyond_the_data() -> None:
-    ours = rows_of(scenario_of(RENO).run())
-    assert first_difference(ours[-len(ANSWER) :], ANSWER) is None, ours[-len(ANSWER) :]
+    own_rows = rows_of(scenario_of(RENO).run())
+    assert first_difference(own_rows[-len(ANSWER) :], ANSWER) is None, own_rows[-len(ANSWER) :]
 
 
 @pytest.mark.parametrize("case", [RENO, NEWRENO, LOST], ids=["reno", "newreno", "lost"])
-def test_it_is_ns2s_packet_for_packet(case: dict[str, object]) -> None:
+def test_the_packets_beyond_the_data_equal_ns2_packet_for_packet(case: dict[str, object]) -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: the cases are not asked of it")
     assert first_difference(rows_of(scenario_of(case).run()), drive.run(case)) is None

@@ -1,4 +1,6 @@
-"""The ns profile beside ns-2.35 in random cases: losses, queues, delay steps, clocks, sinks.
+"""The profile `ns-2` compared with ns-2.35 in random cases.
+
+The cases vary losses, queues, delay steps, clocks and sinks.
 
 A case counts where ns-2's own packet order stays when the bottleneck's delay moves by 1 ns.
 """
@@ -52,7 +54,7 @@ def comes_of_a_coincidence(answer: table.Answer, difference: Difference) -> bool
     return bool(np.any((times <= parted) & (times >= parted - reach_ns(answer.case))))
 
 
-def test_a_hundred_cases_count_and_fifteen_of_each_sender() -> None:
+def test_at_least_100_cases_count_and_15_of_each_sender() -> None:
     clear = Counter(a.case["recovery"] for a in answers() if a.tie != "delay")
     assert clear.total() >= 150
     assert set(clear) == set(cases.RECOVERIES)
@@ -75,7 +77,7 @@ def test_the_cases_cover_every_setting() -> None:
     assert sum(1 for a in answers() if a.case["drops"]) > 100
 
 
-def test_every_case_that_counts_is_ns2s_packet_for_packet() -> None:
+def test_every_case_that_counts_equals_ns2_packet_for_packet() -> None:
     """Same order, times within 5 us, the clock's readings equal in ticks."""
     parted = {number for number in differences() if answers()[number].tie != "delay"}
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
@@ -94,7 +96,7 @@ def test_the_stored_answers_equal_a_new_run_of_ns2() -> None:
         assert drive.run(answer.case) == answer.rows, number
 
 
-def test_fresh_cases_are_ns2s_packet_for_packet_except_at_ties_of_exact_fractions() -> None:
+def test_new_cases_equal_ns2_packet_for_packet_except_at_ties_of_exact_fractions() -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: no fresh cases are compared")
     verdicts = [verdict(case) for case in cases.draw(FRESH_SEED, FRESH_COUNT)]
@@ -107,13 +109,13 @@ def test_a_wrong_rule_differs_clearly_from_exact_fractions() -> None:
         pytest.skip("ns-2 is not installed: its clock is not recomputed")
     parted = []
     for case in cases.draw(FRESH_SEED, FRESH_COUNT):
-        wrong = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}
-        ours, theirs = rows_of(scenario_of(wrong).run()), drive.run(case)
-        parted.append(not decided_by_doubles(case, ours, theirs))
+        changed = {**case, "initial_window": 1 + int(str(case["initial_window"])) % 10}
+        own_rows, ns2_rows = rows_of(scenario_of(changed).run()), drive.run(case)
+        parted.append(not decided_by_doubles(case, own_rows, ns2_rows))
     assert sum(parted) > FRESH_COUNT * 9 // 10
 
 
-def test_the_drawn_cases_are_the_stored_ones() -> None:
+def test_the_seed_draws_the_stored_cases() -> None:
     first = cases.draw(20260, 5)
     assert [answer.case for answer in answers()[:5]] == first
 

@@ -1,4 +1,4 @@
-"""The ns profile beside ns-2.35 in the cases of ns-2's own test suites.
+"""The profile `ns-2` compared with ns-2.35 in the cases of ns-2's own test suites.
 
 The stored events are those of Debian's ns-2 under `authorities/ns2/suites/driver.tcl`, which sets
 what the suites set.
@@ -40,7 +40,7 @@ def test_all_cases_of_the_three_suites_are_filed() -> None:
 @pytest.mark.parametrize(
     "case", [c for c in CASES if c.title not in TIES | RANDOM], ids=lambda case: case.title
 )
-def test_every_event_is_ns2s(case: suites.Case) -> None:
+def test_every_event_equals_ns2s(case: suites.Case) -> None:
     """Same packets in the same order, within 5 us, and the clock's readings equal in ticks."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is None, difference
@@ -62,10 +62,10 @@ def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in RANDOM], ids=lambda c: c.title)
-def test_with_red_every_event_before_its_first_drop_is_ns2s(case: suites.Case) -> None:
-    theirs = answers()[case.title]
-    first = min(row.us for row in theirs if row.event == "drop")
-    early = [row for row in theirs if row.us < first]
+def test_with_red_every_event_before_the_first_drop_equals_ns2s(case: suites.Case) -> None:
+    ns2_rows = answers()[case.title]
+    first = min(row.us for row in ns2_rows if row.event == "drop")
+    early = [row for row in ns2_rows if row.us < first]
     mine = [row for row in ours(case) if row.us < first]
     assert len(early) > 20
     assert first_difference(mine, early) is None

@@ -31,10 +31,10 @@ TLE = """OURS
 
 def verification() -> Path:
     """Return the folder of the package sgp4, which has SGP4's verification states."""
-    found = importlib.util.find_spec("sgp4")
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
+    spec = importlib.util.find_spec("sgp4")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def published_sets(text: str) -> Iterator[str]:
@@ -46,14 +46,14 @@ def published_sets(text: str) -> Iterator[str]:
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
     """Return the states of tcppver.out, set by set."""
-    found: list[tuple[int, list[list[float]]]] = []
+    element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
         if words[1:] == ["xx"]:
-            found.append((int(words[0]), []))
+            element_sets.append((int(words[0]), []))
         elif words:
-            found[-1][1].append([float(word) for word in words[:4]])
-    return found
+            element_sets[-1][1].append([float(word) for word in words[:4]])
+    return element_sets
 
 
 #: Sets of the verification that are refused, and why. The last three are broken on purpose; the
@@ -81,8 +81,8 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
         assert satellite.epoch_ns is not None
         for minutes, *wanted in rows:
             at = satellite.epoch_ns + round(minutes * 60e9)
-            off = np.linalg.norm(np.subtract(satellite.position(at), wanted))
-            worst, compared = max(worst, float(off)), compared + 1
+            errors = np.linalg.norm(np.subtract(satellite.position(at), wanted))
+            worst, compared = max(worst, float(errors)), compared + 1
     assert refused.keys() == REFUSED.keys()
     assert all(why in refused[number] for number, why in REFUSED.items())
     assert compared == 577
@@ -138,8 +138,8 @@ def test_contacts_have_the_levels_and_swings_of_the_paper_s_scenarios(row: dict[
     assert len(ground) == 1
     # The ground leg is held at its mean over the day.
     mean = float(OrbitPath([RELAY, SITE]).delays(START, "1999-07-02", 60).delay_ns.mean()) / 1e6
-    for one, (low, high) in zip(extreme_passes(passes) or (), levels, strict=True):
-        round_trip = [2 * (delay * 1e3 + mean) for delay in one.delay]
+    for orbit_pass, (low, high) in zip(extreme_passes(passes) or (), levels, strict=True):
+        round_trip = [2 * (delay * 1e3 + mean) for delay in orbit_pass.delay]
         assert round_trip == pytest.approx([low, high], abs=0.3)
 
 
@@ -147,18 +147,18 @@ def some_path() -> OrbitPath:
     return OrbitPath([SITE, RELAY, OURS])
 
 
-def test_the_chosen_passes_are_the_extremes_of_the_greatest_less_the_least_delay() -> None:
+def test_the_chosen_passes_have_the_smallest_and_the_largest_swing() -> None:
     passes = some_path().passes(START)
     chosen = extreme_passes(passes)
     assert chosen is not None
-    whole = [one for one in passes if one.whole and one.duration >= 300]
+    whole = [orbit_pass for orbit_pass in passes if orbit_pass.whole and orbit_pass.duration >= 300]
     swings = []
-    for one in whole:
-        delays = some_path().delays(one.rise_ns, one.set_ns).delay_ns
+    for orbit_pass in whole:
+        delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.set_ns).delay_ns
         swings.append(float(delays.max() - delays.min()) / 1e9)
     assert chosen[0] == whole[int(np.argmin(swings))]
     assert chosen[1] == whole[int(np.argmax(swings))]
-    assert [one.swing for one in whole] == pytest.approx(swings, abs=2e-6)
+    assert [orbit_pass.swing for orbit_pass in whole] == pytest.approx(swings, abs=2e-6)
 
 
 def test_cut_and_short_passes_are_not_called_extremes() -> None:
@@ -177,13 +177,13 @@ def test_cut_and_short_passes_are_not_called_extremes() -> None:
 
 
 def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None:
-    one = some_path().passes(START)[3]
-    delays = some_path().delays(one.rise_ns, one.set_ns)
+    orbit_pass = some_path().passes(START)[3]
+    delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.set_ns)
     fit = delays.fit(within=0.001)
     t, delay = delays.t_ns / 1e9, delays.km / 299792.458
-    off = np.abs(np.polynomial.polynomial.polyval(t, fit.coefficients) - delay)
-    assert fit.residual == pytest.approx(off.max(), abs=1e-9)
-    assert fit.share == pytest.approx((off / delay).max(), abs=1e-8)
+    error = np.abs(np.polynomial.polynomial.polyval(t, fit.coefficients) - delay)
+    assert fit.residual == pytest.approx(error.max(), abs=1e-9)
+    assert fit.share == pytest.approx((error / delay).max(), abs=1e-8)
     assert fit.share <= 0.001 < delays.fit(fit.degree - 1).share
     with pytest.raises(ValueError, match="no polynomial up to degree 20"):
         delays.fit(within=0.0)
@@ -194,8 +194,8 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
 
 
 def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
-    one = some_path().passes(START)[3]
-    delays = some_path().delays(one.rise_ns, one.rise_ns + 40 * 10**9, 10)
+    orbit_pass = some_path().passes(START)[3]
+    delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})
     other = base.replace({"links.modem.delay": f"{delays.delay_ns[0]} ns"})
     first, fixed = (scenario.run().segments for scenario in (base, other))
@@ -212,7 +212,7 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
     assert second.count("\n") == 3
     second = second.replace("0    13", "0    14").replace("15.50000000    17", "15.50000000    18")
     file.write_text(TLE + second)
-    assert [one.name for one in read_satellites(file)] == ["OURS", "OTHER"]
+    assert [satellite.name for satellite in read_satellites(file)] == ["OURS", "OTHER"]
     assert read_station(f"{file}#OTHER").catalogue == "00002"
     assert read_station(f"{file}#00001").name == "OURS"
     assert read_station(f"{file}#1").name == "OURS"
@@ -241,8 +241,8 @@ def test_of_several_sets_of_a_satellite_the_nearest_or_the_newest_is_taken(
     assert read_station(str(file)).epoch_ns == second
     assert read_station(f"{file}#ours", near="1999-07-02").epoch_ns == first
     words = ["orbit", "passes", "archive.tle", "--from", SITE]
-    told = netspurt(*words, "--start", "1999-07-02").stdout
-    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in told
+    output = netspurt(*words, "--start", "1999-07-02").stdout
+    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in output
     assert "the newest is taken, of 1999-07-11" in netspurt(*words).stdout
 
 
@@ -252,17 +252,17 @@ DELAYS = ("orbit", "delays", *PASSES[2:])
 
 def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
     table = netspurt(*PASSES).stdout.splitlines()
-    told = json.loads(netspurt(*PASSES, "--json").stdout)
+    data = json.loads(netspurt(*PASSES, "--json").stdout)
     rows = list(csv.DictReader(netspurt(*PASSES, "--csv").stdout.splitlines()))
-    assert len(rows) == len(told["passes"]) == len(table) - 3
-    for line, row, one in zip(table[2:-1], rows, told["passes"], strict=True):
+    assert len(rows) == len(data["passes"]) == len(table) - 3
+    for line, row, one in zip(table[2:-1], rows, data["passes"], strict=True):
         assert list(row.values()) == [
             str(value).lower() if isinstance(value, bool) else str(value) for value in one.values()
         ]
-        shown = line.split()
-        assert shown[:3] == [str(one["pass"]), one["rise"], one["set"]]
-        assert float(shown[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)
-    least, most = told["least_variable"], told["most_variable"]
+        cells = line.split()
+        assert cells[:3] == [str(one["pass"]), one["rise"], one["set"]]
+        assert float(cells[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)
+    least, most = data["least_variable"], data["most_variable"]
     assert f"least variable: pass {least}, " in table[-1]
     assert f"most variable: pass {most}, " in table[-1]
 
@@ -271,13 +271,13 @@ def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
 def test_delays_of_a_pass_are_written_and_printed(
     netspurt: Command, tmp_path: Path, suffix: str
 ) -> None:
-    ran = netspurt(*DELAYS, "--pass", "most", "--step", "10s", "--csv", "--out", f"d.{suffix}")
-    assert ran.returncode == 0, ran.stderr
-    rows = list(csv.DictReader(ran.stdout.splitlines()))
+    result = netspurt(*DELAYS, "--pass", "most", "--step", "10s", "--csv", "--out", f"d.{suffix}")
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(result.stdout.splitlines()))
     written = (tmp_path / f"d.{suffix}").read_text()
-    assert f"wrote d.{suffix}: {len(rows)} points" in ran.stderr
+    assert f"wrote d.{suffix}: {len(rows)} points" in result.stderr
     if suffix == "csv":
-        assert written == ran.stdout
+        assert written == result.stdout
         return
     timeline = tomllib.loads(written)["delay"]
     assert timeline["between"] == "linear"
@@ -293,12 +293,12 @@ def test_delays_of_a_pass_are_written_and_printed(
 
 def test_a_pass_is_described_with_its_fit(netspurt: Command) -> None:
     text = netspurt(*DELAYS, "--pass", "3", "--fit", "4").stdout
-    told = json.loads(netspurt(*DELAYS, "--pass", "3", "--fit", "4", "--json").stdout)
+    data = json.loads(netspurt(*DELAYS, "--pass", "3", "--fit", "4", "--json").stdout)
     assert ": pass 3, 1999-07-01T" in text
     assert "degree 4, off by " in text
-    assert told["fit"]["degree"] == 4
-    assert len(told["fit"]["coefficients"]) == 5
-    assert len(told["t_s"]) == len(told["delay_s"]) == len(told["distance_km"])
+    assert data["fit"]["degree"] == 4
+    assert len(data["fit"]["coefficients"]) == 5
+    assert len(data["t_s"]) == len(data["delay_s"]) == len(data["distance_km"])
 
 
 def test_mistakes_end_the_command_with_the_place_and_the_fix(
@@ -323,22 +323,22 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
         ([OURS, "--from", SITE, "--to", SITE, "--via", SITE], r"two sites on the ground"),
     ]
     for words, message in cases:
-        ran = netspurt("orbit", "passes", *words)
-        assert ran.returncode == 2, words
-        assert re.search(message, ran.stderr, re.DOTALL), ran.stderr
-    ran = netspurt(*DELAYS, "--pass", "99")
-    assert ran.returncode == 2
-    assert "there are passes 1 to" in ran.stderr
-    ran = netspurt(*DELAYS, "--pass", "1", "--out", "points.txt")
-    assert ran.returncode == 2
-    assert "neither in .csv nor in .toml" in ran.stderr
+        result = netspurt("orbit", "passes", *words)
+        assert result.returncode == 2, words
+        assert re.search(message, result.stderr, re.DOTALL), result.stderr
+    result = netspurt(*DELAYS, "--pass", "99")
+    assert result.returncode == 2
+    assert "there are passes 1 to" in result.stderr
+    result = netspurt(*DELAYS, "--pass", "1", "--out", "points.txt")
+    assert result.returncode == 2
+    assert "neither in .csv nor in .toml" in result.stderr
 
 
 def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
-    ran = netspurt(*PASSES, "--start", "1999-08-01", "--json")
-    (note,) = json.loads(ran.stdout)["notes"]
+    result = netspurt(*PASSES, "--start", "1999-08-01", "--json")
+    (note,) = json.loads(result.stdout)["notes"]
     assert "the span reaches 32.0 days from the epoch" in note
-    assert note in ran.stderr
+    assert note in result.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
@@ -355,10 +355,10 @@ def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: C
     refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
 
 
-def test_a_constant_is_fitted_too(netspurt: Command) -> None:
-    ran = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
-    assert ran.returncode == 0, ran.stderr
-    assert "degree 0" in ran.stdout
+def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:
+    result = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
+    assert result.returncode == 0, result.stderr
+    assert "degree 0" in result.stdout
 
 
 def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
@@ -372,12 +372,12 @@ def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
         for degree in (1, 4):
             fit = coarse.fit(degree)
             at = np.polynomial.polynomial.polyval(fine.t_ns / 1e9, fit.coefficients)
-            off = np.abs(at - fine.delay_ns / 1e9)
-            assert off.max() <= fit.residual <= 1.02 * off.max(), (step, degree)
+            error = np.abs(at - fine.delay_ns / 1e9)
+            assert error.max() <= fit.residual <= 1.02 * error.max(), (step, degree)
         lines = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns / 1e9)
-        off = np.abs(lines - fine.delay_ns / 1e9)
-        assert off.max() - 2e-9 <= coarse.line_error <= 1.1 * off.max() + 1e-6
+        error = np.abs(lines - fine.delay_ns / 1e9)
+        assert error.max() - 2e-9 <= coarse.line_error <= 1.1 * error.max() + 1e-6
     words = ["orbit", "delays", OURS, "--from", SITE, "--pass", "most", "--fit", "6"]
     assert "too coarse" not in netspurt(*words).stderr
-    ran = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
-    assert "a step of 300 s is too coarse for this pass" in ran.stderr
+    result = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
+    assert "a step of 300 s is too coarse for this pass" in result.stderr

@@ -1,4 +1,4 @@
-"""What reaches a terminal: no raw control characters, no unasked colours, and `error:`."""
+"""The output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ def test_no_colour_is_printed_where_no_color_is_set(monkeypatch: pytest.MonkeyPa
 
 
 def test_titles_and_errors_from_files_are_printed_harmless(
-    here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    netspurt: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert here("new", "mine.toml").returncode == 0
+    assert netspurt("new", "mine.toml").returncode == 0
     text = (tmp_path / "mine.toml").read_text()
     lines = [line for line in text.splitlines() if not line.startswith("title")]
     title = 'title = "\\u001b[2Jtitle"'
     (tmp_path / "mine.toml").write_text("\n".join([title, *lines]) + "\n")
     # Without a terminal typer drops such sequences itself.
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    ran = here("run", "mine.toml")
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith(r"\x1b[2Jtitle")
+    result = netspurt("run", "mine.toml")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(r"\x1b[2Jtitle")
     (tmp_path / "mine.toml").write_text('"\\u001b[2J" = 1\n')
-    ran = here("run", "mine.toml")
-    refused(ran)
-    assert "\x1b" not in ran.stdout + ran.stderr
-    refused(here("run", HOSTILE.replace("\x00", "")), VISIBLE.replace(r"\x00", ""))
+    result = netspurt("run", "mine.toml")
+    refused(result)
+    assert "\x1b" not in result.stdout + result.stderr
+    refused(netspurt("run", HOSTILE.replace("\x00", "")), VISIBLE.replace(r"\x00", ""))
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,23 @@ def test_titles_and_errors_from_files_are_printed_harmless(
         ("papers", "show", "nothing"),
     ],
 )
-def test_every_command_spells_its_error_in_one_way(here: Command, words: tuple[str, ...]) -> None:
-    ran = here(*words)
-    refused(ran)
-    assert [line for line in ran.stderr.splitlines() if line.startswith("error: ")], ran.stderr
+def test_every_command_spells_its_error_in_one_way(
+    netspurt: Command, words: tuple[str, ...]
+) -> None:
+    result = netspurt(*words)
+    refused(result)
+    assert [line for line in result.stderr.splitlines() if line.startswith("error: ")], (
+        result.stderr
+    )
 
 
-def test_the_help_explains_the_exit_statuses(here: Command) -> None:
-    ran = here("--help")
-    assert ran.returncode == 0
-    assert "Exit status: 0: done; 1: a check failed" in ran.stdout
+def test_the_help_explains_the_exit_statuses(netspurt: Command) -> None:
+    result = netspurt("--help")
+    assert result.returncode == 0
+    assert "Exit status: 0: done; 1: a check failed" in result.stdout
 
 
-def test_the_command_restores_standard_output_and_error(here: Command) -> None:
+def test_the_command_restores_standard_output_and_error(netspurt: Command) -> None:
     before = sys.stdout, sys.stderr
-    here("--version")
+    netspurt("--version")
     assert (sys.stdout, sys.stderr) == before

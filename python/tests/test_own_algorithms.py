@@ -1,4 +1,4 @@
-"""Algorithms written in Python, wherever the core's are named: runs, sweeps, shadows."""
+"""Algorithms written in Python in place of the core's: in runs, sweeps and shadows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def retransmitted(run: ns.Run) -> list[int]:
     return [int(run.flows[name][0]) for name in names]
 
 
-def test_a_class_is_named_in_a_scenario_beside_it_or_set_from_here(
+def test_a_class_is_found_beside_the_scenario_or_in_the_working_directory(
     place: Path,
 ) -> None:
     there = place / "deep"
@@ -104,7 +104,7 @@ def test_rfc_6298_in_python_retransmits_as_the_cores_does() -> None:
     own = base.replace({ESTIMATOR: "own.py:Own:least=0.2"}).run()
     core = base.replace({ESTIMATOR: "rfc6298:min=200ms,spread_gains=false"}).run()
     assert retransmitted(own)[:4] == retransmitted(core)[:4]
-    assert retransmitted(own)[2] > 0, "a timer that never fires shows nothing"
+    assert retransmitted(own)[2] > 0, "the timer must fire in this run"
     assert own.rto["rto_ns"][-1] == pytest.approx(core.rto["rto_ns"][-1], rel=1e-6)
 
 
@@ -170,7 +170,9 @@ def test_a_sweep_has_the_same_results_on_any_number_of_threads_and_in_ray(place:
     assert set(one["status"]) == {"done"}
     remake, parts = sweep.__reduce__()
     (place / "own.py").unlink()
-    assert remake(*parts).run_chunk(0, 8)[0] == sweep.run_chunk(0, 8)[0], "the file travels along"
+    assert remake(*parts).run_chunk(0, 8)[0] == sweep.run_chunk(0, 8)[0], (
+        "the copy must carry the file of the class"
+    )
 
 
 def test_a_sweep_of_other_code_is_another_sweep(place: Path) -> None:
@@ -206,13 +208,13 @@ def test_an_error_in_a_method_names_class_method_and_line(
     assert str(error) == f"`rto` of own.py:Own, own.py, line {line}: {why}"
     assert (error.algorithm, error.method, error.line) == ("own.py:Own", "rto", line)
     assert error.__cause__ is not None
-    ran = netspurt("run", "path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r")
-    assert (ran.returncode, ran.stderr) == (2, f"error: {error}\n")
+    result = netspurt("run", "path.toml", "--set", f"{ESTIMATOR}=own.py:Own", "--out", "r")
+    assert (result.returncode, result.stderr) == (2, f"error: {error}\n")
     assert not (place / "r").exists()
     (place / "sweep.toml").write_text(SWEPT)
     cases = swept(ns.Sweep.of(load("sweep.toml")), place / "s", 2)
-    for timer, told in zip(cases["timer"], cases["why"], strict=True):
-        assert (str(error) == told) == timer.startswith("own.py")
+    for timer, reason in zip(cases["timer"], cases["why"], strict=True):
+        assert (str(error) == reason) == timer.startswith("own.py")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ class Broken:
     assert any(broken.startswith(rule) for broken in check.failed), str(check)
 
 
-def test_reno_in_python_is_reno_of_the_core_octet_for_octet() -> None:
+def test_reno_in_python_equals_the_cores_reno_octet_for_octet() -> None:
     base = load("path.toml")
     own = base.replace({CONGESTION: "own.py:Reno"}).run()
     core = base.replace({CONGESTION: "reno"}).run()
@@ -139,8 +139,8 @@ def test_a_class_may_set_the_window_and_the_pacing() -> None:
 
 def test_a_run_folder_names_the_code_that_set_the_window(place: Path, netspurt: Command) -> None:
     words = ["path.toml", "--set", f"{CONGESTION}=own.py:Reno", "--out", "r"]
-    ran = netspurt("run", *words)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("run", *words)
+    assert result.returncode == 0, result.stderr
     (origin,) = json.loads((place / "r/run.json").read_text())["algorithms"]
     assert origin["text"].startswith("own.py@")
     assert load(place / "r/scenario.toml").run().digest == ns.open_run(place / "r").digest
@@ -236,12 +236,12 @@ def test_a_class_receives_timeouts_and_round_trips_in_recovery(place: Path) -> N
     (place / "own.py").write_text(RENO + TELLS)
     changed = {CONGESTION: "own.py:Tells", "links.wire.loss": {"packets": [9, *range(100, 125)]}}
     run = load("path.toml").replace(changed).run()
-    told = [line.split() for line in Path("told.txt").read_text().splitlines()]
-    events = [line[0] for line in told]
+    text = [line.split() for line in Path("told.txt").read_text().splitlines()]
+    events = [line[0] for line in text]
     assert events[0] == "open"
     assert events.count("trip") > 3
     assert events.count("timeout") == run.flows["timeouts"][0] > 0
-    nxt, *_ = [int(line[2]) for line in told if line[0] == "timeout"]
+    nxt, *_ = [int(line[2]) for line in text if line[0] == "timeout"]
     assert 80 * 1000 < nxt < 130 * 1460
 
 

@@ -50,8 +50,8 @@ def live(netspurt: Command, out: str, **values: str) -> ns.Run:
     words = [
         word for key, value in values.items() for word in ("--set", f"flows.transfer.{key}={value}")
     ]
-    ran = netspurt("live", "run", "tail.toml", "--out", out, "--budget", 10, *words)
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("live", "run", "tail.toml", "--out", out, "--budget", 10, *words)
+    assert result.returncode == 0, result.stderr
     return ns.open_run(out)
 
 
@@ -60,7 +60,9 @@ def test_a_timer_in_python_repairs_at_the_kernel_s_edge(place: Path, netspurt: C
     run = live(netspurt, "r", shim='["own.py:Own:least=0.05", "off"]')
     assert run.live is not None
     assert run.live.replayed is not None
-    assert run.live.replayed.same, "the replay of the arrivals calls the class again"
+    assert run.live.replayed.same, (
+        "the replay of the arrivals must give the same drops with the class"
+    )
     flow = {name: run.flows[name][0] for name in run.flows}
     assert (flow["delivered_bytes"], flow["timeouts"]) == (20_000, 0)
     causes = json.loads(netspurt("table", "r", "retransmissions", "--json").stdout)
@@ -85,16 +87,16 @@ def test_a_kernel_without_the_algorithm_lists_those_that_it_has(
     if "westwood" in Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text():
         pytest.skip("this kernel has westwood")
     words = ["--set", "flows.transfer.tcp.congestion=westwood", "--out", "r"]
-    ran = netspurt("live", "run", "tail.toml", *words)
-    assert ran.returncode == 2
-    assert 'flow `transfer`: tcp.congestion = "westwood": this kernel' in ran.stderr
-    assert "name one of `" in ran.stderr
+    result = netspurt("live", "run", "tail.toml", *words)
+    assert result.returncode == 2
+    assert 'flow `transfer`: tcp.congestion = "westwood": this kernel' in result.stderr
+    assert "name one of `" in result.stderr
 
 
 def test_an_error_in_a_method_ends_a_live_run(place: Path, netspurt: Command) -> None:
     (place / "own.py").write_text(OWN.replace("self.s, self.v = sample.rtt", "self.s = 1 / 0"))
     words = ["--set", "flows.transfer.shim=own.py:Own", "--out", "r"]
-    ran = netspurt("live", "run", "tail.toml", *words)
-    assert ran.returncode == 2
-    assert "`on_sample` of own.py:Own, own.py, line 12: ZeroDivisionError" in ran.stderr
+    result = netspurt("live", "run", "tail.toml", *words)
+    assert result.returncode == 2
+    assert "`on_sample` of own.py:Own, own.py, line 12: ZeroDivisionError" in result.stderr
     assert not (place / "r").exists()

@@ -21,11 +21,13 @@ LEFT_OUT = {".ci", ".gitignore", ".github"}
 def test_every_tracked_file_is_in_the_source_distribution() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("this is no repository")
-    ran = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    patterns = [one["path"] for one in PROJECT["tool"]["maturin"]["include"]]
+    result = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    patterns = [pattern["path"] for pattern in PROJECT["tool"]["maturin"]["include"]]
     # maturin itself takes the crates, the package, the licences and the lock.
     patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
-    for name in ran.stdout.splitlines():
+    for name in result.stdout.splitlines():
         if PurePath(name).parts[0] not in LEFT_OUT:
             held = [p for p in patterns if fnmatch.fnmatch(name, p.replace("**/*", "*"))]
             assert held, f"{name} is not in the source distribution"

@@ -1,4 +1,4 @@
-"""Populations of web connections beside ns-2's PackMime."""
+"""Populations of web connections, compared with ns-2's PackMime."""
 
 import pytest
 from packmime_agreement import RATES, compare
@@ -6,5 +6,5 @@ from packmime_agreement import RATES, compare
 
 @pytest.mark.parametrize("rate", RATES)
 def test_sizes_and_durations_lie_within_the_spread_of_ns2s_runs(rate: int) -> None:
-    outside = [one for one in compare(rate, 110_000) if not one.inside()]
+    outside = [row for row in compare(rate, 110_000) if not row.inside()]
     assert not outside

@@ -40,9 +40,9 @@ def test_senders_that_differ_in_options_have_the_same_connections() -> None:
     assert pairs.unlike == 0
     assert count - sum(pairs.incomplete) <= len(pairs.durations_s[0]) < count
     longer = pairs.durations_s[1] - pairs.durations_s[0]
-    told = pairs.difference_s()
-    assert told.value == pytest.approx(np.mean(longer))
-    assert told.low < told.value < told.high
+    interval = pairs.difference_s()
+    assert interval.value == pytest.approx(np.mean(longer))
+    assert interval.low < interval.value < interval.high
     assert pairs.later.sum() == len(longer)
     same = pairs_of(first, first, "web")
     assert same.later.tolist() == [0, len(same.durations_s[0]), 0]
@@ -59,16 +59,16 @@ def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_p
     for out, profile in (("new", "rfc-2026"), ("old", "reno-2005")):
         words = ["--set", f"populations.web.profile={profile}", "--out", out]
         assert netspurt("run", "web.toml", *words).returncode == 0
-    told = netspurt("compare", "new", "old")
-    assert told.returncode == 0, told.stderr
-    assert "in old a connection takes " in told.stdout
-    assert "populations.web.profile" in told.stdout
+    result = netspurt("compare", "new", "old")
+    assert result.returncode == 0, result.stderr
+    assert "in old a connection takes " in result.stdout
+    assert "populations.web.profile" in result.stdout
     document = json.loads(netspurt("compare", "new", "old", "--json").stdout)
     (web,) = document["populations"]
-    assert web["difference_s"]["low"] > 0, "200 ms of delayed ACKs are told"
+    assert web["difference_s"]["low"] > 0, "delayed ACKs of 200 ms must show as a difference"
     assert sum(web["shorter_same_longer"]) == web["pairs"]
     (tmp_path / "bare.toml").write_text(WEB.replace('["connections"]', "[]"))
     assert netspurt("run", "bare.toml", "--out", "bare").returncode == 0
-    told = netspurt("compare", "new", "bare")
-    assert told.returncode == 2
-    assert 'add "connections" to `tables`' in told.stderr
+    result = netspurt("compare", "new", "bare")
+    assert result.returncode == 2
+    assert 'add "connections" to `tables`' in result.stderr

@@ -75,8 +75,8 @@ def test_a_machine_without_namespaces_fails_no_claim() -> None:
     paper = read_paper("rfc2416")
     claims = [claim for claim in paper.claims if claim.evidence == "kernel"]
     judged = check(Bench(paper), claims)
-    assert {one.verdict for one in judged} == {Verdict.NOT_ATTEMPTED}
-    assert {one.claim.note for one in judged} == {"not run: no live run: no namespaces"}
+    assert {judgement.verdict for judgement in judged} == {Verdict.NOT_ATTEMPTED}
+    assert {judgement.claim.note for judgement in judged} == {"not run: no live run: no namespaces"}
 
 
 def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
@@ -88,8 +88,8 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
         if name.startswith(("iw1.t", "iw4.t")) and row["expected"] != 0.0
     ]
     assert len(times) == 15
-    off = [(a, b) for a, b in times if abs(float(str(a)) - float(str(b))) > 0.001]
-    assert [(a, round(float(str(b)), 3)) for a, b in off] == [(6.111, 6.611)]
+    deviating = [(a, b) for a, b in times if abs(float(str(a)) - float(str(b))) > 0.001]
+    assert [(a, round(float(str(b)), 3)) for a, b in deviating] == [(6.111, 6.611)]
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
@@ -120,13 +120,13 @@ def test_the_algorithms_differ_only_with_a_coarse_clock(
 def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    shown = netspurt("papers", "check", "rfc2416", columns=80)
-    assert shown.returncode == 0, shown.stderr
-    assert "43 claims" in shown.stdout
-    told = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
-    assert told in " ".join(shown.stdout.split())
-    assert max(len(line) for line in shown.stdout.splitlines()) <= 80
-    assert "≪ 0.229 s" in shown.stdout, "the relation stays"
+    result = netspurt("papers", "check", "rfc2416", columns=80)
+    assert result.returncode == 0, result.stderr
+    assert "43 claims" in result.stdout
+    expected = "30 reproduced · 6 where the document contradicts itself · 1 not reproduced · 6 not"
+    assert expected in " ".join(result.stdout.split())
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    assert "≪ 0.229 s" in result.stdout, "the relation sign must be kept"
     assert (tmp_path / "runs/papers/rfc2416/time-sequence-iw4.png").stat().st_size > 5_000
     listed = json.loads(netspurt("papers", "list", "--json").stdout)
     assert {row["key"]: row["claims"] for row in listed}["rfc2416"] == 43
@@ -134,21 +134,21 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
 
 
 def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
-    told = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
+    output = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
     for words in ("document-contradicts-itself", "1000", "1024", "1064", "80.3 ms"):
-        assert words in told, words
+        assert words in output, words
     command = next(
         line
         for line in netspurt("papers", "check", "--explain", "rfc2416.iw1.t2").stdout.splitlines()
         if "netspurt run" in line
     )
     assert command.split()[1] == "iw1"
-    wrong = netspurt("papers", "check", "--explain", "rfc2416.nothing")
-    assert wrong.returncode == 2
+    failed = netspurt("papers", "check", "--explain", "rfc2416.nothing")
+    assert failed.returncode == 2
     assert netspurt("papers", "check", "rfc9999").returncode == 2
 
 
-def test_a_model_that_misses_is_not_reproduced(tmp_path: Path) -> None:
+def test_a_claim_that_the_model_misses_is_not_reproduced(tmp_path: Path) -> None:
     """The verdict comes from the run: another modem rate, and nothing is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
@@ -159,7 +159,7 @@ def test_a_model_that_misses_is_not_reproduced(tmp_path: Path) -> None:
     assert verdicts == {Verdict.NOT_REPRODUCED}
 
 
-def test_a_row_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_row_is_refused(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "expected.csv"
     good = file.read_text()
@@ -204,37 +204,37 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
         # The kernel's rows are no claims of the memo.
-        ours = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "rfc2416.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
-    told = netspurt("papers", "check", "--explain", "harmless").stdout
-    assert "printed      no harm\n" in told
-    assert "at most 0.834 s: our threshold" in told
+    output = netspurt("papers", "check", "--explain", "harmless").stdout
+    assert "printed      no harm\n" in output
+    assert "at most 0.834 s: our threshold" in output
     # Contrary results are shown, and the text does not point back to this command.
-    assert "200 of 264" in told.replace("\n", " ").partition("  module  tick")[0]
-    assert "--explain" not in told
+    assert "200 of 264" in output.replace("\n", " ").partition("  module  tick")[0]
+    assert "--explain" not in output
 
 
 def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: Command) -> None:
-    told = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
-    assert (told["id"], told["measure"]) == ("rfc2416.iw1.t8", "dupack")
-    assert told["runs"]["iw1"].startswith("netspurt run ")
-    wrong = netspurt("papers", "check", "--explain", "iw1.t88")
-    assert "did you mean rfc2416.iw1.t8" in wrong.stderr
-    assert "netspurt papers show rfc2416" in wrong.stderr
+    data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
+    assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
+    assert data["runs"]["iw1"].startswith("netspurt run ")
+    failed = netspurt("papers", "check", "--explain", "iw1.t88")
+    assert "did you mean rfc2416.iw1.t8" in failed.stderr
+    assert "netspurt papers show rfc2416" in failed.stderr
 
 
 def test_the_list_of_claims_keeps_to_a_narrow_terminal(netspurt: Command) -> None:
-    shown = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
-    assert max(len(line) for line in shown) <= 80
-    assert any("≪ 0.229 s" in line for line in shown), "the relation stays"
+    output = netspurt("papers", "show", "rfc2416", columns=80).stdout.splitlines()
+    assert max(len(line) for line in output) <= 80
+    assert any("≪ 0.229 s" in line for line in output), "the relation sign must be kept"
 
 
 def test_each_picture_is_titled_after_its_run() -> None:
@@ -247,7 +247,7 @@ def test_each_picture_is_titled_after_its_run() -> None:
 
 
 def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     paper = read_paper("rfc2416")
     bench = Bench(paper)
@@ -255,7 +255,7 @@ def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
     for n, name in enumerate(simulated[:3]):
         program, *words = shlex.split(_command(paper, name))
         assert program == "netspurt"
-        assert here(*words, "--out", f"r{n}").returncode == 0, name
+        assert netspurt(*words, "--out", f"r{n}").returncode == 0, name
         assert ns.open_run(tmp_path / f"r{n}").digest == bench.run(name).digest, name
     live = next(name for name in paper.runs if name not in simulated)
     assert shlex.split(_command(paper, live))[:3] == ["netspurt", "live", "run"]

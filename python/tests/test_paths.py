@@ -33,37 +33,41 @@ def two_lines(tmp_path: Path) -> Path:
 
 
 def test_the_command_finds_two_known_lines_within_two_percent(
-    here: Command, two_lines: Path
+    netspurt: Command, two_lines: Path
 ) -> None:
-    (told,) = json.loads(here("delays", "lengths", two_lines, "--break", "126", "--json").stdout)
-    assert told["break_octets"] == 126
-    short, long = told["lines"]
+    (data,) = json.loads(
+        netspurt("delays", "lengths", two_lines, "--break", "126", "--json").stdout
+    )
+    assert data["break_octets"] == 126
+    short, long = data["lines"]
     assert (short["shortest"], short["longest"], long["shortest"]) == (40, 125, 126)
     assert short["intercept_ms"] == pytest.approx(40, rel=0.02)
     assert long["intercept_ms"] == pytest.approx(120, rel=0.02)
     assert short["us_per_octet"] == pytest.approx(2e6 / 1200, rel=0.02)
     assert long["us_per_octet"] == pytest.approx(2e6 / 2400, rel=0.02)
     # RFC 889's row: half of the round trips, and the rate of one crossing.
-    memo = told["memo"]
+    memo = data["memo"]
     assert memo["octets"] == [40, 125, 125, 256]
     assert memo["rate_bps"] == pytest.approx([9600, 19200], rel=0.02)
     assert memo["delay_ms"][0] == pytest.approx(1e3 * (0.020 + 40 / 1200), rel=0.02)
-    found = json.loads(here("delays", "lengths", two_lines, "--break", "find", "--json").stdout)
-    assert found[0]["break_octets"] == 126
+    parsed = json.loads(
+        netspurt("delays", "lengths", two_lines, "--break", "find", "--json").stdout
+    )
+    assert parsed[0]["break_octets"] == 126
 
 
 def test_one_line_is_the_default_and_two_that_fit_better_are_named(
-    here: Command, two_lines: Path
+    netspurt: Command, two_lines: Path
 ) -> None:
-    ran = here("delays", "lengths", two_lines)
-    assert ran.returncode == 0, ran.stderr
-    assert "40 to 256 B" in ran.stdout
-    assert "two lines with a break at 126 B leave" in ran.stdout
-    assert "less scatter: --break 126" in ran.stdout
+    result = netspurt("delays", "lengths", two_lines)
+    assert result.returncode == 0, result.stderr
+    assert "40 to 256 B" in result.stdout
+    assert "two lines with a break at 126 B leave" in result.stdout
+    assert "less scatter: --break 126" in result.stdout
 
 
 def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
-    here: Command, two_lines: Path
+    netspurt: Command, two_lines: Path
 ) -> None:
     (recording,) = ns.read_delays(two_lines)
     fit = fit_lengths(recording.wire_bytes, recording.rtt_s, break_at=126)
@@ -73,13 +77,13 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
     lines = [mark.x.tolist() for mark in shown.marks if isinstance(mark, Line)]
     assert lines == [[40.0, 125.0], [126.0, 256.0]]
     out = two_lines.with_name("scatter.png")
-    ran = here("delays", "lengths", two_lines, "--break", "126", "--out", out)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[-1] == str(out)
+    result = netspurt("delays", "lengths", two_lines, "--break", "126", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == str(out)
     assert out.stat().st_size > 10_000
 
 
-def test_late_answers_are_points_of_the_scatter_too() -> None:
+def test_the_scatter_also_has_points_for_late_answers() -> None:
     rtt = [0.1, 0.2, 0.3, 0.4]
     recording = ns.Delays.of(rtt, wire_bytes=[40, 80, 120, 160])
 
@@ -92,9 +96,9 @@ def test_late_answers_are_points_of_the_scatter_too() -> None:
     assert counts == {"3 probes": 3, "1 late answers": 1}
 
 
-def test_a_recording_of_one_length_is_reported_to_have_no_line(here: Command) -> None:
-    refused(here("delays", "lengths", ROOT / "data" / "ping.txt"), "1 of them in", "too few")
-    refused(here("delays", "lengths", "x", "--break", "long"), "not a number of octets")
+def test_a_recording_of_one_length_is_reported_to_have_no_line(netspurt: Command) -> None:
+    refused(netspurt("delays", "lengths", ROOT / "data" / "ping.txt"), "1 of them in", "too few")
+    refused(netspurt("delays", "lengths", "x", "--break", "long"), "not a number of octets")
 
 
 def planted(tmp_path: Path, starts: np.ndarray) -> Path:
@@ -107,124 +111,130 @@ def planted(tmp_path: Path, starts: np.ndarray) -> Path:
 
 
 def test_every_planted_burst_is_listed_and_their_period_found(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(1)
     starts = (np.arange(150, 5900, 230) + rng.integers(-4, 5, 25)).astype(int)
     file = planted(tmp_path, starts)
-    (told,) = json.loads(here("delays", "bursts", file, "--json").stdout)
-    assert [one["first"] for one in told["bursts"]] == starts.tolist()
-    assert [one["start_s"] for one in told["bursts"]] == pytest.approx(starts.tolist())
-    assert told["period"]["found"]
-    assert told["period"]["period"] == pytest.approx(230, rel=0.02)
-    assert told["period"]["chance"] < 1e-3
-    lines = here("delays", "bursts", file).stdout.splitlines()
+    (data,) = json.loads(netspurt("delays", "bursts", file, "--json").stdout)
+    assert [burst["first"] for burst in data["bursts"]] == starts.tolist()
+    assert [burst["start_s"] for burst in data["bursts"]] == pytest.approx(starts.tolist())
+    assert data["period"]["found"]
+    assert data["period"]["period"] == pytest.approx(230, rel=0.02)
+    assert data["period"]["chance"] < 1e-3
+    lines = netspurt("delays", "bursts", file).stdout.splitlines()
     at = [line.split()[0] for line in lines if " ms " in line]
     assert at == [f"{start}.000" for start in starts]
     assert lines[-1].startswith("the bursts come every 2")
 
 
 def test_random_arrivals_have_no_period_and_the_significance_is_printed(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(2)
     starts = np.sort(rng.choice(np.arange(20, 5900, 12), 40, replace=False))
     file = planted(tmp_path, starts)
-    (told,) = json.loads(here("delays", "bursts", file, "--json").stdout)
-    assert len(told["bursts"]) == 40
-    assert not told["period"]["found"]
-    assert told["period"]["chance"] > 0.01
-    last = here("delays", "bursts", file).stdout.splitlines()[-1]
+    (data,) = json.loads(netspurt("delays", "bursts", file, "--json").stdout)
+    assert len(data["bursts"]) == 40
+    assert not data["period"]["found"]
+    assert data["period"]["chance"] > 0.01
+    last = netspurt("delays", "bursts", file).stdout.splitlines()[-1]
     assert last.startswith("no period: the best of 40 bursts")
     assert "with a probability of" in last
 
 
 def test_too_few_bursts_and_the_absence_of_bursts_are_reported(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
-    few = here("delays", "bursts", planted(tmp_path, np.array([100, 900])))
+    few = netspurt("delays", "bursts", planted(tmp_path, np.array([100, 900])))
     assert few.stdout.splitlines()[-1] == "2 bursts are too few to look for a period"
-    none = here("delays", "bursts", planted(tmp_path, np.array([], dtype=int)))
+    none = netspurt("delays", "bursts", planted(tmp_path, np.array([], dtype=int)))
     assert none.stdout.splitlines()[-1] == "no bursts of long delays"
 
 
 def test_a_report_lists_all_bursts_and_is_the_same_text_byte_for_byte(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     starts = np.arange(200, 5800, 700)
     file = planted(tmp_path, starts)
-    first, second = (here("delays", "report", file).stdout for _ in range(2))
+    first, second = (netspurt("delays", "report", file).stdout for _ in range(2))
     assert first == second
     assert first.count("a burst of long delays, probes") == len(starts) == 8
     assert first.count("█") > 60
 
 
-def test_a_report_rebuilds_what_the_probe_showed_from_its_file(here: Command) -> None:
+def test_a_report_rebuilds_what_the_probe_showed_from_its_file(netspurt: Command) -> None:
     path = ROOT / "data" / "probe.jsonl"
     watch = Watch([])
     for line in path.read_text().splitlines()[:-1]:
         watch.take(read_line(line))
     (recording,) = ns.read_delays(path)
     assert histogram_of(recording).bins == watch.histogram.bins
-    (told,) = json.loads(here("delays", "report", path, "--json").stdout)
-    assert sum(one["count"] for one in told["histogram"]) == watch.answered == 512
-    assert told["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
-    text = here("delays", "report", path).stdout
+    (data,) = json.loads(netspurt("delays", "report", path, "--json").stdout)
+    assert sum(bin_["count"] for bin_ in data["histogram"]) == watch.answered == 512
+    assert data["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
+    text = netspurt("delays", "report", path).stdout
     assert "delay on length: 40.18 ms and 285.8 µs an octet" in text
 
 
 def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
-    ran = here("delays", "surrogate", "UCL-1", "--seed", "3", "--json")
-    told = json.loads(ran.stdout)
-    assert told["file"] == "UCL-1-glitches-3.csv"
-    (read,) = ns.read_delays(tmp_path / told["file"])
+    result = netspurt("delays", "surrogate", "UCL-1", "--seed", "3", "--json")
+    data = json.loads(result.stdout)
+    assert data["file"] == "UCL-1-glitches-3.csv"
+    (read,) = ns.read_delays(tmp_path / data["file"])
     assert (read.sent, read.lost, read.order, read.measure) == (512, 39, "sequence", "one-way")
     known = read.rtt_s[np.isfinite(read.rtt_s)]
     assert known.sum() / 512 == pytest.approx(1.0255, rel=0.001)
     assert known.std() / known.mean() == pytest.approx(0.32, rel=0.05)
-    again = here("delays", "surrogate", "UCL-1", "--seed", "3", "--out", "again.csv")
-    assert again.returncode == 0
-    (memo,) = [line for line in again.stdout.splitlines() if "as RFC 889 has it" in line]
+    second = netspurt("delays", "surrogate", "UCL-1", "--seed", "3", "--out", "again.csv")
+    assert second.returncode == 0
+    (memo,) = [line for line in second.stdout.splitlines() if "as RFC 889 has it" in line]
     assert memo.split()[-4:] == ["1025", "ms", "1.025", "s"]
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / told["file"]).read_bytes()
-    table = here("replay", told["file"], "-e", "mills", "--rfc889").stdout
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / data["file"]).read_bytes()
+    table = netspurt("replay", data["file"], "-e", "mills", "--rfc889").stdout
     row = table.splitlines()[-2].split()
-    assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), "as RFC 889's table has it"
+    assert (row[2], row[6], row[7]) == ("39", "1025", ".32"), (
+        "the row must equal that of RFC 889's table"
+    )
 
 
-def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(here: Command, tmp_path: Path) -> None:
-    refused(here("delays", "surrogate"), "name one of RFC 889's", "--mean and --cov")
-    refused(here("delays", "surrogate", "MIT"), "no row 'MIT': there are DCN5")
-    refused(here("delays", "surrogate", "UCL", "--cov", "0.3"), "leave --mean and --cov out")
+def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_path: Path) -> None:
+    refused(netspurt("delays", "surrogate"), "name one of RFC 889's", "--mean and --cov")
+    refused(netspurt("delays", "surrogate", "MIT"), "no row 'MIT': there are DCN5")
+    refused(netspurt("delays", "surrogate", "UCL", "--cov", "0.3"), "leave --mean and --cov out")
     words = ("--mean", "200ms", "--cov", "0.5", "--probes", "100", "--lost", "7")
-    ran = here("delays", "surrogate", *words, "--length", "bursts:10")
-    assert ran.returncode == 0, ran.stderr
+    result = netspurt("delays", "surrogate", *words, "--length", "bursts:10")
+    assert result.returncode == 0, result.stderr
     (made,) = ns.read_delays(tmp_path / "surrogate-glitches-1.csv")
     assert (made.sent, made.lost) == (100, 7)
     assert made.wire_bytes.tolist() == ([40] * 10 + [256] * 10) * 5
 
 
-def test_adaptation_counts_the_samples_that_each_timer_needs(here: Command, tmp_path: Path) -> None:
+def test_adaptation_counts_the_samples_that_each_timer_needs(
+    netspurt: Command, tmp_path: Path
+) -> None:
     """By hand, as in test_surrogate.py: 2 samples with 3/4, 4 with 7/8, none once it knows."""
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
     file = steps.save(tmp_path / "steps.csv")
     names = ["mills", "mills-single", "mills:by_length=true"]
     words = ["replay", file, "--adaptation", *(word for name in names for word in ("-e", name))]
-    (told,) = json.loads(here(*words, "--json").stdout)
+    (data,) = json.loads(netspurt(*words, "--json").stdout)
     up = {
-        one["estimator"]: [c["samples"] for c in one["changes"] if c["to_octets"] == 256]
-        for one in told["estimators"]
+        estimator["estimator"]: [
+            c["samples"] for c in estimator["changes"] if c["to_octets"] == 256
+        ]
+        for estimator in data["estimators"]
     }
     assert up == dict(zip(names, [[2, 2, 2], [4, 4, 4], [2, 0, 0]], strict=True))
-    table = here(*words).stdout
+    table = netspurt(*words).stdout
     assert "40 to 256 B, 3 times" in table
     assert table.splitlines()[4].split() == ["mills:by_length=true", "0", "(0", "..", "2)", "0"]
 
 
-def test_adaptation_needs_bursts_of_lengths(here: Command, tmp_path: Path) -> None:
+def test_adaptation_needs_bursts_of_lengths(netspurt: Command, tmp_path: Path) -> None:
     mixed = ns.Delays.of([0.1] * 6, wire_bytes=[40, 256] * 3).save(tmp_path / "mixed.csv")
     alike = ns.Delays.of([0.1] * 6, wire_bytes=[40] * 6).save(tmp_path / "alike.csv")
     unknown = ns.Delays.of([0.1] * 6).save(tmp_path / "unknown.csv")
@@ -233,8 +243,8 @@ def test_adaptation_needs_bursts_of_lengths(here: Command, tmp_path: Path) -> No
         (alike, "one length"),
         (unknown, "not known"),
     ):
-        refused(here("replay", file, "-e", "mills", "--adaptation"), why)
-    refused(here("replay", mixed, "--adaptation", "--rfc889"), "leave one of them out")
+        refused(netspurt("replay", file, "-e", "mills", "--adaptation"), why)
+    refused(netspurt("replay", mixed, "--adaptation", "--rfc889"), "leave one of them out")
 
 
 def test_a_saved_recording_is_read_back_unchanged(tmp_path: Path) -> None:

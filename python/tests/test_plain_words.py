@@ -1,4 +1,4 @@
-"""Words of `netspurt explain` that are read without typer."""
+"""Arguments of `netspurt explain` that are parsed without typer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netspurt.cli.words import usage_error
 
 from conftest import ROOT, Command
 
-#: What the command takes if nothing is said.
+#: The default values of the options.
 DEFAULTS = {
     "as_csv": None,
     "as_json": False,
@@ -95,10 +95,12 @@ def test_help_and_possible_errors_are_left_to_typer(line: str) -> None:
     assert explain_words(line.split()) is None
 
 
-def test_every_option_of_the_command_may_stand_in_plain_words() -> None:
+def test_plain_words_may_contain_every_option_of_the_command() -> None:
     group: Any = typer.main.get_command(application(["explain"]))
     command = group.commands["explain"]
-    options = [name for one in command.params for name in one.opts if name.startswith("--")]
+    options = [
+        name for parameter in command.params for name in parameter.opts if name.startswith("--")
+    ]
     assert {"--csv", "--json", "--parquet", "--as-one", "--connection"} == set(options)
     for name in options:
         assert explain_words([name, "1", "one.pcap"]) is not None, name
@@ -119,16 +121,16 @@ finally:
 def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
     capture = next((ROOT / "data" / "captures").rglob("*.pcapng"))
     command = [sys.executable, "-c", IMPORTS, str(capture)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = ran.stdout.splitlines()[-1].split()
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = result.stdout.splitlines()[-1].split()
     assert imported[0] == "imported"
     assert not {"typer", "pydantic", "numpy", "rich"} & set(imported)
 
 
 def test_a_fault_in_plain_words_ends_the_command_like_any_other(netspurt: Command) -> None:
-    ran = netspurt("explain", "--csv", "--json", "one.pcap")
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("error: --csv and --json all say how to give results")
-    ran = netspurt("explain", "there-is-none.pcap")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "there-is-none.pcap" in ran.stderr
+    result = netspurt("explain", "--csv", "--json", "one.pcap")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: --csv and --json all say how to give results")
+    result = netspurt("explain", "there-is-none.pcap")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there-is-none.pcap" in result.stderr

@@ -28,12 +28,19 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    again = [shown.pop(label) for label in list(shown) if label.startswith("retransmitted: ")]
-    assert set(shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
-    sent = shown["sent"]
+    labels_shown = labels(start_run, "time-sequence")
+    retransmission_labels = [
+        labels_shown.pop(label)
+        for label in list(labels_shown)
+        if label.startswith("retransmitted: ")
+    ]
+    assert set(labels_shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
+    sent = labels_shown["sent"]
     assert isinstance(sent, LineCollection)
-    counts = len(sent.get_segments()), sum(len(bars.get_segments()) for bars in again)
+    counts = (
+        len(sent.get_segments()),
+        sum(len(bars.get_segments()) for bars in retransmission_labels),
+    )
     flows = start_run.flows
     assert counts == (
         int(flows["sent"][0] - flows["retransmissions"][0]),
@@ -48,7 +55,7 @@ def test_sack_blocks_are_drawn(start: ns.Scenario) -> None:
     assert "SACK block" in labels(run, "time-sequence")
 
 
-def test_every_kind_draws_and_keeps_to_the_view(start_run: ns.Run) -> None:
+def test_every_kind_is_drawn_within_the_view(start_run: ns.Run) -> None:
     for kind in KINDS:
         axes = draw(start_run, kind, View(start=5.0, end=30.0)).axes[0]
         low, high = axes.dataLim.intervalx
@@ -67,7 +74,7 @@ def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> No
         draw(start_run, "pie")
 
 
-def test_a_run_draws_itself(start_run: ns.Run, tmp_path: Path) -> None:
+def test_the_plot_methods_of_a_run_draw_its_pictures(start_run: ns.Run, tmp_path: Path) -> None:
     assert isinstance(start_run.plot.time_sequence(tmp_path / "a.png"), Figure)
     assert isinstance(start_run.plot.time_sequence(), Figure)
     start_run.plot.cwnd(tmp_path / "b.svg", View(end=20.0))
@@ -84,21 +91,21 @@ def figure_functions() -> list[Any]:
     for file in sorted(Path(plots.__file__).parent.glob("*.py")):
         module = importlib.import_module(f"netspurt.plots.{file.stem}".removesuffix(".__init__"))
         own = [
-            one
-            for one in vars(module).values()
-            if getattr(one, "__module__", "") == module.__name__
+            member
+            for member in vars(module).values()
+            if getattr(member, "__module__", "") == module.__name__
         ]
-        classes = [one for one in own if isinstance(one, type)]
-        methods = [method for one in classes for method in vars(one).values()]
+        classes = [member for member in own if isinstance(member, type)]
+        methods = [method for member in classes for method in vars(member).values()]
         found += [
-            one
-            for one in [*own, *methods]
-            if inspect.isfunction(one)
-            and not one.__name__.startswith("_")
-            and one.__annotations__.get("return") == "Figure"
+            member
+            for member in [*own, *methods]
+            if inspect.isfunction(member)
+            and not member.__name__.startswith("_")
+            and member.__annotations__.get("return") == "Figure"
             # Panels are several axes.
-            and one.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
-            and one.__name__ not in ("draw_timeline", "draw_path", "path")
+            and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
+            and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
     return found
 
@@ -106,10 +113,10 @@ def figure_functions() -> list[Any]:
 def test_every_plot_that_returns_a_figure_takes_an_axes_and_a_size() -> None:
     functions = figure_functions()
     assert len(functions) >= 12
-    for one in functions:
-        parameters = inspect.signature(one).parameters
+    for function in functions:
+        parameters = inspect.signature(function).parameters
         for name in ("ax", "size"):
-            assert parameters[name].default is None, f"{one.__qualname__}({name})"
+            assert parameters[name].default is None, f"{function.__qualname__}({name})"
             assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
@@ -217,39 +224,43 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
 def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
     start_run: ns.Run,
 ) -> None:
-    shown = labels(start_run, "rto")
-    assert (x_of(shown["rto"])[0], y_of(shown["rto"])[0]) == (0.0, 3.0)
+    labels_shown = labels(start_run, "rto")
+    assert (x_of(labels_shown["rto"])[0], y_of(labels_shown["rto"])[0]) == (0.0, 3.0)
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
-    marks = y_of(shown["timeout"])
+    marks = y_of(labels_shown["timeout"])
     # ns-2 doubles the value that ran out.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
 def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    shown.pop("spurious", None)
-    again = {label: shown.pop(label) for label in list(shown) if label.startswith("retransmitted")}
-    above = max(other.get_zorder() for other in shown.values())
-    assert min(bars.get_zorder() for bars in again.values()) > above
+    labels_shown = labels(start_run, "time-sequence")
+    labels_shown.pop("spurious", None)
+    retransmission_labels = {
+        label: labels_shown.pop(label)
+        for label in list(labels_shown)
+        if label.startswith("retransmitted")
+    }
+    above = max(other.get_zorder() for other in labels_shown.values())
+    assert min(bars.get_zorder() for bars in retransmission_labels.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
-    counts = [len(bars.get_segments()) for bars in again.values()]
+    counts = [len(bars.get_segments()) for bars in retransmission_labels.values()]
     assert sum(counts) == int(start_run.flows["retransmissions"][0])
     dots = [line for line in axes.lines if line.get_marker() == "o" and line.get_markersize() >= 4]
     assert {len(x_of(dot)) for dot in dots} >= set(counts)
 
 
 def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run) -> None:
-    shown = labels(start_run, "time-sequence")
-    again = start_run.segments.where(node="source", kind="retransmission")
+    labels_shown = labels(start_run, "time-sequence")
+    retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
         ("retransmitted: timeout", {"rto"}),
         ("retransmitted: in order, go-back-N", {"go-back-n"}),
     ):
-        count = sum(cause in causes for cause in again["cause"].tolist())
-        assert len(shown[label].get_segments()) == count > 0
-    rings = x_of(shown["spurious"])
-    assert rings.tolist() == again.select(again["spurious"]).seconds().tolist()
+        count = sum(cause in causes for cause in retransmissions["cause"].tolist())
+        assert len(labels_shown[label].get_segments()) == count > 0
+    rings = x_of(labels_shown["spurious"])
+    assert rings.tolist() == retransmissions.select(retransmissions["spurious"]).seconds().tolist()
 
 
 def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:
@@ -267,16 +278,16 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
 
 
 def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
-    shown = labels(start_run, "cwnd")
+    labels_shown = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
-    assert len(x_of(shown["fast retransmit"])) == repairs > 0
-    assert "recovery begins" not in shown, "tahoe has no recovery"
+    assert len(x_of(labels_shown["fast retransmit"])) == repairs > 0
+    assert "recovery begins" not in labels_shown, "tahoe must have no marks of recovery"
 
 
 def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
-    shown = labels(start_run, "queue", View(end=20.0))
-    assert set(shown) == {"modem forward", "dropped"}
-    line = shown["modem forward"]
+    labels_shown = labels(start_run, "queue", View(end=20.0))
+    assert set(labels_shown) == {"modem forward", "dropped"}
+    line = labels_shown["modem forward"]
     assert (x_of(line)[0], x_of(line)[-1]) == (0.0, 20.0)
     named = labels(start_run, "queue", View(link="t1", start=2.0, end=20.0))
     assert set(named) == {"t1 forward", "t1 reverse"}

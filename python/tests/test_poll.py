@@ -1,4 +1,4 @@
-"""Pages by the clock, captures at two points, and an echo against a sink."""
+"""Pages fetched at fixed intervals, captures at two points, and an echo compared with a sink."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ raise SystemExit(status)
     assert {site["address"] for site in sites} == {"10.0.0.2"}
     for row in rows:
         capture = tmp_path / "p" / row["capture"]
-        (found,) = [
-            one for one in match(capture, second) if one.client.endswith(f":{row['local_port']}")
+        (pair_found,) = [
+            pair for pair in match(capture, second) if pair.client.endswith(f":{row['local_port']}")
         ]
         # The whole connection, from its SYN to its last FIN, and so at the other point.
-        assert (found.only_first, found.only_second) == (0, 0)
-        assert found.paired == found.segments >= 17
-        assert 0.0149 < found.out_s < 0.1
-        assert 0.0149 < found.back_s < 0.1
+        assert (pair_found.only_first, pair_found.only_second) == (0, 0)
+        assert pair_found.paired == pair_found.segments >= 17
+        assert 0.0149 < pair_found.out_s < 0.1
+        assert 0.0149 < pair_found.back_s < 0.1
 
 
 def test_no_name_is_looked_up_after_polling_has_begun(
@@ -133,11 +133,11 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     server.server_close()
     assert count == 3
     assert all(row["octets"] == 4 for row in rows)
-    assert set(looked) <= {"127.0.0.1"}, "an address is looked up by nobody"
+    assert set(looked) <= {"127.0.0.1"}, "no name may be looked up"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "names no site"),
         ("every = 'soon'\n[sites.a]\nurl = 'http://x/'", "`every` = 'soon' is not a time"),
@@ -162,13 +162,13 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     ],
 )
 def test_a_mistake_in_a_catalogue_is_reported_with_its_key_and_the_fix(
-    text: str, said: str, tmp_path: Path
+    text: str, expected: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "sites.toml"
     path.write_text(text)
     with pytest.raises(CatalogueError) as caught:
         read_catalogue(path)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert str(path) in str(caught.value)
 
 
@@ -178,8 +178,12 @@ def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) 
         "[sites.a]\nurl = 'http://no.such.host.invalid/'\naddress = '192.0.2.1'\n"
         "[sites.b]\nurl = 'http://127.0.0.1/'\nping = '192.0.2.9'\n"
     )
-    one, other = settled(read_catalogue(path))
-    assert (one.address, one.ping, one.host) == ("192.0.2.1", "192.0.2.1", "no.such.host.invalid")
+    first, other = settled(read_catalogue(path))
+    assert (first.address, first.ping, first.host) == (
+        "192.0.2.1",
+        "192.0.2.1",
+        "no.such.host.invalid",
+    )
     assert (other.address, other.ping) == ("127.0.0.1", "192.0.2.9")
     path.write_text("[sites.a]\nurl = 'http://no.such.host.invalid/'")
     with pytest.raises(CatalogueError, match="give its `address`"):
@@ -188,10 +192,10 @@ def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) 
 
 @namespaces
 @real_time
-def test_an_echo_is_slower_than_a_sink_behind_the_same_line_and_both_captures_match(
+def test_an_echo_is_slower_than_a_sink_over_the_same_line_and_both_captures_match(
     tmp_path: Path,
 ) -> None:
-    told = {}
+    answers = {}
     for what in ("echo", "sink"):
         near = f"""
 import json, signal, subprocess, time
@@ -220,13 +224,13 @@ with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
             there="1 Mbit/s, 20 ms, 8 packets",
         )
         assert status == 0
-        told[what] = json.loads((tmp_path / f"{what}.json").read_text())
-    assert told["echo"]["returned"] == 300_000
-    assert told["sink"]["returned"] == 0
-    assert told["echo"]["rate_bps"] < told["sink"]["rate_bps"] < 1e6
-    (found,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
+        answers[what] = json.loads((tmp_path / f"{what}.json").read_text())
+    assert answers["echo"]["returned"] == 300_000
+    assert answers["sink"]["returned"] == 0
+    assert answers["echo"]["rate_bps"] < answers["sink"]["rate_bps"] < 1e6
+    (matched,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
     # Outbound and inbound: two directions of 300 000 octets at least, and what a queue dropped is
     # at one point only.
-    assert found.paired > 2 * 300_000 // 1448
-    assert found.only_first + found.only_second < found.paired / 2
+    assert matched.paired > 2 * 300_000 // 1448
+    assert matched.only_first + matched.only_second < matched.paired / 2
     assert ns.read_delays(tmp_path / "echo-near.pcapng")

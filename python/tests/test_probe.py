@@ -1,4 +1,4 @@
-"""The probe, on loopback and in namespaces of its own. Skipped, loudly, where there are none."""
+"""The probe, on loopback and in its own namespaces. Skipped with the reason if there are none."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ print("first", one.stderr.read())
 print("second", two.stderr.read())
 """
     (tmp_path / "loop.py").write_text(script)
-    ran = inside(f"{sys.executable} loop.py", tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    count = int(ran.stdout.split("datagrams ")[1].split()[0])
-    assert 1000 <= count < 5000, "in both directions, until one is not answered"
-    first, second = ran.stdout.split("first ")[1].split("second ")
+    result = inside(f"{sys.executable} loop.py", tmp_path)
+    assert result.returncode == 0, result.stderr
+    count = int(result.stdout.split("datagrams ")[1].split()[0])
+    assert 1000 <= count < 5000, "the count must end with the first datagram that is not answered"
+    first, second = result.stdout.split("first ")[1].split("second ")
     assert not first.strip()
     assert "warning: 0.0.0.0 is not a loopback address" in second
 
@@ -108,7 +108,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def outstanding(rows: list[dict[str, Any]]) -> int:
-    """Return the most echo probes that were under way at once, by the program's clock."""
+    """Return the maximum number of echo probes in flight, by the program's clock."""
     edges = []
     for row in rows:
         if "echo_probe" in row and "user_rtt_ns" in row:
@@ -126,11 +126,11 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        told = json.loads(process.communicate(timeout=240)[0])
-    assert (told["echo_probes"], told["answered"], told["end"]) == (512, 512, "complete")
+        data = json.loads(process.communicate(timeout=240)[0])
+    assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
     # 16 bits of an octet's two ways over 56 kbit/s; twice 20 ms. The host itself takes 0.2 ms.
-    assert told["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
-    assert told["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
+    assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
+    assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
     echo_probes = [row for row in rows if "echo_probe" in row]
     assert [row["echo_probe"] for row in echo_probes] == list(range(1, 513))
@@ -145,10 +145,10 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     noise = rows[0]["noise"]["kernel"]
     print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
     # The summary at the end equals that of a replay of the file.
-    assert [algorithm["estimator"] for algorithm in told["estimators"]] == [
+    assert [algorithm["estimator"] for algorithm in data["estimators"]] == [
         algorithm.estimator for algorithm in ns.replay(out).algorithms
     ]
-    assert [algorithm["total_s"] for algorithm in told["estimators"]] == [
+    assert [algorithm["total_s"] for algorithm in data["estimators"]] == [
         algorithm.total for algorithm in ns.replay(out).algorithms
     ]
 
@@ -192,8 +192,8 @@ class echo:  # noqa: N801 - used as a function
     def __enter__(self) -> int:
         command = [str(NETSPURT), "serve", "echo", "--port", "0", *self.words]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        said = self.process.stdout.readline()  # type: ignore[union-attr]
-        return int(said.split(",")[0].rpartition(":")[2])
+        output = self.process.stdout.readline()  # type: ignore[union-attr]
+        return int(output.split(",")[0].rpartition(":")[2])
 
     def __exit__(self, *_error: object) -> None:
         self.process.send_signal(signal.SIGINT)
@@ -210,31 +210,35 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
             [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None
-            shown = [process.stdout.readline() for _ in range(60)]
+            lines_shown = [process.stdout.readline() for _ in range(60)]
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
             os.kill(process.pid if who == "the command" else int(children), signal.SIGKILL)
-    told = sum(" B  " in line for line in shown)
-    (found,) = ns.read_delays(tmp_path / "killed.jsonl")
-    assert found.received >= told > 40
-    assert found.order == "sequence"
+    line_count = sum(" B  " in line for line in lines_shown)
+    (recording,) = ns.read_delays(tmp_path / "killed.jsonl")
+    assert recording.received >= line_count > 40
+    assert recording.order == "sequence"
     # A worker whose command has ended may still report that.
     ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
-    assert set(found.notes) <= ends
-    assert who == "the command" or "interrupted before its end" not in found.notes
+    assert set(recording.notes) <= ends
+    assert who == "the command" or "interrupted before its end" not in recording.notes
     size = (tmp_path / "killed.jsonl").stat().st_size
     time.sleep(0.1)
-    assert size == (tmp_path / "killed.jsonl").stat().st_size, "nobody goes on probing"
+    assert size == (tmp_path / "killed.jsonl").stat().st_size, (
+        "the file of a killed probe must not grow"
+    )
 
 
 def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "1ms"]
         words += ["--calibrate", "0", "-n", "5"]
-        for more, shown in (([], 0), (["-v"], 5), (["-q"], 0)):
-            command = [str(NETSPURT), *words, *more, "--out", f"{shown}{len(more)}{more}.jsonl"]
-            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-            assert sum(" B  " in line for line in ran.stdout.splitlines()) == shown
-            assert "5 echo probes, 5 answered" in ran.stdout
+        for more, count in (([], 0), (["-v"], 5), (["-q"], 0)):
+            command = [str(NETSPURT), *words, *more, "--out", f"{count}{len(more)}{more}.jsonl"]
+            result = subprocess.run(
+                command, cwd=tmp_path, capture_output=True, text=True, check=True
+            )
+            assert sum(" B  " in line for line in result.stdout.splitlines()) == count
+            assert "5 echo probes, 5 answered" in result.stdout
         both = [str(NETSPURT), *words, "-v", "-q"]
         refused = subprocess.run(both, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
@@ -256,26 +260,26 @@ def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path)
     assert process.returncode == 0
     assert "interrupted" in rest
     assert "rfc6298" in rest
-    (found,) = ns.read_delays(tmp_path / "cut.jsonl")
-    assert found.notes == ["interrupted before its end"]
-    assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == found.sent
+    (recording,) = ns.read_delays(tmp_path / "cut.jsonl")
+    assert recording.notes == ["interrupted before its end"]
+    assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == recording.sent
 
 
 def test_a_long_run_fills_several_files_that_are_read_as_one_recording(
     netspurt: Command, tmp_path: Path
 ) -> None:
     with echo() as port:
-        ran = netspurt(
+        result = netspurt(
             "probe", "127.0.0.1", "--kind", "udp", "--port", port, "-n", 50, "--rotate", 20,
             "--out", "long.jsonl", "--calibrate", 0, "--json",
         )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert told["files"] == ["long-001.jsonl", "long-002.jsonl", "long-003.jsonl"]
-    parts = [ns.read_delays(tmp_path / name)[0] for name in told["files"]]
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["files"] == ["long-001.jsonl", "long-002.jsonl", "long-003.jsonl"]
+    parts = [ns.read_delays(tmp_path / name)[0] for name in data["files"]]
     assert [part.sent for part in parts] == [20, 20, 10]
-    whole = b"".join((tmp_path / name).read_bytes() for name in told["files"])
-    (tmp_path / "whole.jsonl").write_bytes(whole)
+    content = b"".join((tmp_path / name).read_bytes() for name in data["files"])
+    (tmp_path / "whole.jsonl").write_bytes(content)
     (one,) = ns.read_delays(tmp_path / "whole.jsonl")
     assert (one.sent, one.notes) == (50, [])
 
@@ -293,7 +297,7 @@ def test_echoes_of_both_families_are_answered(address: str) -> None:
 
 def test_impossible_options_are_errors_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "there.jsonl").write_text("x")
-    for words, said in (
+    for words, expected in (
         (("127.0.0.1", "--out", "there.jsonl"), "name another file"),
         (("127.0.0.1", "--length", "39"), "headers and identification take 40"),
         (("127.0.0.1", "--length", "many"), "bursts:8"),
@@ -305,10 +309,10 @@ def test_impossible_options_are_errors_with_the_fix(netspurt: Command, tmp_path:
         (("--line", "56 kbt/s, 20 ms"), "is not a bit rate"),
         (("no.such.host.invalid",), "no.such.host.invalid"),
     ):
-        ran = netspurt("probe", *words)
-        assert ran.returncode == 2, words
-        assert said in ran.stderr, ran.stderr
-        assert "Traceback" not in ran.stderr
+        result = netspurt("probe", *words)
+        assert result.returncode == 2, words
+        assert expected in result.stderr, result.stderr
+        assert "Traceback" not in result.stderr
 
 
 @namespaces
@@ -317,11 +321,11 @@ def test_the_error_without_a_right_to_raw_sockets_gives_the_fix(tmp_path: Path) 
     exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs {NETSPURT} probe 127.0.0.1 \\
         --kind tcp -n 1 --out p.jsonl
     """
-    ran = inside(script, tmp_path)
-    if "setpriv" in ran.stderr:
-        pytest.skip(f"no setpriv: {ran.stderr}")
-    assert ran.returncode == 2
-    assert "take another kind, or run it as root" in ran.stderr
+    result = inside(script, tmp_path)
+    if "setpriv" in result.stderr:
+        pytest.skip(f"no setpriv: {result.stderr}")
+    assert result.returncode == 2
+    assert "take another kind, or run it as root" in result.stderr
 
 
 @namespaces
@@ -401,13 +405,13 @@ def test_a_survey_of_ipv6_names_every_hop_and_echo_probes_have_a_way_in_their_he
     netspurt probe fd03::2 --hops -n 2 --json --out h.jsonl > hops.json
     netspurt probe fd03::2 -n 40 --calibrate 20 --out p.jsonl -q --json > echo_probes.json
     """
-    ran = inside(script, tmp_path)
-    assert ran.returncode == 0, ran.stderr
+    result = inside(script, tmp_path)
+    assert result.returncode == 0, result.stderr
     hops = json.loads((tmp_path / "hops.json").read_text())["hops"]
     assert [hop["names"] for hop in hops] == [["fd01::2"], ["fd02::2"], ["fd03::2"]]
-    told = json.loads((tmp_path / "echo_probes.json").read_text())
-    assert (told["answered"], told["lost"]) == (40, 0)
-    path = told["header"]["path"]
+    data = json.loads((tmp_path / "echo_probes.json").read_text())
+    assert (data["answered"], data["lost"]) == (40, 0)
+    path = data["header"]["path"]
     assert (path["gateway"], path["device"], path["mtu"]) == ("fd01::2", "v0", 1500)
     assert path["warmed"]["answer"] == "ICMP 3 0"
     echo_probes = [row for row in lines(tmp_path / "p.jsonl") if "echo_probe" in row]
@@ -426,13 +430,13 @@ def test_datagram_sockets_are_used_if_raw_sockets_are_forbidden(
     exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs netspurt probe {address} \
         -n 20 --calibrate 20 --out p.jsonl --json
     """
-    ran = inside(script, tmp_path)
-    if ran.returncode == 77:
-        pytest.skip(f"no group may have datagram sockets of ICMP here: {ran.stderr}")
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert told["header"]["socket"] == "ICMP echo, datagram socket"
-    assert told["answered"] == 20
+    result = inside(script, tmp_path)
+    if result.returncode == 77:
+        pytest.skip(f"no group may have datagram sockets of ICMP here: {result.stderr}")
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["header"]["socket"] == "ICMP echo, datagram socket"
+    assert data["answered"] == 20
     echo_probes = [row for row in lines(tmp_path / "p.jsonl") if "echo_probe" in row]
     assert all(row["by"] == "kernel" for row in echo_probes)
 
@@ -441,14 +445,16 @@ def test_datagram_sockets_are_used_if_raw_sockets_are_forbidden(
 @pytest.mark.parametrize("kind", ["icmp", "udp", "tcp"])
 @real_time
 def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: Path) -> None:
-    ran = inside(
+    result = inside(
         f"{CHAIN}\nnetspurt probe 10.3.0.2 --hops -n 3 --kind {kind} --json --out h.jsonl", tmp_path
     )
-    assert ran.returncode == 0, ran.stderr
-    hops = json.loads(ran.stdout)["hops"]
+    assert result.returncode == 0, result.stderr
+    hops = json.loads(result.stdout)["hops"]
     assert [hop["names"] for hop in hops] == [["10.1.0.2"], ["10.2.0.2"], ["10.3.0.2"]]
     assert [hop["answered"] for hop in hops] == [3, 3, 3]
-    names = [one.name.rpartition("hop ")[2] for one in ns.read_delays(tmp_path / "h.jsonl")]
+    names = [
+        recording.name.rpartition("hop ")[2] for recording in ns.read_delays(tmp_path / "h.jsonl")
+    ]
     assert names == ["1, 10.1.0.2", "2, 10.2.0.2", "3, 10.3.0.2"]
 
 
@@ -496,9 +502,9 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
     thread.join()
     host.close()
     assert (watch.echo_probes, watch.answered, watch.late, watch.duplicates) == (4, 2, 1, 1)
-    (found,) = ns.read_delays(tmp_path / "p.jsonl")
-    assert (found.sent, found.lost, found.late, found.duplicates) == (4, 1, 1, 1)
-    assert found.rtt_s[2] == pytest.approx(0.35, abs=0.1)
+    (recording,) = ns.read_delays(tmp_path / "p.jsonl")
+    assert (recording.sent, recording.lost, recording.late, recording.duplicates) == (4, 1, 1, 1)
+    assert recording.rtt_s[2] == pytest.approx(0.35, abs=0.1)
 
 
 @namespaces
@@ -522,18 +528,22 @@ assert watch.answered == 10, watch
     tcpdump = need("tshark") if kind == "udp" else None
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
-        (found,) = ns.read_delays(capture)
+        (recording,) = ns.read_delays(capture)
         # The warming and ten echo probes.
-        assert found.received == 11
-        assert set(found.wire_bytes.tolist()) <= {40, length}
+        assert recording.received == 11
+        assert set(recording.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":
-        sent = [one for one in ns.read_delays(capture) if one.name.endswith(" to 10.0.0.2:7")]
-        assert sum(one.received for one in sent) >= 10
-        assert {octets for one in sent for octets in one.wire_bytes.tolist()} == {length}
+        sent = [
+            recording
+            for recording in ns.read_delays(capture)
+            if recording.name.endswith(" to 10.0.0.2:7")
+        ]
+        assert sum(row.received for row in sent) >= 10
+        assert {octets for row in sent for octets in row.wire_bytes.tolist()} == {length}
     else:
         words = [str(tcpdump), "-r", str(capture), "-Y", "udp", "-T", "fields", "-e", "ip.len"]
-        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-        assert told.count(str(length)) == 20
+        output = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+        assert output.count(str(length)) == 20
 
 
 def test_bursts_of_long_delays_are_listed_and_long_probes_cause_none() -> None:
@@ -547,7 +557,7 @@ def test_bursts_of_long_delays_are_listed_and_long_probes_cause_none() -> None:
 
 @namespaces
 @real_time
-def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
+def test_an_interrupt_reaches_the_probe_over_an_emulated_line(tmp_path: Path) -> None:
     words = ["probe", "--line", "10 Mbit/s, 5 ms", "-v", "-n", "100000", "--out", "i.jsonl"]
     with subprocess.Popen(
         [str(NETSPURT), *words],
@@ -579,8 +589,8 @@ def test_a_histogram_has_every_delay_in_its_bin() -> None:
 
 def test_the_recording_in_data_is_read_and_replayed() -> None:
     path = ROOT / "data" / "probe.jsonl"
-    (found,) = ns.read_delays(path)
-    assert (found.sent, found.received, found.order) == (512, 512, "sequence")
+    (recording,) = ns.read_delays(path)
+    assert (recording.sent, recording.received, recording.order) == (512, 512, "sequence")
     assert ns.replay(path, ["mills"]).algorithms[0].lost == 0
     header = json.loads(path.read_text().partition("\n")[0])
     assert header["noise"]["kernel"]["count"] > 0

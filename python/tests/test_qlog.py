@@ -62,7 +62,7 @@ def written(
 
 
 def named(events: list[Event], name: str) -> list[Any]:
-    return [one["data"] for one in events if one["name"] == name]
+    return [event["data"] for event in events if event["name"] == name]
 
 
 class Schema:
@@ -113,19 +113,19 @@ def test_every_event_is_valid_by_the_drafts_and_our_schema(
     schema.check("QlogFileSeq", head)
     assert len(events) > 50
     for name, rule in DATA.items():
-        mine = [one for one in events if one["name"] == name]
+        mine = [event for event in events if event["name"] == name]
         if mine:
             schema.check(f'[+ {{"time": float64, name: "{name}", data: {rule}}}]', mine)
-    assert {one["name"] for one in events} <= set(DATA)
+    assert {event["name"] for event in events} <= set(DATA)
 
 
 def test_the_check_against_the_drafts_can_fail() -> None:
     schema = Schema()
     good = {"min_rtt": 1.5, "congestion_window": 3000}
     schema.check("QUICRecoveryMetricsUpdated", good)
-    for wrong in ({"min_rtt": "1.5"}, {"cwnd": 3000}, {"congestion_window": -1}):
+    for invalid in ({"min_rtt": "1.5"}, {"cwnd": 3000}, {"congestion_window": -1}):
         with pytest.raises(Exception, match="validating"):
-            schema.check("QUICRecoveryMetricsUpdated", {**good, **wrong})
+            schema.check("QUICRecoveryMetricsUpdated", {**good, **invalid})
     with pytest.raises(Exception, match="validating"):
         schema.check("VantagePoint", {"type": "middle"})
 
@@ -144,23 +144,29 @@ def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path)
     }
     assert trace["event_schemas"][0] == "urn:ietf:params:qlog:events:quic-13"
     assert "netspurt" in trace["event_schemas"][1]
-    assert all(set(one) == {"time", "name", "data"} for one in events)
-    times = [one["time"] for one in events]
+    assert all(set(event) == {"time", "name", "data"} for event in events)
+    times = [event["time"] for event in events]
     assert times == sorted(times)
 
 
 def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: Path) -> None:
     seen = vantages(run)
     write_qlog(tmp_path / "all.qlog", run, seen)
-    found = json.loads((tmp_path / "all.qlog").read_text())
-    assert found["file_schema"] == "urn:ietf:params:qlog:file:contained"
-    told = [(one["vantage_point"]["name"], one["vantage_point"]["type"]) for one in found["traces"]]
-    assert sorted(told) == [("middle", "network"), ("receiver", "server"), ("source", "client")]
-    (between,) = (one for one in found["traces"] if one["vantage_point"]["name"] == "middle")
+    data = json.loads((tmp_path / "all.qlog").read_text())
+    assert data["file_schema"] == "urn:ietf:params:qlog:file:contained"
+    vantage_points = [
+        (trace["vantage_point"]["name"], trace["vantage_point"]["type"]) for trace in data["traces"]
+    ]
+    assert sorted(vantage_points) == [
+        ("middle", "network"),
+        ("receiver", "server"),
+        ("source", "client"),
+    ]
+    (between,) = (trace for trace in data["traces"] if trace["vantage_point"]["name"] == "middle")
     assert between["vantage_point"]["flow"] == "client"
-    assert all(one["events"] for one in found["traces"])
+    assert all(trace["events"] for trace in data["traces"])
     # The sender's state is not known between the ends.
-    assert {one["name"].split("_")[0] for one in between["events"]} == {
+    assert {event["name"].split("_")[0] for event in between["events"]} == {
         "netspurt:packet",
         "quic:packet",
     }
@@ -171,22 +177,22 @@ def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
     own = run.segments.where(node="source")
     for name, direction in (("packet_sent", "forward"), ("packet_received", "reverse")):
         rows = own.where(direction=direction)
-        found = named(events, f"netspurt:{name}")
-        assert [one["seq"] for one in found] == rows["seq"].tolist()
-        assert [one["header"]["packet_number"] for one in found] == rows["id"].tolist()
-        assert [one["raw"]["length"] for one in found] == rows["size_bytes"].tolist()
-        assert [one.get("cause", "") for one in found] == rows["cause"].tolist()
-    sent = [one for one in events if one["name"] == "netspurt:packet_sent"]
+        named_events = named(events, f"netspurt:{name}")
+        assert [event["seq"] for event in named_events] == rows["seq"].tolist()
+        assert [event["header"]["packet_number"] for event in named_events] == rows["id"].tolist()
+        assert [event["raw"]["length"] for event in named_events] == rows["size_bytes"].tolist()
+        assert [event.get("cause", "") for event in named_events] == rows["cause"].tolist()
+    sent = [event for event in events if event["name"] == "netspurt:packet_sent"]
     times = own.where(direction="forward")["t_ns"] / 1e6
-    assert [one["time"] for one in sent] == pytest.approx(times.tolist(), abs=1e-9)
+    assert [row["time"] for row in sent] == pytest.approx(times.tolist(), abs=1e-9)
 
 
 def test_sack_blocks_stand_at_their_acks_in_their_order(run: Run, tmp_path: Path) -> None:
     _, events = written(run, tmp_path, node="source")
     found = {
-        one["header"]["packet_number"]: one["sack_blocks"]
-        for one in named(events, "netspurt:packet_received")
-        if "sack_blocks" in one
+        event["header"]["packet_number"]: event["sack_blocks"]
+        for event in named(events, "netspurt:packet_received")
+        if "sack_blocks" in event
     }
     expected: dict[int, list[list[int]]] = {}
     for row in run.sack_blocks.where(node="source", direction="reverse").records():
@@ -200,15 +206,15 @@ def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> 
     metrics = named(events, "quic:recovery_metrics_updated")
     assert all(metrics)
     for name in ("min_rtt", "smoothed_rtt", "rtt_variance", "congestion_window", "ssthresh"):
-        values = [one[name] for one in metrics if name in one]
+        values = [event[name] for event in metrics if name in event]
         assert values, name
         assert all(a != b for a, b in itertools.pairwise(values)), name
     samples = run.rtt.where(direction="forward")["rtt_ns"] / 1e6
-    assert [one["latest_rtt"] for one in metrics if "latest_rtt" in one] == samples.tolist()
-    least = [one["min_rtt"] for one in metrics if "min_rtt" in one]
+    assert [event["latest_rtt"] for event in metrics if "latest_rtt" in event] == samples.tolist()
+    least = [event["min_rtt"] for event in metrics if "min_rtt" in event]
     assert least == sorted(least, reverse=True)
     assert least[-1] == samples.min()
-    last = [one["congestion_window"] for one in metrics if "congestion_window" in one][-1]
+    last = [event["congestion_window"] for event in metrics if "congestion_window" in event][-1]
     assert last == run.cwnd.where(direction="forward")["cwnd_bytes"][-1]
 
 
@@ -216,24 +222,24 @@ def test_each_retransmission_follows_the_loss_of_the_transmission_before_it(
     run: Run, tmp_path: Path
 ) -> None:
     _, events = written(run, tmp_path, node="source")
-    again = run.segments.where(node="source", kind="retransmission")
-    blamed = again.select(again["cause"] != "tlp")
+    retransmissions = run.segments.where(node="source", kind="retransmission")
+    blamed = retransmissions.select(retransmissions["cause"] != "tlp")
     lost = named(events, "quic:packet_lost")
     assert len(lost) == len(blamed) > 3
     seqs = dict(zip(run.segments["id"].tolist(), run.segments["seq"].tolist(), strict=True))
-    for one, seq, number in zip(lost, blamed["seq"], blamed["id"], strict=True):
-        assert seqs[one["header"]["packet_number"]] == seq
-        assert one["header"]["packet_number"] < number
+    for event, seq, number in zip(lost, blamed["seq"], blamed["id"], strict=True):
+        assert seqs[event["header"]["packet_number"]] == seq
+        assert event["header"]["packet_number"] < number
     words = {"rack": "time_threshold", "rto": "pto_expired", "go-back-n": "pto_expired"}
     expected = [words.get(cause, "reordering_threshold") for cause in blamed["cause"].tolist()]
-    assert [one["trigger"] for one in lost] == expected
+    assert [event["trigger"] for event in lost] == expected
 
 
 def test_timeouts_expire_the_timer(run: Run, tmp_path: Path) -> None:
     _, events = written(run, tmp_path, node="source")
     fired = run.rto.where(direction="forward", fired=True)
     assert len(named(events, "quic:timer_updated")) == len(fired) > 0
-    values = [one["rto"] for one in named(events, "netspurt:rto_updated")]
+    values = [event["rto"] for event in named(events, "netspurt:rto_updated")]
     assert values[-1] == run.rto.where(direction="forward")["rto_ns"][-1] / 1e6
 
 
@@ -251,20 +257,20 @@ def test_qvis_gets_acknowledged_ranges_that_cover_each_packet_once(
 ) -> None:
     head, events = written(run, tmp_path, QVIS, node="source")
     assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
-    assert {one["name"].split(":")[0] for one in events} == {"transport", "recovery"}
-    sent = {one["header"]["packet_number"] for one in named(events, "transport:packet_sent")}
+    assert {event["name"].split(":")[0] for event in events} == {"transport", "recovery"}
+    sent = {event["header"]["packet_number"] for event in named(events, "transport:packet_sent")}
     covered = [
         number
-        for one in named(events, "transport:packet_received")
-        for frame in one["frames"]
+        for event in named(events, "transport:packet_received")
+        for frame in event["frames"]
         if frame["frame_type"] == "ack"
         for first, last in frame["acked_ranges"]
         for number in range(first, last + 1)
     ]
     assert len(covered) == len(set(covered)) > 20
     assert set(covered) <= sent
-    data = [frame for one in named(events, "transport:packet_sent") for frame in one["frames"]]
-    assert {one["frame_type"] for one in data} == {"stream"}
+    data = [frame for event in named(events, "transport:packet_sent") for frame in event["frames"]]
+    assert {entry["frame_type"] for entry in data} == {"stream"}
 
 
 def test_impossible_names_for_qlog_files_are_errors(
@@ -274,8 +280,8 @@ def test_impossible_names_for_qlog_files_are_errors(
     refused(netspurt("qlog", "r", "--out", "r.json"), "must end in .sqlog or .qlog")
     refused(netspurt("qlog", "r", "--out", "r.sqlog", "--flow", "x"), "no flow 'x' in segments")
     refused(netspurt("qlog", "r", "--out", "r.sqlog", "--node", "x"), "no spied node 'x'")
-    ran = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
-    assert ran.stdout.endswith("events of transfer at receiver\n")
+    result = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
+    assert result.stdout.endswith("events of transfer at receiver\n")
     refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")
     with pytest.raises(ValueError, match="holds one connection at one node, and there are 3"):
         write_qlog(tmp_path / "all.sqlog", run, vantages(run))

@@ -163,7 +163,7 @@ def test_a_grid_is_every_combination_of_evenly_spaced_values(
     wanted = [f"mills:g={ratio(a)},falling={ratio(b)}" for a, b in itertools.product(*values)]
     assert list(expand(text)) == wanted
     assert size(text) == len(wanted)
-    assert all(not is_grid(one) for one in wanted)
+    assert all(not is_grid(value) for value in wanted)
 
 
 @given(
@@ -186,7 +186,7 @@ def test_a_grid_of_times_has_the_ends_it_names_and_values_the_core_reads(
         f"linux:rto_min={low}{unit}",
         f"linux:rto_min={low + span}{unit}",
     )
-    times = [quantity(one.partition("=")[2])[1] for one in made]
+    times = [quantity(value.partition("=")[2])[1] for value in made]
     assert times == sorted(times)
     even = [(low + span * place / (count - 1)) * float(UNITS[unit][1]) for place in range(count)]
     assert times == pytest.approx(even, abs=1e-9)
@@ -216,9 +216,9 @@ def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
     ],
 )
 def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as told:
+    with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as raised:
         size(text)
-    assert says in str(told.value)
+    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) ->
         ("rfc6298:k=1..2/2", None),
     ],
 )
-def test_only_grids_of_the_two_gain_filter_alone_run_side_by_side(
+def test_only_grids_of_the_two_gain_filter_are_computed_together(
     text: str, axes: dict[str, list[float]] | None
 ) -> None:
     assert two_gain_axes(text) == axes

@@ -44,22 +44,22 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_each_run_draws_its_path_and_both_senders_meet_the_same(swept: Path) -> None:
+def test_each_run_draws_a_path_that_both_senders_share(swept: Path) -> None:
     cases = open_sweep(swept).read()
-    one, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
+    first, other = (cases["sender"] == name for name in ("linux-6", "rfc-2026"))
     for drawn in ("delay", "n", "seed"):
-        assert (cases[drawn][one] == cases[drawn][other]).all()
+        assert (cases[drawn][first] == cases[drawn][other]).all()
     assert len(set(cases["delay"].tolist())) == 60
     assert set(cases["n"].tolist()) == {1, 2, 3}
     assert (cases["flows"] == cases["n"]).all()
 
 
 def test_random_paths_give_one_row_with_an_interval_for_each_sender(
-    swept: Path, here: Command
+    swept: Path, netspurt: Command
 ) -> None:
-    ran = here("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
-    rows = json.loads(ran.stdout)
-    assert "draw = true" not in here("sweep", "show", swept, "-m", "completion_ns_mean").stdout
+    result = netspurt("sweep", "show", swept, "-m", "completion_ns_mean", "--json")
+    rows = json.loads(result.stdout)
+    assert "draw = true" not in netspurt("sweep", "show", swept, "-m", "completion_ns_mean").stdout
     assert [row["group"] for row in rows] == [{"sender": "linux-6"}, {"sender": "rfc-2026"}]
     for row in rows:
         assert row["cases"] == 60
@@ -73,9 +73,9 @@ def test_the_output_with_a_row_for_each_path_says_how_to_get_one_row(
     axis = f'over.path = {{ path = "links.path.delay", values = [{paths}] }}'
     text = f"{PATHS.partition('[sweep]')[0]}[sweep]\n{axis}\n"
     run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "rows")
-    told = netspurt("sweep", "show", "rows", "-m", "sent").stdout
-    assert "12 groups of one run each have no interval" in told
-    assert "`draw = true` and the sweep `seeds = 12`" in told
+    output = netspurt("sweep", "show", "rows", "-m", "sent").stdout
+    assert "12 groups of one run each have no interval" in output
+    assert "`draw = true` and the sweep `seeds = 12`" in output
 
 
 def test_a_case_of_random_paths_is_the_run_of_its_scenario(swept: Path) -> None:
@@ -108,12 +108,12 @@ def test_scenarios_with_the_same_labels_are_repeats_with_seeds_of_their_own(
     rows = summarise(cases, "completion_ns_mean", folder.names, folder.labels)
     assert [row.labels for row in rows] == [("linux-6",), ("rfc-2026",)]
     assert all(math.isfinite(row.mean.low) and row.cases == len(paths) for row in rows)
-    (told,) = compare(cases, "completion_ns_mean", "sender", folder.labels, paired=True)
-    assert told.pairs == len(paths)
+    (comparison,) = compare(cases, "completion_ns_mean", "sender", folder.labels, paired=True)
+    assert comparison.pairs == len(paths)
 
 
 def quantile(values: list[int], share: float) -> int:
-    """Return the least value that a share of all does not exceed, by counting."""
+    """Return the smallest value that a share of all values does not exceed, by counting."""
     return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
 
 
@@ -146,13 +146,13 @@ def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_pa
     moved = 'order = "overtaking"\nreorder = { probability = 0.1, by = "30 ms" }\n[flows.x]'
     file = tmp_path / "over.toml"
     file.write_text(text.replace("[flows.x]", moved))
-    ran = netspurt("run", file, "--out", "run")
+    result = netspurt("run", file, "--out", "run")
     links = ns.open_run(tmp_path / "run").links
     overtook = int(np.asarray(links["overtook"])[0])
     assert overtook > 0
     head, row = (
         re.split("  +", line)
-        for line in ran.stdout.splitlines()
+        for line in result.stdout.splitlines()
         if line.startswith("link ") or "forward" in line
     )
     assert row[head.index("overtook")] == str(overtook)
@@ -176,7 +176,7 @@ def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None
     assert len(set.union(*times.values())) == len(times)
 
 
-def test_a_sweep_over_files_that_links_follow_is_sent_elsewhere_with_its_files(
+def test_a_sweep_is_sent_to_other_machines_with_the_files_that_links_follow(
     tmp_path: Path,
 ) -> None:
     for ms in (5, 40, 80):

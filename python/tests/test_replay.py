@@ -1,4 +1,4 @@
-"""Timers on recorded delays: what the command prints, keeps and refuses."""
+"""Timers on recorded delays: the output, the files and the errors of the command."""
 
 from __future__ import annotations
 
@@ -32,44 +32,46 @@ def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
 def test_our_recordings_are_replayed_and_drawn(
     netspurt: Command, name: str, tmp_path: Path
 ) -> None:
-    ran = netspurt("replay", str(DATA / name), "--json", "--out", str(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    for told in json.loads(ran.stdout):
-        assert told["sent"] == told["received"] + told["lost"]
-        assert [one["estimator"] for one in told["estimators"]]
-        for one in told["estimators"]:
-            total = one["good_s"] + one["waited_s"] + one["spurious_s"]
-            assert one["total_s"] == pytest.approx(total)
-            assert one["efficiency"] == pytest.approx(one["good_s"] / total)
-            assert 0 <= one["spurious_share"]["low"] <= one["spurious_share"]["high"]
+    result = netspurt("replay", str(DATA / name), "--json", "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    for data in json.loads(result.stdout):
+        assert data["sent"] == data["received"] + data["lost"]
+        assert [estimator["estimator"] for estimator in data["estimators"]]
+        for estimator in data["estimators"]:
+            total = estimator["good_s"] + estimator["waited_s"] + estimator["spurious_s"]
+            assert estimator["total_s"] == pytest.approx(total)
+            assert estimator["efficiency"] == pytest.approx(estimator["good_s"] / total)
+            assert 0 <= estimator["spurious_share"]["low"] <= estimator["spurious_share"]["high"]
     pictures = list(tmp_path.glob("*.png"))
-    assert len(pictures) == 4 * len(json.loads(ran.stdout))
+    assert len(pictures) == 4 * len(json.loads(result.stdout))
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
 
 
-def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(netspurt: Command, tmp_path: Path) -> None:
+def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
+    netspurt: Command, tmp_path: Path
+) -> None:
     before = netspurt("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
     after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
-    (ours,), (theirs,) = json.loads(before.stdout), json.loads(after.stdout)
-    assert ours["estimators"] == theirs["estimators"]
-    assert (ours["sent"], ours["lost"], ours["order"]) == (
-        theirs["sent"],
-        theirs["lost"],
-        theirs["order"],
+    (original,), (reread,) = json.loads(before.stdout), json.loads(after.stdout)
+    assert original["estimators"] == reread["estimators"]
+    assert (original["sent"], original["lost"], original["order"]) == (
+        reread["sent"],
+        reread["lost"],
+        reread["order"],
     )
 
 
 def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind\n")
-    ran = netspurt("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file")
-    assert ran.returncode == 2
-    assert "240 probes" in ran.stdout
-    assert "notes.txt:1: not a known format of recorded delays" in ran.stderr
-    assert "no-such-file: No such file" in ran.stderr
+    result = netspurt("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file")
+    assert result.returncode == 2
+    assert "240 probes" in result.stdout
+    assert "notes.txt:1: not a known format of recorded delays" in result.stderr
+    assert "no-such-file: No such file" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("estimator", "told"),
+    ("estimator", "expected"),
     [
         ("mils", "did you mean `mills`"),
         ("mills:gg=2", "no key `gg`: did you mean `g`"),
@@ -80,12 +82,12 @@ def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path
     ],
 )
 def test_a_wrong_estimator_is_reported_with_the_fix(
-    netspurt: Command, estimator: str, told: str
+    netspurt: Command, estimator: str, expected: str
 ) -> None:
-    ran = netspurt("replay", str(DATA / "ping.txt"), "-e", estimator)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert told in ran.stderr
-    assert "Traceback" not in ran.stderr
+    result = netspurt("replay", str(DATA / "ping.txt"), "-e", estimator)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert expected in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path) -> None:
@@ -95,12 +97,12 @@ def test_smoothed_round_trips_are_not_replayed(netspurt: Command, tmp_path: Path
         for n in range(5)
     )
     (tmp_path / "ss.txt").write_text(log)
-    ran = netspurt("replay", "ss.txt")
-    assert ran.returncode == 2
-    assert "a filter's output and not samples" in ran.stderr
+    result = netspurt("replay", "ss.txt")
+    assert result.returncode == 2
+    assert "a filter's output and not samples" in result.stderr
 
 
-def test_an_estimator_in_python_is_replayed_beside_the_others(
+def test_an_estimator_in_python_is_replayed_together_with_the_others(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "double.py").write_text(
@@ -115,11 +117,14 @@ def test_an_estimator_in_python_is_replayed_beside_the_others(
         "        return self.timer\n"
     )
     words = ["-e", "double.py:Double", "-e", "mills:falling=0,rising=0"]
-    ran = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
-    ours, theirs = json.loads(ran.stdout)[0]["estimators"]
-    assert ours["estimator"] == "double.py:Double"
+    result = netspurt("replay", str(DATA / "irtt.json"), *words, "--json")
+    python_timer, core_timer = json.loads(result.stdout)[0]["estimators"]
+    assert python_timer["estimator"] == "double.py:Double"
     # A filter that forgets at once is twice the last delay.
-    assert (ours["spurious"], ours["waited_s"]) == (theirs["spurious"], theirs["waited_s"])
+    assert (python_timer["spurious"], python_timer["waited_s"]) == (
+        core_timer["spurious"],
+        core_timer["waited_s"],
+    )
 
 
 def test_an_exception_of_an_estimator_is_raised_with_its_place() -> None:
@@ -141,8 +146,8 @@ def test_a_grid_of_the_two_gain_filter_agrees_with_its_settings_one_by_one() -> 
     (path,) = ns.read_delays(DATA / "irtt.json")
     front, count = grid_front(path, "mills:g=1.25..3/8,falling=0.5..0.9/5")
     assert count == 40
-    alone = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
-    assert {algorithm.estimator for algorithm in alone.front()} == set(front)
+    one_by_one = ns.replay(path, expand("mills:g=1.25..3/8,falling=0.5..0.9/5"))
+    assert {algorithm.estimator for algorithm in one_by_one.front()} == set(front)
 
 
 def test_ranges_are_read_with_their_units() -> None:
@@ -156,14 +161,14 @@ def test_ranges_are_read_with_their_units() -> None:
     assert thirds[1:3] == ["linux:rto_min=1.333333ms", "linux:rto_min=1.666667ms"]
     assert all(ns.estimator(text) for text in thirds)
     assert list(expand("linux:rto_min=10..20ns/2"))[1] == "linux:rto_min=20ns"
-    for wrong in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
+    for invalid in ("mills:g=1..2", "mills:g=1..2/1", "mills:g=1s..2ms/3", "mills:g=1..2..3/4"):
         with pytest.raises(ValueError, match="mills:g="):
-            next(expand(wrong))
+            next(expand(invalid))
     with pytest.raises(ValueError, match="steps below 1e-09"):
         size("mills:g=1..1.000001/2000")
 
 
-def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
+def test_a_large_grid_is_expanded_without_holding_it_in_memory() -> None:
     text = "rfc6298:min=0..1s/100001,max=1..9s/100001"
     assert size(text) == 100_001**2
     walk = expand(text)
@@ -176,15 +181,17 @@ def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
 
 def test_grids_of_other_algorithms_keep_undominated_settings_and_show_progress() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
-    told: list[tuple[float, float]] = []
+    calls: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
-    front, count = grid_front(path, grid, progress=lambda *at: told.append(at))
-    alone = {
+    front, count = grid_front(path, grid, progress=lambda *at: calls.append(at))
+    one_by_one = {
         algorithm.estimator: algorithm for algorithm in ns.replay(path, expand(grid)).algorithms
     }
-    assert (count, told[-1], len(alone)) == (33, (33, 33), 33)
-    pairs = {(alone[name].spurious, round(alone[name].timer.value, 12)) for name in front}
-    every = {(algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in alone.values()}
+    assert (count, calls[-1], len(one_by_one)) == (33, (33, 33), 33)
+    pairs = {(one_by_one[name].spurious, round(one_by_one[name].timer.value, 12)) for name in front}
+    every = {
+        (algorithm.spurious, round(algorithm.timer.value, 12)) for algorithm in one_by_one.values()
+    }
     assert pairs <= every
     for spurious, timer in every:
         assert any(best <= spurious and least <= timer for best, least in pairs)
@@ -194,49 +201,51 @@ def test_too_few_rare_events_make_no_difference_between_algorithms() -> None:
     rng = np.random.default_rng(4)
     rtt = rng.normal(0.05, 0.001, 3000)
     rtt[1000] = 0.5
-    told = ns.replay(ns.Delays.of(rtt, every=1.0), ["mills", "fixed:rto=1s,max=1s"])
-    mills, fixed = told.algorithms
+    replay = ns.replay(ns.Delays.of(rtt, every=1.0), ["mills", "fixed:rto=1s,max=1s"])
+    mills, fixed = replay.algorithms
     assert (mills.spurious, fixed.spurious) == (1, 0)
-    assert told.difference(mills, fixed)[0].sign == 0
-    assert told.difference(mills, fixed)[1].sign == -1
+    assert replay.difference(mills, fixed)[0].sign == 0
+    assert replay.difference(mills, fixed)[1].sign == -1
     alike = "cannot be told apart"
-    assert alike in told.recommendation()[0], "nothing was lost, so waiting costs nothing"
-    assert alike not in ns.advise([told], ns.Price(loss=0.1)).paragraphs()[0]
+    assert alike in replay.recommendation()[0], "without losses the timers must have equal costs"
+    assert alike not in ns.advise([replay], ns.Price(loss=0.1)).paragraphs()[0]
     assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
 
 def test_a_clear_difference_is_reported() -> None:
     rng = np.random.default_rng(5)
     rtt = 0.05 * (1 + rng.exponential(0.3, 3000))
-    told = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=80ms,max=1s", "fixed:rto=1s,max=1s"])
-    short, long = told.algorithms
+    replay = ns.replay(
+        ns.Delays.of(rtt, every=1.0), ["fixed:rto=80ms,max=1s", "fixed:rto=1s,max=1s"]
+    )
+    short, long = replay.algorithms
     assert short.spurious > 300
-    share, timer = told.difference(short, long)
+    share, timer = replay.difference(short, long)
     assert (share.sign, timer.sign) == (1, -1)
-    assert told.versus(short, long).verdict == "worse"
-    assert told.front() == [long, short]
+    assert replay.versus(short, long).verdict == "worse"
+    assert replay.front() == [long, short]
 
 
 def test_few_answers_give_no_recommendation() -> None:
-    said = ns.replay(steady(20), USUAL).recommendation()
-    assert said == [
+    output = ns.replay(steady(20), USUAL).recommendation()
+    assert output == [
         "20 answered probes are too few to prefer one timer to another: 50 are the least."
     ]
 
 
-def test_the_lack_of_a_choice_is_stated_before_the_tables() -> None:
-    said = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
+def test_a_missing_recommendation_is_explained_before_the_tables() -> None:
+    output = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
     few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
-    assert said.count(few) == 1
-    table = next(n for n, line in enumerate(said) if line.startswith("rfc6298 "))
-    assert said.index(few) < table
+    assert output.count(few) == 1
+    table = next(n for n, line in enumerate(output) if line.startswith("rfc6298 "))
+    assert output.index(few) < table
 
 
-def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:
-    told = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
-    assert [algorithm.lost for algorithm in told.algorithms] == [60, 60]
-    assert np.isnan(told.algorithms[0].spurious_share.low)
-    assert told.recommendation()[0].startswith("0 answered probes are too few")
+def test_a_recording_without_answers_has_no_figures_and_no_error() -> None:
+    replay = ns.replay(ns.Delays.of([None] * 60, every=1.0), ["mills", "linux"])
+    assert [algorithm.lost for algorithm in replay.algorithms] == [60, 60]
+    assert np.isnan(replay.algorithms[0].spurious_share.low)
+    assert replay.recommendation()[0].startswith("0 answered probes are too few")
 
 
 def test_a_half_written_file_does_not_look_complete(tmp_path: Path) -> None:
@@ -246,17 +255,17 @@ def test_a_half_written_file_does_not_look_complete(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """10,851 probes to a cloud host, 188 lost in one spell; without a floor 74 are spurious."""
+    """10,851 probes to a cloud host, 188 lost in one outage; without a floor 74 are spurious."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")
     (path,) = ns.read_delays(file)
-    told = ns.replay(path, ["rfc6298:min=0s", "mills"])
+    replay = ns.replay(path, ["rfc6298:min=0s", "mills"])
     assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)
-    assert [algorithm.spurious for algorithm in told.algorithms] == [74, 1]
+    assert [algorithm.spurious for algorithm in replay.algorithms] == [74, 1]
 
 
-def test_a_reader_that_stops_early_does_not_prevent_the_files(tmp_path: Path) -> None:
+def test_the_files_are_written_even_if_the_reader_of_the_output_stops_early(tmp_path: Path) -> None:
     words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Pictures of replays: each shows what was replayed, with its units, and within its bounds."""
+"""Pictures of replays: each shows the replayed data, with units, and within its bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def delays(count: int = 200, seed: int = 1, scale: float = 1.0) -> NDArray[np.fl
 
 
 @pytest.fixture(scope="module")
-def told() -> Replay:
+def replay() -> Replay:
     return ns.replay(ns.Delays.of(delays(), every=0.5, name="folder/path.csv"), SETTINGS)
 
 
@@ -49,8 +49,8 @@ def points(line: Line2D) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_picture_names_its_recording_and_every_timer(told: Replay, kind: str) -> None:
-    axes = axes_of(told, kind)
+def test_every_picture_names_its_recording_and_every_timer(replay: Replay, kind: str) -> None:
+    axes = axes_of(replay, kind)
     assert axes.get_title(loc="left") == "path.csv"
     names = {label.removesuffix(" (none seen)") for label in shown(axes)}
     assert set(SETTINGS) <= names
@@ -62,33 +62,33 @@ def test_every_picture_names_its_recording_and_every_timer(told: Replay, kind: s
 
 
 def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
-    told: Replay,
+    replay: Replay,
 ) -> None:
-    axes = axes_of(told, "timeline")
+    axes = axes_of(replay, "timeline")
     handles = shown(axes)
-    rtt, sent = told.delays.rtt_s, told.delays.sent_s
+    rtt, sent = replay.delays.rtt_s, replay.delays.sent_s
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
-    for algorithm in told.algorithms:
+    for algorithm in replay.algorithms:
         assert handles[algorithm.estimator].get_ydata().tolist() == algorithm.waits.tolist()
     crosses = [line for line in axes.lines if line.get_marker() == "x" and len(points(line))]
     marked = [len(points(line)) for line in crosses]
-    assert marked == [algorithm.spurious for algorithm in told.algorithms if algorithm.spurious]
+    assert marked == [algorithm.spurious for algorithm in replay.algorithms if algorithm.spurious]
     colours = [line.get_color() for line in crosses]
-    assert colours == [handles[a.estimator].get_color() for a in told.algorithms if a.spurious]
+    assert colours == [handles[a.estimator].get_color() for a in replay.algorithms if a.spurious]
 
 
-def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(told: Replay) -> None:
-    axes = axes_of(told, "timeline")
+def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(replay: Replay) -> None:
+    axes = axes_of(replay, "timeline")
     ticks = points(shown(axes)["lost"])
-    assert [x for x, _ in ticks] == told.delays.sent_s[np.isnan(told.delays.rtt_s)].tolist()
+    assert [x for x, _ in ticks] == replay.delays.sent_s[np.isnan(replay.delays.rtt_s)].tolist()
     assert {y for _, y in ticks} == {axes.get_ylim()[0]}
-    whole = ns.replay(ns.Delays.of([0.1, 0.2, 0.1], every=1.0), ["mills"])
-    assert "lost" not in shown(axes_of(whole, "timeline"))
+    complete = ns.replay(ns.Delays.of([0.1, 0.2, 0.1], every=1.0), ["mills"])
+    assert "lost" not in shown(axes_of(complete, "timeline"))
 
 
-def test_without_times_of_sending_a_timeline_counts_probes(told: Replay) -> None:
-    assert axes_of(told, "timeline").get_xlabel() == "sent [s]"
+def test_without_times_of_sending_a_timeline_counts_probes(replay: Replay) -> None:
+    assert axes_of(replay, "timeline").get_xlabel() == "sent [s]"
     unknown = ns.replay(ns.Delays.of(delays(30)), ["mills"])
     axes = axes_of(unknown, "timeline")
     assert axes.get_xlabel() == "probe"
@@ -156,59 +156,61 @@ def test_a_front_of_a_thousand_timers_names_only_a_few() -> None:
     named = [label for label in labels if label.startswith("fixed")]
     assert 1 <= len(named) <= 20
     assert {label.removesuffix(" (none seen)") for label in named} <= {
-        one.estimator for one in many.front()
+        algorithm.estimator for algorithm in many.front()
     }
     assert f"{200 - len(named)} others" in labels
 
 
-def test_a_histogram_counts_every_delay_and_every_timer_once(told: Replay) -> None:
-    axes = axes_of(told, "histogram")
+def test_a_histogram_counts_every_delay_and_every_timer_once(replay: Replay) -> None:
+    axes = axes_of(replay, "histogram")
     bars = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
-    assert bars == told.delays.received
+    assert bars == replay.delays.received
     outlines = shown(axes)
-    for algorithm in told.algorithms:
+    for algorithm in replay.algorithms:
         assert sum(np.asarray(outlines[algorithm.estimator].get_ydata())) == algorithm.probes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
 
 
-def test_points_below_the_diagonal_of_a_scatter_are_spurious(told: Replay) -> None:
-    handles = shown(axes_of(told, "scatter"))
-    known = ~np.isnan(told.delays.rtt_s)
+def test_points_below_the_diagonal_of_a_scatter_are_spurious(replay: Replay) -> None:
+    handles = shown(axes_of(replay, "scatter"))
+    known = ~np.isnan(replay.delays.rtt_s)
     diagonal = points(handles["timer = delay"])
     assert [x for x, _ in diagonal] == [y for _, y in diagonal]
-    ends = np.nanmin(told.delays.rtt_s), np.nanmax(told.delays.rtt_s)
+    ends = np.nanmin(replay.delays.rtt_s), np.nanmax(replay.delays.rtt_s)
     assert (diagonal[0][0], diagonal[-1][0]) == ends
-    for algorithm in told.algorithms:
+    for algorithm in replay.algorithms:
         placed = points(handles[algorithm.estimator])
         assert len(placed) == known.sum()
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def test_a_front_has_each_timer_at_its_share_and_its_mean(told: Replay) -> None:
-    axes = axes_of(told, "pareto")
+def test_a_front_has_each_timer_at_its_share_and_its_mean(replay: Replay) -> None:
+    axes = axes_of(replay, "pareto")
     handles = shown(axes)
-    front = {algorithm.estimator for algorithm in told.front()}
-    seen = [a.spurious_share.value for a in told.algorithms if a.spurious]
-    for algorithm in told.algorithms:
+    front = {algorithm.estimator for algorithm in replay.front()}
+    seen = [a.spurious_share.value for a in replay.algorithms if a.spurious]
+    for algorithm in replay.algorithms:
         label = algorithm.estimator + ("" if algorithm.spurious else " (none seen)")
         ((x, y),) = points(handles[label])
         assert y == algorithm.timer.value
         share = algorithm.spurious_share.value
-        assert x == (share if share else pytest.approx(min(seen) / 3)), "a logarithm has no zero"
+        assert x == (share if share else pytest.approx(min(seen) / 3)), (
+            "zero must be drawn at a third of the smallest share"
+        )
         filled = handles[label].get_markerfacecolor() != "white"
         assert filled == (algorithm.estimator in front)
     assert axes.xaxis.get_major_formatter()(0.05, 0) == "5 %"
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_a_front_shows_the_intervals_of_its_timers(told: Replay) -> None:
-    picture = replayed(told, "pareto")
+def test_a_front_shows_the_intervals_of_its_timers(replay: Replay) -> None:
+    picture = replayed(replay, "pareto")
     spans = [mark for mark in picture.marks if isinstance(mark, Spans)]
     bars = [mark for mark in picture.marks if isinstance(mark, Bars)]
-    for algorithm, span, bar in zip(told.algorithms, spans, bars, strict=True):
+    for algorithm, span, bar in zip(replay.algorithms, spans, bars, strict=True):
         assert (bar.low[0], bar.high[0]) == (algorithm.timer.low, algorithm.timer.high)
-        edge = min(float(one.left[0]) for one in spans)
+        edge = min(float(span.left[0]) for span in spans)
         assert span.right[0] == max(algorithm.spurious_share.high, edge)
         assert span.left[0] == max(algorithm.spurious_share.low, edge) >= picture.ends[0][0]
 
@@ -228,16 +230,16 @@ def test_nothing_is_drawn_if_no_probe_was_answered(kind: str) -> None:
     assert len(points(shown(axes_of(gone, "timeline"))["lost"])) == 20
 
 
-def test_a_replay_returns_its_pictures_and_writes_them(told: Replay, tmp_path: Path) -> None:
+def test_a_replay_returns_its_pictures_and_writes_them(replay: Replay, tmp_path: Path) -> None:
     for kind in KINDS:
         file = tmp_path / f"{kind}.svg"
-        assert getattr(told.plot, kind)(file).axes[0].has_data()
+        assert getattr(replay.plot, kind)(file).axes[0].has_data()
         assert file.exists()
         axes = Figure().add_subplot()
-        assert getattr(told.plot, kind)(ax=axes) is axes.figure
+        assert getattr(replay.plot, kind)(ax=axes) is axes.figure
         assert "<svg" in file.read_text()[:500]
     with pytest.raises(ValueError, match="no plot of kind 'pie': there are timeline, histogram"):
-        draw(told, "pie")
+        draw(replay, "pie")
     with pytest.raises(ValueError, match=r"a\.gif: the name of a plot's file must end in"):
-        told.plot.pareto(tmp_path / "a.gif")
+        replay.plot.pareto(tmp_path / "a.gif")
     assert len(list(tmp_path.iterdir())) == len(KINDS)

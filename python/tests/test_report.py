@@ -1,4 +1,4 @@
-"""The page of a report: what it holds, read without a browser."""
+"""The content of a report's page, read without a browser."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def test_thinning_keeps_the_ends_and_the_extremes(y: np.ndarray, room: int) -> N
 
 
 def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
-    shown = picture(ns.open_run(early), "time-sequence")
+    drawing = picture(ns.open_run(early), "time-sequence")
     payload = Payload()
-    marks = {one["label"]: one for one in drawn(shown, payload, 0.01)["marks"]}
-    assert len(shown.marks) == len(marks)
+    marks = {mark["label"]: mark for mark in drawn(drawing, payload, 0.01)["marks"]}
+    assert len(drawing.marks) == len(marks)
     counts = [column[0] for column in payload.told()]
-    for mark in shown.marks:
+    for mark in drawing.marks:
         kept = counts[marks[mark.label]["x"]]
         there = len(getattr(mark, "x"))  # noqa: B009 - all of them have it
         if mark.label in {"sent", "ACK"}:
@@ -106,21 +106,21 @@ def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> Non
     run = ns.open_run(early)
     text = page([run_section(run, "early")], tmp_path / "page.html")
     columns = columns_of(text)
-    shown = picture(run, "time-sequence")
+    drawing = picture(run, "time-sequence")
     group = description(text)["groups"][0]
     panel = group["sides"][0]["flows"][0]["panels"][0]
-    assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in shown.marks]
-    for mark, told in zip(shown.marks, panel["marks"], strict=True):
-        for name in {"x", "y", "low", "high"} & told.keys():
-            assert columns[told[name]].tolist() == getattr(mark, name).tolist()
+    assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in drawing.marks]
+    for mark, described in zip(drawing.marks, panel["marks"], strict=True):
+        for name in {"x", "y", "low", "high"} & described.keys():
+            assert columns[described[name]].tolist() == getattr(mark, name).tolist()
 
 
 def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     early: Path, netspurt: Command
 ) -> None:
     run = ns.open_run(early)
-    ran = netspurt("report", early, "--out", "page.html")
-    assert ran.stdout == "page.html\n"
+    result = netspurt("report", early, "--out", "page.html")
+    assert result.stdout == "page.html\n"
     text = Path("page.html").read_text()
     spurious = rows_of(text, "Spurious retransmissions: 156")
     at = run.segments.where(kind="retransmission", spurious=True, node="spacecraft")
@@ -196,7 +196,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
 
 
 def synthetic(count: int) -> Picture:
-    """Return points as packets have them: instants in nanoseconds, some jitter, whole octets."""
+    """Return points like those of packets: instants in nanoseconds, some jitter, whole octets."""
     rng = np.random.default_rng(1)
     t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
     y = 1460 * np.arange(count, dtype=np.float64)
@@ -213,9 +213,9 @@ def test_a_hundred_thousand_points_take_less_than_half_a_megabyte(tmp_path: Path
 
 
 def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Path) -> None:
-    shown = synthetic(40_000)
-    assert share_of([shown], 10_000) == 0.25
-    flow = Flow("one", [Panel("time-sequence", "Points", shown)])
+    drawing = synthetic(40_000)
+    assert share_of([drawing], 10_000) == 0.25
+    flow = Flow("one", [Panel("time-sequence", "Points", drawing)])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
@@ -232,8 +232,8 @@ def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
     x = np.sort(rng.random(count))
     y = rng.random(count)
     y[1::3] = np.nan
-    shown = Picture((Points(label="delay", ink="grey", x=x, y=y),), Scale("delay", "s"))
-    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    drawing = Picture((Points(label="delay", ink="grey", x=x, y=y),), Scale("delay", "s"))
+    flow = Flow("one", [Panel("timeline", "Points", drawing)])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html")
     assert 3_000_000 < len(text) < 4_000_000
@@ -248,8 +248,8 @@ def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
 def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
     edges = np.arange(80.0)
     bins = Line(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
-    shown = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
-    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    drawing = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
+    flow = Flow("one", [Panel("timeline", "Points", drawing)])
     section = Section("Both", [Part("both")], groups=[Group([Side("both", [flow])])])
     text = page([section], tmp_path / "page.html", 4_000)
     assert [len(column) for column in columns_of(text)[2:]] == [80, 80]
@@ -259,8 +259,8 @@ def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
 
 def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspurt: Command) -> None:
     capture = next(saved_run.glob("*.pcapng"), None) or _capture(netspurt)
-    ran = netspurt("report", capture, "--out", "page.html")
-    assert ran.returncode == 0, ran
+    result = netspurt("report", capture, "--out", "page.html")
+    assert result.returncode == 0, result
     text = Path("page.html").read_text()
     explained = netspurt("explain", capture).stdout.splitlines()[0]
     assert explained in unescape(text)
@@ -299,15 +299,15 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     words = re.search(
         r"The snap length of the capture cut ([\d,]+) of ([\d,]+) data", pages["sender"]
     )
-    assert words, "the kernel's captures of the corpus have headers alone"
+    assert words, "the page must have a note on the snap length"
     assert words.groups() == (f"{data:,}", f"{data:,}")
     assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
-        "it changes no figure, so it does not precede them"
+        "the note must come after the figures"
     )
-    said = "the snap length cut the TCP headers of 33 packets"
-    assert said in pages["sender.short"].partition("</pre>")[0]
-    assert said not in pages["sender"]
-    assert said in netspurt("explain", folder / "sender.short.pcapng").stdout
+    expected = "the snap length cut the TCP headers of 33 packets"
+    assert expected in pages["sender.short"].partition("</pre>")[0]
+    assert expected not in pages["sender"]
+    assert expected in netspurt("explain", folder / "sender.short.pcapng").stdout
 
 
 def _capture(netspurt: Command) -> Path:
@@ -328,22 +328,22 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     ]
     file.write_text("\n".join(["PING a (192.0.2.7) 56(84) bytes of data.", *said, ""]))
     (recording,) = ns.read_delays(file)
-    told = ns.advise([ns.replay(recording)])
-    made = told.replays[0][told.pick]
-    assert (made.spurious > 0) == spurious, told.pick
+    advice = ns.advise([ns.replay(recording)])
+    made = advice.replays[0][advice.pick]
+    assert (made.spurious > 0) == spurious, advice.pick
     out = tmp_path / "page.html"
     netspurt("report", file, "--out", out)
     text = out.read_text()
     if spurious:
-        rows = rows_of(text, f"Spurious retransmissions of {told.pick}, which is recommended")
+        rows = rows_of(text, f"Spurious retransmissions of {advice.pick}, which is recommended")
         assert len(rows) == made.spurious
     else:
-        assert f"{told.pick}, which is recommended, retransmits no probe spuriously." in text
+        assert f"{advice.pick}, which is recommended, retransmits no probe spuriously." in text
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert told.pick in lines
-    assert len(lines) == 6, "a colour each"
+    assert advice.pick in lines
+    assert len(lines) == 6, "each timer must have its own colour"
 
 
 def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(
@@ -353,13 +353,13 @@ def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(
     ns.load("early-timeout").replace(other).run().save("other")
     netspurt("report", early, "other", "--out", "page.html")
     text = Path("page.html").read_text()
-    told = json.loads(netspurt("compare", early, "other", "--json").stdout)
+    data = json.loads(netspurt("compare", early, "other", "--json").stdout)
     (group,) = description(text)["groups"]
     assert [side["name"] for side in group["sides"]] == ["early", "other"]
-    parted = [event["t_s"] for event in told["parted"]]
+    parted = [event["t_s"] for event in data["parted"]]
     assert group["parting"]["at_s"] == min(parted)
     assert "First divergence at 8.9540 s" in text
-    for name, event in zip(("early", "other"), told["parted"], strict=True):
+    for name, event in zip(("early", "other"), data["parted"], strict=True):
         assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 
@@ -394,8 +394,8 @@ def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeou
     netspurt("new", "tahoe.toml")
     netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
     netspurt("report", "tahoe", "--out", "page.html")
-    again = ns.open_run("tahoe").table("retransmissions")
-    assert "go-back-n" in again["cause"]
+    reopened = ns.open_run("tahoe").table("retransmissions")
+    assert "go-back-n" in reopened["cause"]
     rows = rows_of(Path("page.html").read_text(), "Losses that waited for a timeout")
     assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 
@@ -430,8 +430,8 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
     assert Path("page.html").read_text() == "mine"
     Path("report.html").write_text("mine")
-    said = "report.html exists already: name another file with --out, or remove it"
-    refused(netspurt("report", early, early), said)
+    expected = "report.html exists already: name another file with --out, or remove it"
+    refused(netspurt("report", early, early), expected)
 
 
 @pytest.mark.parametrize(
@@ -443,7 +443,7 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
         ("empty.pcap", "no packets of TCP"),
     ],
 )
-def test_what_cannot_be_reported_gets_one_error_and_no_page(
+def test_an_input_that_cannot_be_reported_gets_one_error_and_no_page(
     name: str, says: str, netspurt: Command
 ) -> None:
     Path("empty").mkdir()
@@ -480,7 +480,7 @@ def test_the_page_draws_every_kind_of_mark_that_pictures_have() -> None:
     shell = Path(page.__code__.co_filename).parent / "shell"
     table = re.search(r"DRAWN = \{(.*?)\}", (shell / "draw.js").read_text(), re.DOTALL)
     assert table is not None
-    kinds = {one.__name__ for one in marks.Mark.__subclasses__()}
+    kinds = {member.__name__ for member in marks.Mark.__subclasses__()}
     assert set(re.findall(r"(\w+): draw", table[1])) == kinds
 
 
@@ -491,10 +491,12 @@ def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
     file = tmp_path / "page.js"
     file.write_text(_script())
     try:
-        ran = subprocess.run(["node", "--check", file], capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            ["node", "--check", file], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         pytest.skip("node is not installed: the script is not parsed here")
-    assert ran.returncode == 0, ran.stderr
+    assert result.returncode == 0, result.stderr
 
 
 def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_path: Path) -> None:
@@ -503,9 +505,9 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     (group,) = description(text)["groups"]
     drawn_flows = {flow["name"] for flow in group["sides"][0]["flows"]}
     flows = run.flows
-    again = flows.select(flows["retransmissions"] > 0)
-    assert len(again) > 10
-    ways = zip(again["flow"].tolist(), again["direction"].tolist(), strict=True)
+    retransmitting = flows.select(flows["retransmissions"] > 0)
+    assert len(retransmitting) > 10
+    ways = zip(retransmitting["flow"].tolist(), retransmitting["direction"].tolist(), strict=True)
     named = {flow if way == "forward" else f"{flow} ({way})" for flow, way in ways}
     assert named <= drawn_flows
     assert len(drawn_flows) == 40
@@ -528,17 +530,19 @@ def test_a_run_of_populations_has_their_table(netspurt: Command) -> None:
 
 def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
     folder = ns.load("sites").run().save(tmp_path / "sites")
-    found = explain(next(folder.glob("*.pcapng")), segments=True)
-    connections = found.table("connections")
+    explained = explain(next(folder.glob("*.pcapng")), segments=True)
+    connections = explained.table("connections")
     closed = connections.select(connections["ending"] != "open")
     name = f"c{closed['connection'][0]}"
-    own = found.segments.where(flow=name)
+    own = explained.segments.where(flow=name)
     last = float(own.seconds().max())
-    assert last < found.stop_ns / 1e9 - 1
+    assert last < explained.stop_ns / 1e9 - 1
     for direction in ("forward", "reverse"):
-        if len(found.table("rto").where(flow=name, direction=direction)) == 0:
+        if len(explained.table("rto").where(flow=name, direction=direction)) == 0:
             continue
-        drawn_lines = picture(found, "rto", View(flow=name, direction=direction, whole=True)).marks
+        drawn_lines = picture(
+            explained, "rto", View(flow=name, direction=direction, whole=True)
+        ).marks
         ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Line)]
         assert ends == [last] * 3
 
@@ -552,7 +556,7 @@ def test_rows_of_directions_without_pictures_are_in_the_tables_without_links(
     assert len(spurious) == int(run.flows["spurious"].sum())
     (group,) = description(text)["groups"]
     shown = {flow["name"] for flow in group["sides"][0]["flows"]}
-    places = [json.loads(unescape(one)) for one in re.findall('data-place="([^"]*)"', text)]
+    places = [json.loads(unescape(place)) for place in re.findall('data-place="([^"]*)"', text)]
     assert 0 < len(places) < len(spurious)
     assert {place["flow"] for place in places} <= shown
     assert "Not drawn, for at most 2 are: " in text

@@ -52,8 +52,8 @@ def test_the_page_has_the_text_that_explain_prints_for_the_folder(
 ) -> None:
     netspurt("report", captures, "--out", "page.html")
     text = unescape(re.sub("<[^>]+>", "", Path("page.html").read_text()))
-    told = netspurt("explain", captures, columns=1000).stdout
-    assert " ".join(told.split()) in " ".join(text.split())
+    output = netspurt("explain", captures, columns=1000).stdout
+    assert " ".join(output.split()) in " ".join(text.split())
 
 
 def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
@@ -62,12 +62,12 @@ def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     netspurt("report", captures, "--out", "page.html")
     text = unescape(Path("page.html").read_text())
     answers = re.findall(r'<p class="answer">(Time went to: [^<]*)</p>', text)
-    assert len(answers) == 4, "one of all captures, and one of each"
-    assert text.count(answers[0]) == 2, "the summary has the answer, too"
+    assert len(answers) == 4, "there must be one answer for all captures and one for each"
+    assert text.count(answers[0]) == 2, "the summary must also have the answer"
     rows = rows_of(text, "Captures, sorted by the time that they lost")
-    told = " ".join(" ".join(row) for row in rows)
-    assert re.search(r"timeout \d", told), told
-    assert not re.search(r"\brto \d|go-back-n \d", told), told
+    joined_text = " ".join(" ".join(row) for row in rows)
+    assert re.search(r"timeout \d", joined_text), joined_text
+    assert not re.search(r"\brto \d|go-back-n \d", joined_text), joined_text
     assert "Round trip, and the RTO that Linux would compute from it" in text
 
 
@@ -83,7 +83,7 @@ def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: C
     assert sum(int(row[2].replace(",", "")) for row in rows) == len(again)
 
 
-def test_the_worst_have_pictures_and_the_page_says_which_limit_left_out_the_rest(
+def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out_the_others(
     captures: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "MOST_DRAWN", 1)
@@ -115,12 +115,12 @@ def test_the_page_names_the_unreadable_files_and_shows_the_others(
     captures: Path, netspurt: Command
 ) -> None:
     shutil.copytree(captures, "cut")
-    whole = Path("cut/early.pcapng").read_bytes()
-    Path("cut/early.pcapng").write_bytes(whole[: len(whole) // 2])
-    Path("cut/broken.pcapng").write_bytes(whole[:4] + b"nothing")
-    ran = netspurt("report", "cut", "--out", "page.html")
-    assert ran.returncode == 0
-    assert "cut/early.pcapng" in ran.stderr
+    content = Path("cut/early.pcapng").read_bytes()
+    Path("cut/early.pcapng").write_bytes(content[: len(content) // 2])
+    Path("cut/broken.pcapng").write_bytes(content[:4] + b"nothing")
+    result = netspurt("report", "cut", "--out", "page.html")
+    assert result.returncode == 0
+    assert "cut/early.pcapng" in result.stderr
     text = Path("page.html").read_text()
     assert "<h1>4 captures in cut</h1>" in text
     assert "Not read to the end: " in text
@@ -145,9 +145,9 @@ def test_a_folder_of_recordings_has_one_title_and_a_list(netspurt: Command) -> N
         shutil.copy(ROOT / "data" / "ping.txt", f"pings/{n}.txt")
     # The second report ignores the page that the first one left in the folder.
     for page in ("pings/report.html", "page.html"):
-        ran = netspurt("report", "pings", "--out", page)
-        assert ran.returncode == 0
-        assert ran.stderr == ""
+        result = netspurt("report", "pings", "--out", page)
+        assert result.returncode == 0
+        assert result.stderr == ""
     text = Path("page.html").read_text()
     assert "<h1>4 recordings in pings</h1>" in text
     assert len(rows_of(text, "Recordings")) == 4

@@ -55,11 +55,11 @@ def text_of(run: ns.Run, out: Path) -> str:
 def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
-    found = flows_of(run, kinds, Room())
-    shared = {id(panel.picture) for flow in found.flows for panel in flow.panels[1:]}
-    assert len(found.flows) == 40
+    flows = flows_of(run, kinds, Room())
+    shared = {id(panel.picture) for flow in flows.flows for panel in flow.panels[1:]}
+    assert len(flows.flows) == 40
     assert len(shared) == 1
-    pictures = {id(panel.picture): panel.picture for one in found.flows for panel in one.panels}
+    pictures = {id(panel.picture): panel.picture for one in flows.flows for panel in one.panels}
     enough = numbers(pictures.values())
     assert len(flows_of(run, kinds, Room(marks=enough)).flows) == 40
     # The order in which directions are chosen differs from that of their sizes.
@@ -68,7 +68,7 @@ def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
 
 def test_selections_share_the_columns_taken_from_the_core(plain: ns.Scenario) -> None:
     core = plain.run().segments._core
-    asked: list[str] = []
+    calls: list[str] = []
 
     class Counting:
         columns, name = core.columns, core.name
@@ -77,30 +77,30 @@ def test_selections_share_the_columns_taken_from_the_core(plain: ns.Scenario) ->
             return len(core)
 
         def column(self, name: str) -> object:
-            asked.append(name)
+            calls.append(name)
             return core.column(name)
 
     table = Table(Counting())  # type: ignore[arg-type]
     for way in ("forward", "reverse"):
         own = table.where(flow="x", direction=way).select(np.ones(1, dtype=bool))
         assert own["packet"].tolist() == core.column("packet")[0][own._rows].tolist()
-    assert sorted(asked) == ["direction", "flow", "packet"]
+    assert sorted(calls) == ["direction", "flow", "packet"]
 
 
 def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     run = ns.load("handover-dead").replace({"stop": "12 s"}).run()
     read = timelines.read_followed
-    asked: list[object] = []
+    calls: list[object] = []
 
     def counting(*of: Any) -> timelines.Timeline:
-        asked.append(of)
+        calls.append(of)
         return read(*of)
 
     monkeypatch.setattr(timelines, "read_followed", counting)
     for kind in ("cwnd", "rto"):
         marks = picture(run, kind).marks
         assert any("dead" in mark.label for mark in marks)
-    assert len(asked) == 1
+    assert len(calls) == 1
     # What a caller does to the answer stays with the caller.
     run.timelines().clear()
     assert run.timelines()
@@ -186,7 +186,7 @@ queue = { path = "links.wire.queue", values = ["5 packets", "9 packets"] }
 """
 
 
-def test_failed_cases_are_told_once_and_not_for_each_measure(netspurt: Command) -> None:
+def test_failed_cases_are_reported_once_and_not_for_each_measure(netspurt: Command) -> None:
     Path("fail.py").write_text(
         "class Fails:\n"
         "    def on_sample(self, sample): raise RuntimeError('no <b>way</b>')\n"
@@ -209,8 +209,8 @@ def test_failed_cases_are_told_once_and_not_for_each_measure(netspurt: Command) 
 
 
 def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
-    shown = picture(plain.run(), "time-sequence", View(flow="x"))
-    ack = next(mark for mark in shown.marks if mark.label == "ACK")
+    drawing = picture(plain.run(), "time-sequence", View(flow="x"))
+    ack = next(mark for mark in drawing.marks if mark.label == "ACK")
     assert isinstance(ack, Line)
     assert len(ack.x) == 1
     assert ack.dot > 0
@@ -223,7 +223,7 @@ def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     plt.close(figure)
 
 
-def test_one_retransmission_was_spurious_and_several_were(tmp_path: Path) -> None:
+def test_the_verb_agrees_with_the_number_of_retransmissions(tmp_path: Path) -> None:
     run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
     again = int(run.flows["retransmissions"].sum())
     assert int(run.flows["spurious"].sum()) == 1
@@ -232,12 +232,12 @@ def test_one_retransmission_was_spurious_and_several_were(tmp_path: Path) -> Non
     assert "156 of 224 retransmissions were spurious." in several
 
 
-def test_what_a_killed_run_left_is_no_recording(
+def test_the_leftovers_of_a_killed_run_are_not_read_as_a_recording(
     plain: ns.Scenario, netspurt: Command, tmp_path: Path
 ) -> None:
     """Its table of round trips could be read as delays."""
     plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
     (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
-    ran = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
-    refused(ran, "is not complete: the process that wrote it is at work or was killed")
+    result = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
+    refused(result, "is not complete: the process that wrote it is at work or was killed")
     assert not Path("page.html").exists()

@@ -1,4 +1,4 @@
-"""The page of a report in headless Chromium: it opens, zooms, reads values back, asks for nothing.
+"""The page of a report in headless Chromium: it opens, zooms, shows values and loads nothing.
 
 Needed are Debian's packages chromium and chromium-driver; without them these tests are skipped.
 """
@@ -72,7 +72,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> ns.Run:
 
 
 @pytest.fixture(scope="module")
-def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_of_one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of a run."""
     file = tmp_path_factory.mktemp("pages") / "one.html"
     file.write_text(page([run_section(early, "early")], file))
@@ -80,8 +80,8 @@ def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the page of two runs that part."""
+def page_of_two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of two runs that differ."""
     file = tmp_path_factory.mktemp("pages") / "two.html"
     other = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
     subjects = [Subject(early, "early"), Subject(other, "patient")]
@@ -104,13 +104,13 @@ def wait(until: Any) -> Any:
     """Wait until a condition holds, and return its value."""
     end = time.monotonic() + PATIENT_S
     while not (found := until()):
-        assert time.monotonic() < end, "the page does not answer"
+        assert time.monotonic() < end, "the page must answer in time"
         time.sleep(0.02)
     return found
 
 
 def settled(browser: Any) -> None:
-    """Wait until what was asked for is drawn."""
+    """Wait until the page has drawn the last change."""
     script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
     browser.execute_async_script(script)
 
@@ -121,15 +121,15 @@ def all_of(browser: Any, selector: str) -> list[Any]:
 
 
 def button(browser: Any, text: str) -> Any:
-    return next(one for one in all_of(browser, "button") if one.text.strip() == text)
+    return next(element for element in all_of(browser, "button") if element.text.strip() == text)
 
 
 def span(browser: Any) -> tuple[float, float]:
     settled(browser)
     words = all_of(browser, "output.span")[0].text
-    found = re.fullmatch(r"(\S+) to (\S+) s", words)
-    assert found, words
-    return float(found[1]), float(found[2])
+    match = re.fullmatch(r"(\S+) to (\S+) s", words)
+    assert match, words
+    return float(match[1]), float(match[2])
 
 
 def press(browser: Any, *keys: str, shift: bool = False) -> None:
@@ -141,7 +141,7 @@ def press(browser: Any, *keys: str, shift: bool = False) -> None:
 
 def canvas(browser: Any, title: str) -> Any:
     """Return the canvas of a panel that takes the pointer."""
-    panels = (one for one in all_of(browser, ".panel") if title in one.text)
+    panels = (element for element in all_of(browser, ".panel") if title in element.text)
     return next(panels).find_element("css selector", "canvas.over")
 
 
@@ -161,8 +161,10 @@ def drawn(browser: Any, n: int = 0) -> str:
     return str(browser.execute_script(script, n))
 
 
-def test_a_page_opens_without_an_error_and_without_a_request(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_page_opens_without_an_error_and_without_a_request(
+    browser: Any, page_of_one: Path
+) -> None:
+    opened(browser, page_of_one)
     assert browser.get_log("browser") == []
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
@@ -172,12 +174,12 @@ def test_a_page_opens_without_an_error_and_without_a_request(browser: Any, one: 
         if message["method"] == "Network.requestWillBeSent"
     ]
     # Blobs are the page's own memory.
-    assert [url for url in sent if not url.startswith("blob:")] == [one.as_uri()]
+    assert [url for url in sent if not url.startswith("blob:")] == [page_of_one.as_uri()]
     assert not all_of(browser, "#trouble:not(:empty)")
 
 
-def test_each_kind_of_picture_is_drawn(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert titles == [
         "Time and sequence",
@@ -215,10 +217,12 @@ def test_the_time_in_which_a_link_is_dead_is_shaded_and_read(browser: Any, tmp_p
         assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
 
 
-def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one: Path) -> None:
+def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(
+    browser: Any, page_of_one: Path
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     whole = span(browser)
     rows = all_of(browser, "tr[data-place]")
     assert len(rows) > 156
@@ -226,35 +230,35 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
         cells = [cell.text for cell in row.find_elements("css selector", "td")]
         row.find_element("css selector", "button").send_keys(Keys.ENTER)
         settled(browser)
-        told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text
+        tip = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text
         at = float(cells[0].removesuffix(" s"))
         low, high = span(browser)
         assert low < at < high
         assert high - low < (whole[1] - whole[0]) / 10
-        read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+        read = re.search(r"^(\S+) s$", tip, re.MULTILINE)
         assert read
         assert float(read[1]) == pytest.approx(at, abs=1e-6)
-        assert f"packet {cells[2]}" in told
-        assert f"{cells[3]} B to " in told
-        assert "spurious" in told.splitlines()[0]
+        assert f"packet {cells[2]}" in tip
+        assert f"{cells[3]} B to " in tip
+        assert "spurious" in tip.splitlines()[0]
         spoken = all_of(browser, ".spoken")[0].get_attribute("value")
         assert f"packet {cells[2]}" in spoken
 
 
 def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
-    browser: Any, one: Path
+    browser: Any, page_of_one: Path
 ) -> None:
-    opened(browser, one)
+    opened(browser, page_of_one)
     row = all_of(browser, "tr[data-place]")[-1]
     _, _, packet, first, octets = [
         cell.text for cell in row.find_elements("css selector", "td")[:5]
     ]
     row.find_element("css selector", "button").click()
     settled(browser)
-    told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
+    tip = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
     end = int(first.replace(",", "")) + int(octets.replace(",", ""))
-    assert "dropped or lost" in told[0]
-    assert told[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
+    assert "dropped or lost" in tip[0]
+    assert tip[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
 
 
 def seconds(text: str) -> float:
@@ -263,14 +267,16 @@ def seconds(text: str) -> float:
     return float(value) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
 
 
-def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early: ns.Run) -> None:
-    opened(browser, one)
+def test_the_cursor_reads_the_values_of_the_table(
+    browser: Any, page_of_one: Path, early: ns.Run
+) -> None:
+    opened(browser, page_of_one)
     over = canvas(browser, "Round trip and RTO")
     for x in (-300, -100, 0, 210):
         hover(browser, over, x, 0)
-        readings = [one.text for one in all_of(browser, ".readout")]
+        readings = [element.text for element in all_of(browser, ".readout")]
         at = {text.split(" · ")[0] for text in readings if text}
-        assert len(at) == 1, "all pictures have one cursor"
+        assert len(at) == 1, "all pictures must show the same cursor"
         t = seconds(at.pop().removeprefix("at "))
         states = early.rto
         last = int(np.searchsorted(states.seconds(), t, side="right") - 1)
@@ -284,8 +290,8 @@ def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early
         assert f"cwnd {int(cwnd['cwnd_bytes'][last]):,} B" in readings[2]
 
 
-def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.Run) -> None:
-    opened(browser, one)
+def test_the_pointer_reads_the_nearest_mark(browser: Any, page_of_one: Path, early: ns.Run) -> None:
+    opened(browser, page_of_one)
     rows = all_of(browser, "tr[data-place]")
     rows[0].find_element("css selector", "button").click()
     over = canvas(browser, "Time and sequence")
@@ -294,7 +300,7 @@ def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.R
     for x in range(-300, 300, 50):
         for y in range(-150, 151, 25):
             hover(browser, over, x, y)
-            told |= {one.text for one in all_of(browser, ".tip:not([hidden])")}
+            told |= {element.text for element in all_of(browser, ".tip:not([hidden])")}
     known = {f"{t:.9f}".rstrip("0") for t in early.segments.seconds()}
     read = {re.search(r"^(\S+) s$", text, re.MULTILINE) for text in told}
     times = {found[1] for found in read if found}
@@ -303,12 +309,12 @@ def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.R
     assert times <= known | drops
 
 
-def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path) -> None:
+def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, page_of_one: Path) -> None:
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     whole = span(browser)
     button(browser, "+").click()
     closer = span(browser)
@@ -333,10 +339,12 @@ def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path
     assert span(browser) == whole
 
 
-def test_marks_are_read_by_keys_alone(browser: Any, one: Path, early: ns.Run) -> None:
+def test_marks_can_be_read_with_only_the_keyboard(
+    browser: Any, page_of_one: Path, early: ns.Run
+) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    opened(browser, one)
+    opened(browser, page_of_one)
     data = early.segments.where(kind="data")
     press(browser, ".")
     spoken = all_of(browser, ".spoken")[0].get_attribute("value")
@@ -347,8 +355,8 @@ def test_marks_are_read_by_keys_alone(browser: Any, one: Path, early: ns.Run) ->
     assert browser.switch_to.active_element == all_of(browser, ".frame")[0]
 
 
-def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_legend_hides_its_marks(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     full = drawn(browser)
     name = button(browser, "receive window")
     name.click()
@@ -360,18 +368,21 @@ def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
     assert drawn(browser) == full
 
 
-def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> None:
-    opened(browser, two)
+def test_two_runs_are_shown_side_by_side_or_one_at_a_time(browser: Any, page_of_two: Path) -> None:
+    opened(browser, page_of_two)
 
     def shown() -> set[str]:
-        return {one.text for one in all_of(browser, ".panel .side")}
+        return {element.text for element in all_of(browser, ".panel .side")}
 
     assert shown() == {"early", "patient"}
     labels = [
-        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+        element.get_attribute("aria-label")
+        for element in all_of(browser, ".stack canvas:first-child")
     ]
     ends = [re.search(r"from .* to .*", label) for label in labels[:2]]
-    assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, "the same axes"
+    assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, (
+        "both sides must have the same axes"
+    )
     button(browser, "patient").click()
     settled(browser)
     assert shown() == {"patient"}
@@ -386,8 +397,10 @@ def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> N
     assert high - low < 5
 
 
-def test_the_table_of_two_runs_has_all_its_columns_in_sight(browser: Any, two: Path) -> None:
-    opened(browser, two, 1280)
+def test_the_table_of_two_runs_has_all_its_columns_in_sight(
+    browser: Any, page_of_two: Path
+) -> None:
+    opened(browser, page_of_two, 1280)
     script = """
     const table = document.querySelector(".scroll");
     const head = [...table.querySelectorAll("th")].map((one) => one.textContent);
@@ -398,8 +411,10 @@ def test_the_table_of_two_runs_has_all_its_columns_in_sight(browser: Any, two: P
     assert (hidden, rows) == (0, 2)
 
 
-def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_light_and_dark_differ_and_the_button_goes_through_them(
+    browser: Any, page_of_one: Path
+) -> None:
+    opened(browser, page_of_one)
     theme = all_of(browser, "#theme")[0]
     script = "return getComputedStyle(document.body).backgroundColor"
     found = {}
@@ -413,8 +428,10 @@ def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, on
 
 
 @pytest.mark.parametrize("width", [400, 1600])
-def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width: int) -> None:
-    opened(browser, two, width)
+def test_no_width_makes_the_page_scroll_sideways(
+    browser: Any, page_of_two: Path, width: int
+) -> None:
+    opened(browser, page_of_two, width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
@@ -426,7 +443,7 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
     file.write_text(page([run_section(run, "handover")], file))
     opened(browser, file)
     assert browser.get_log("browser") == []
-    names = [one.text for one in all_of(browser, ".legend button")]
+    names = [element.text for element in all_of(browser, ".legend button")]
     assert "link space dead" in names
     full = drawn(browser)
     button(browser, "link space dead").click()
@@ -439,9 +456,9 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
     dead = []
     for place in range(40, width, 20):
         hover(browser, over, place - width // 2, 0)
-        told = all_of(browser, ".readout")[0].text
-        at = re.match(r"at (\S+ \S+)", told)
-        if at and "link space dead" in told:
+        tip = all_of(browser, ".readout")[0].text
+        at = re.match(r"at (\S+ \S+)", tip)
+        if at and "link space dead" in tip:
             dead.append(seconds(at[1]))
     assert len(dead) > 2
     # The link is dead for three seconds from 10 s on.
@@ -455,9 +472,11 @@ def test_each_type_of_mark_is_drawn_by_the_page(
     """A mark that matplotlib draws and the page does not know would end its script."""
     ends = np.array([1.0, 2.0])
     given: dict[str, Any] = {
-        one.name: np.array([[1.0, 2.0]]) if one.name == "values" else ends + (one.name == "high")
-        for one in fields(kind)
-        if one.name in {"x", "y", "low", "high", "left", "right", "values"}
+        field.name: np.array([[1.0, 2.0]])
+        if field.name == "values"
+        else ends + (field.name == "high")
+        for field in fields(kind)
+        if field.name in {"x", "y", "low", "high", "left", "right", "values"}
     }
     if "right" in given:
         given["right"] = ends + 0.5
@@ -500,7 +519,8 @@ def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
 ) -> None:
     opened(browser, two_scales(tmp_path / "page.html"))
     labels = [
-        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+        element.get_attribute("aria-label")
+        for element in all_of(browser, ".stack canvas:first-child")
     ]
     assert len(labels) == 2
     assert labels[0] == labels[1]
@@ -509,7 +529,7 @@ def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
     assert canvases[0] != canvases[1]
 
 
-def test_no_text_of_a_picture_is_cut(browser: Any, two: Path, tmp_path: Path) -> None:
+def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: Path) -> None:
     """Every text that the script draws lies within its canvas."""
     script = """
     window.cut = [];
@@ -533,7 +553,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, two: Path, tmp_path: Path) ->
     section = replay_section(ns.replay(delays, ["linux"]), "one", [], str(tmp_path / "one.txt"))
     single.write_text(page([section], single))
     try:
-        for file in (two, single):
+        for file in (page_of_two, single):
             for width in (420, 1280):
                 opened(browser, file, width)
                 told = browser.execute_script("return window.cut")
@@ -577,12 +597,12 @@ def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
     """
     lines, inside, scrolls = browser.execute_script(script)
     assert lines > 1
-    assert inside, "no word of the sentence is beyond the edge"
-    assert scrolls, "the table of causes keeps its columns"
+    assert inside, "the sentence must lie within the window"
+    assert scrolls, "the table of causes must scroll instead of breaking its columns"
 
 
-def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
-    opened(browser, two)
+def test_every_element_that_takes_the_focus_has_a_name(browser: Any, page_of_two: Path) -> None:
+    opened(browser, page_of_two)
     script = """
     return [...document.querySelectorAll('button, select, a, canvas[role], [tabindex]')]
       .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label')))
@@ -591,8 +611,8 @@ def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
     assert browser.execute_script(script) == []
 
 
-def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -> None:
-    opened(browser, one)
+def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, page_of_one: Path) -> None:
+    opened(browser, page_of_one)
     dark = {"name": "prefers-color-scheme", "value": "dark"}
     script = """
     window.widths = [];
@@ -610,11 +630,11 @@ def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -
     assert browser.execute_script("return window.widths") == [1360]
 
 
-def test_nothing_is_cut_on_paper(browser: Any, two: Path, netspurt: Command) -> None:
+def test_nothing_is_cut_on_paper(browser: Any, page_of_two: Path, netspurt: Command) -> None:
     timers = [word for g in ("1.5", "1.75") for word in ("-e", f"mills:g={g},min=50ms,max=60s")]
     netspurt("report", ROOT / "data" / "ping.txt", *timers, "-e", "quic", "--out", "ping.html")
     # The width of A4 without its margins.
-    for file in (two, Path("ping.html").resolve()):
+    for file in (page_of_two, Path("ping.html").resolve()):
         opened(browser, file, 718)
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         script = """
@@ -646,7 +666,7 @@ def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
     file.write_text(page([run_section(run, "slow")], file))
     opened(browser, file)
     choice = Select(all_of(browser, "select")[0])
-    names = [one.text for one in choice.options]
+    names = [option.text for option in choice.options]
     assert names[0] == "lossy"
     assert len(names) == 6
     first = drawn(browser)
@@ -668,8 +688,8 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     cells = [cell.text for cell in row.find_elements("css selector", "td")]
     row.find_element("css selector", "button").click()
     settled(browser)
-    (told,) = [one.text for one in all_of(browser, ".tip:not([hidden])")]
-    read = re.search(r"^(\S+ m?s)$", told, re.MULTILINE)
+    (tip,) = [element.text for element in all_of(browser, ".tip:not([hidden])")]
+    read = re.search(r"^(\S+ m?s)$", tip, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
     # On a logarithmic axis the cursor shows the value, not its logarithm.
@@ -710,8 +730,8 @@ def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: P
     hover(browser, canvas(browser, "blocks"), 25, 50)
     assert "label 1" in all_of(browser, ".tip:not([hidden])")[0].text
     hover(browser, canvas(browser, "cells"), 230, -60)
-    told = all_of(browser, ".tip:not([hidden])")[-1].text
-    assert told.splitlines() == ["heat", "column label 2", "row r1", "6"]
+    tip = all_of(browser, ".tip:not([hidden])")[-1].text
+    assert tip.splitlines() == ["heat", "column label 2", "row r1", "6"]
 
 
 @dataclass(frozen=True)
@@ -748,8 +768,8 @@ def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: P
 def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:
     Path("sweep.toml").write_text(SWEEP)
     netspurt("sweep", "sweep.toml", "--out", "sweep")
-    ran = netspurt("report", "sweep")
-    assert ran.stdout == "sweep/report.html\n", ran.stderr
+    result = netspurt("report", "sweep")
+    assert result.stdout == "sweep/report.html\n", result.stderr
     opened(browser, tmp_path / "sweep" / "report.html")
     assert browser.get_log("browser") == []
     rows = [row.text for row in all_of(browser, "tbody tr")]

@@ -61,8 +61,8 @@ MISSED = {"s33.two-valued", "s33.g-no-gain"}
 def verdicts() -> dict[str, dict[str, object]]:
     """Return the rows that the command prints for programs."""
     words = [str(NETSPURT), "papers", "check", "rfc889", "--json"]
-    ran = subprocess.run(words, capture_output=True, text=True, check=True)
-    return {row["id"].removeprefix("rfc889."): row for row in json.loads(ran.stdout)}
+    result = subprocess.run(words, capture_output=True, text=True, check=True)
+    return {row["id"].removeprefix("rfc889."): row for row in json.loads(result.stdout)}
 
 
 def test_each_of_the_143_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]) -> None:
@@ -93,7 +93,9 @@ def test_claims_about_lost_recordings_are_judged_on_surrogates(
     assert kinds[None] == len(HISTORY)
     gains = verdicts["s33.gain-5"]["measured"]
     assert isinstance(gains, list)
-    assert len(gains) == 5, "a number for each way in which the delays may have followed each other"
+    assert len(gains) == 5, (
+        "there must be a number for each variant of how delays follow each other"
+    )
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
@@ -101,13 +103,13 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc889" / "expected.csv").open(newline="") as file:
-        ours = {row["id"] for row in csv.DictReader(file)}
-    theirs = {
+        claim_ids = {row["id"] for row in csv.DictReader(file)}
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "rfc889.')
     }
-    assert ours == theirs
+    assert claim_ids == listed_ids
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_the_multiplexers_delays_spread_as_printed() -> None:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Return a copy of the paper's folder, to be spoilt."""
+    """Return a copy of the paper's folder that a test may change."""
     shutil.copytree(ROOT / "papers" / "rfc889", tmp_path / "rfc889")
     return tmp_path / "rfc889"
 
@@ -209,9 +211,9 @@ def test_a_table_that_is_not_there_is_named(own: Path) -> None:
 
 
 def test_the_command_reports_where_signs_differ(netspurt: Command) -> None:
-    told = netspurt("papers", "check", "--explain", "rfc889.s33.gain-5").stdout
+    output = netspurt("papers", "check", "--explain", "rfc889.s33.gain-5").stdout
     for words in ("cannot tell", "better", "worse", "glitches, losses by 6", "FACC"):
-        assert words in told, words
+        assert words in output, words
 
 
 #: The largest error of a line end, in percent, of the rows that links do not reach within 5 %.
@@ -219,7 +221,7 @@ FAR = {"BERK": 9.1}
 
 
 def off_by(row: PathRow) -> float:
-    """Return the largest error of a line end, in percent, of probes of a row's path."""
+    """Return the largest error of a line end [%] in a regression over probes of a row's path."""
     scenario = ns.Scenario.parse(scenario_text(path_for(row)), name=row.name)
     echo_probes = scenario.run().echo_probes
     at = 126 if len(row.lines) > 1 else None
@@ -231,12 +233,12 @@ def off_by(row: PathRow) -> float:
 
 def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
     rows = path_rows(read_paper("rfc889"), "delays.csv")
-    off = {name: off_by(row) for name, row in rows.items()}
-    assert {name: round(error, 1) for name, error in off.items() if error > 5} == FAR
-    assert max(error for name, error in off.items() if len(rows[name].lines) == 1) < 0.1
-    told = (ROOT / "VALIDATION.md").read_text()
+    errors = {name: off_by(row) for name, row in rows.items()}
+    assert {name: round(error, 1) for name, error in errors.items() if error > 5} == FAR
+    assert max(error for name, error in errors.items() if len(rows[name].lines) == 1) < 0.1
+    page = (ROOT / "VALIDATION.md").read_text()
     for name, error in FAR.items():
-        assert f"{name} {error}" in told, "VALIDATION.md lists it"
+        assert f"{name} {error}" in page, "VALIDATION.md must list the error"
 
 
 def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_wait() -> None:
@@ -251,18 +253,18 @@ def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_w
 
 
 def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
-    here: Command,
+    netspurt: Command,
 ) -> None:
-    ran = here("papers", "path", "rfc889", "UCL")
-    assert ran.stdout == "ucl.toml: the line ends agree with those of UCL within 0.2 %\n"
-    assert here("run", "ucl.toml", "--out", "ucl").returncode == 0
-    (told,) = json.loads(here("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
-    assert told["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
-    far = here("papers", "path", "rfc889", "BERK", "--out", "b.toml")
+    result = netspurt("papers", "path", "rfc889", "UCL")
+    assert result.stdout == "ucl.toml: the line ends agree with those of UCL within 0.2 %\n"
+    assert netspurt("run", "ucl.toml", "--out", "ucl").returncode == 0
+    (data,) = json.loads(netspurt("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
+    assert data["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
+    far = netspurt("papers", "path", "rfc889", "BERK", "--out", "b.toml")
     assert "the closest path to BERK; its line ends differ by up to 8.9 %" in far.stdout
-    refused(here("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
-    refused(here("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
-    refused(here("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
+    refused(netspurt("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
+    refused(netspurt("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
+    refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
 def test_counting_lengths_on_the_multiplexer_costs_only_by_its_shorter_timer() -> None:
@@ -299,9 +301,9 @@ def test_foe_is_shape_only_because_its_row_does_not_say_how_delays_followed_each
 
 
 @pytest.mark.parametrize("key", ["rfc889", "rfc2416"])
-def test_a_paper_s_claims_are_shown_to_programs(here: Command, key: str) -> None:
-    ran = here("papers", "show", key, "--json")
-    told = json.loads(ran.stdout)
-    assert len(told["claims"]) == len(read_paper(key).claims)
-    shaped = {claim["id"] for claim in told["claims"] if claim["shape"] is not None}
+def test_a_paper_s_claims_are_shown_to_programs(netspurt: Command, key: str) -> None:
+    result = netspurt("papers", "show", key, "--json")
+    data = json.loads(result.stdout)
+    assert len(data["claims"]) == len(read_paper(key).claims)
+    shaped = {claim["id"] for claim in data["claims"] if claim["shape"] is not None}
     assert shaped == {claim.id for claim in read_paper(key).claims if claim.shape is not None}

@@ -60,22 +60,24 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.kernel], ids=lambda row: row.name)
-def test_a_row_s_commands_show_what_the_list_says(here: Command, tmp_path: Path, row: Row) -> None:
+def test_a_row_s_commands_show_what_the_list_says(
+    netspurt: Command, tmp_path: Path, row: Row
+) -> None:
     for folder in ("crates", "data", "papers", "scenarios"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     printed = ""
     for command in row.commands:
         program, *words = shlex.split(command)
         assert program == "netspurt"
-        ran = here(*words)
-        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}{ran.stderr}"
-        printed += ran.stdout + ran.stderr
+        result = netspurt(*words)
+        assert result.returncode == 0, f"$ {command}\n{result.stdout}{result.stderr}"
+        printed += result.stdout + result.stderr
     for shown in row.shows:
         assert plain(shown) in plain(printed), f"{row.commands}\n{printed}"
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kernel], ids=lambda row: row.name)
-def test_a_row_that_needs_the_kernel_names_an_existing_test(here: Command, row: Row) -> None:
+def test_a_row_that_needs_the_kernel_names_an_existing_test(netspurt: Command, row: Row) -> None:
     file, test = row.shows
     folder = ROOT / ("python/tests" if file.endswith(".py") else "crates/netspurt-live/tests")
     assert re.search(rf"^(def|fn) {test}\(", (folder / file).read_text(), re.MULTILINE)
@@ -85,7 +87,7 @@ def test_a_row_that_needs_the_kernel_names_an_existing_test(here: Command, row: 
         known = [word for word in words if re.fullmatch(r"[a-z]+", word)][
             : 1 + (words[0] == "live")
         ]
-        assert here(*known, "--help").returncode == 0
+        assert netspurt(*known, "--help").returncode == 0
         options = [word for word in words if word.startswith("--") and word != "--"]
-        told = here(*known, "--help").stdout if known != ["papers"] else "--explain"
+        told = netspurt(*known, "--help").stdout if known != ["papers"] else "--explain"
         assert [option for option in options if option not in told] == []

@@ -1,4 +1,4 @@
-"""Run folders: whole or not there, named by what was asked for, and checked when they are read."""
+"""Run folders: complete or absent, named as requested, and checked when they are read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def probed() -> ns.Run:
 
 @pytest.fixture
 def folder(saved_run: Path, tmp_path: Path) -> Path:
-    """Return a run's folder that a test may spoil."""
+    """Return a run's folder that a test may damage."""
     return Path(shutil.copytree(saved_run, tmp_path / "r"))
 
 
@@ -77,15 +77,15 @@ def test_the_manifest_lists_every_file_with_its_digest(saved_run: Path) -> None:
 
 @pytest.mark.parametrize("name", ["flows.parquet", "segments.parquet", "scenario.toml"])
 def test_a_file_that_lost_a_byte_or_is_gone_is_named(folder: Path, name: str) -> None:
-    whole = (folder / name).read_bytes()
-    (folder / name).write_bytes(whole[:-1])
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1])
     with pytest.raises(ns.RunError, match=f"{name} is damaged: it differs from what the run wrote"):
         ns.open_run(folder)
     (folder / name).unlink()
-    with pytest.raises(ns.RunError, match="is damaged") as told:
+    with pytest.raises(ns.RunError, match="is damaged") as raised:
         ns.open_run(folder)
-    assert name in str(told.value)
-    (folder / name).write_bytes(whole)
+    assert name in str(raised.value)
+    (folder / name).write_bytes(content)
     assert ns.open_run(folder).folder == folder
 
 
@@ -100,9 +100,9 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
         size = 8 * file.stat().st_size
         for bit in range(0, size, max(1, size // 23)):
             flip(file, bit)
-            with pytest.raises(ns.RunError, match=r"is damaged|in another format") as told:
+            with pytest.raises(ns.RunError, match=r"is damaged|in another format") as raised:
                 ns.open_run(folder)
-            assert file.name in str(told.value) or "another format" in str(told.value)
+            assert file.name in str(raised.value) or "another format" in str(raised.value)
             flip(file, bit)
     assert ns.open_run(folder).folder == folder
 
@@ -136,10 +136,10 @@ def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
 )
 def test_an_invalid_manifest_is_an_error(folder: Path, text: str, says: str) -> None:
     (folder / "run.json").write_text(text)
-    with pytest.raises(ns.RunError) as told:
+    with pytest.raises(ns.RunError) as raised:
         ns.open_run(folder)
-    assert says in str(told.value)
-    assert str(folder) in str(told.value)
+    assert says in str(raised.value)
+    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_every_key_of_a_manifest_is_required_and_has_a_type(folder: Path, key: s
     ],
 )
 def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(
-    here: Command, folder: Path, changes: dict[str, Any], says: str
+    netspurt: Command, folder: Path, changes: dict[str, Any], says: str
 ) -> None:
     rewrite(folder, **changes)
-    refused(here("table", folder), f"{folder}/run.json is damaged: {says}")
+    refused(netspurt("table", folder), f"{folder}/run.json is damaged: {says}")
 
 
 @pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
@@ -195,14 +195,14 @@ def test_a_damaged_report_of_a_live_run_is_named(folder: Path, text: str) -> Non
 
 @pytest.mark.parametrize("name", ["run.json", "scenario.toml", "flows.parquet"])
 def test_a_symbolic_link_in_a_run_is_refused(
-    here: Command, folder: Path, tmp_path: Path, name: str
+    netspurt: Command, folder: Path, tmp_path: Path, name: str
 ) -> None:
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    refused(here("table", folder), f"{folder / name} is a symbolic link")
+    refused(netspurt("table", folder), f"{folder / name} is a symbolic link")
 
 
-def test_a_run_behind_a_symbolic_link_is_opened(folder: Path, tmp_path: Path) -> None:
+def test_a_run_is_opened_through_a_symbolic_link(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(folder)
     assert ns.open_run(tmp_path / "link").title == ns.open_run(folder).title
 
@@ -219,7 +219,9 @@ def test_nodes_are_captured_under_names_that_a_folder_can_hold(tmp_path: Path) -
     scenario = ns.Scenario.parse(PROBED).replace({"record.tables": ["segments"]})
     folder = scenario.run().save(tmp_path / "r")
     assert manifest(folder)["captures"] == {"a": "a.pcapng", "b/c": "b_c.pcapng"}
-    assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", "a section header"
+    assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", (
+        "the capture must begin with a section header"
+    )
 
 
 def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
@@ -244,9 +246,9 @@ def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
 )
 def test_a_table_that_was_not_recorded_says_what_to_add(probed: ns.Run, name: str) -> None:
     add = "segments" if name in ("sack_blocks", "syns") else name
-    with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as told:
+    with pytest.raises(ns.RunError, match=f'add "{add}" to `tables` under') as raised:
         getattr(probed, name)
-    assert "only flows, " in str(told.value)
+    assert "only flows, " in str(raised.value)
 
 
 def test_the_error_for_an_unknown_table_lists_the_known_ones(probed: ns.Run) -> None:
@@ -279,9 +281,12 @@ def fill(folder: Path, end: type[BaseException]) -> None:
 
 
 def test_an_error_of_the_disk_names_the_folder_that_was_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left") as told, new_folder(tmp_path / "r") as made:
+    with (
+        pytest.raises(OSError, match="No space left") as raised,
+        new_folder(tmp_path / "r") as made,
+    ):
         raise OSError(28, "No space left on device", str(made / "flows.parquet"))
-    assert str(told.value) == f"{tmp_path / 'r' / 'flows.parquet'}: No space left on device"
+    assert str(raised.value) == f"{tmp_path / 'r' / 'flows.parquet'}: No space left on device"
 
 
 def test_a_folder_that_another_program_made_meanwhile_is_left_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of runs, of two runs, and of sweeps: what is drawn, its units, and its bounds."""
+"""Pictures of runs, of two runs, and of sweeps: their content, units and bounds."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_time_sequence_has_a_bar_for_each_segment_of_its_time(
         ends = own["seq"] + own["len_bytes"]
         assert drawn == sorted(zip(own.seconds(), own["seq"], ends, strict=True))
     acks = y_of(handles["ACK"])
-    assert (np.diff(acks) >= 0).all(), "the line of ACKs climbs"
+    assert (np.diff(acks) >= 0).all(), "the line of ACKs must never fall"
 
 
 def test_every_drop_is_a_cross_at_its_instant(start_run: ns.Run) -> None:
@@ -198,12 +198,14 @@ def test_a_queue_is_drawn_change_by_change_and_each_drop_at_its_length(start_run
     own = start_run.queue.where(link="modem", direction="forward")
     own = own.select(own.seconds() <= 30.0)
     line = handles["modem forward"]
-    assert y_of(line)[1:-1].tolist() == own["queue_packets"].tolist(), "after the empty beginning"
+    assert y_of(line)[1:-1].tolist() == own["queue_packets"].tolist(), (
+        "the line must have all changes after its empty beginning"
+    )
     assert x_of(line)[1:-1].tolist() == own.seconds().tolist()
     drops = start_run.drops.where(link="modem", link_direction="forward")
     crosses = handles["dropped"]
     assert x_of(crosses).tolist() == drops.seconds()[drops.seconds() <= 30.0].tolist()
-    assert set(y_of(crosses)) == {3.0}, "three buffers are full"
+    assert set(y_of(crosses)) == {3.0}, "drops must be drawn at the height of three packets"
     assert axes.get_ylim()[0] == 0
 
 
@@ -246,10 +248,10 @@ def beside(start_run: ns.Run, parted: float | None) -> Figure:
 
 def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run) -> None:
     figure = beside(start_run, 1.5)
-    one, other = figure.axes[:2]
-    assert [axes.get_title(loc="left") for axes in (one, other)] == ["one", "other"]
-    assert one.get_ylim() == other.get_ylim()
-    for axes, start in ((one, 0.0), (other, 2.0)):
+    first, other = figure.axes[:2]
+    assert [axes.get_title(loc="left") for axes in (first, other)] == ["one", "other"]
+    assert first.get_ylim() == other.get_ylim()
+    for axes, start in ((first, 0.0), (other, 2.0)):
         assert axes.get_xlim() == pytest.approx((start - 0.2, start + 10.2))
         texts = [text.get_text() for text in axes.get_xticklabels()]
         places = [start + float(text) for text in texts]
@@ -294,7 +296,7 @@ def test_bars_are_as_high_as_their_figures_with_their_intervals() -> None:
     assert axes.get_title(loc="left") == "Title"
     spans = [c for c in axes.collections if isinstance(c, LineCollection)]
     ends = [tuple(span[:, 1].tolist()) for span in spans[0].get_segments() if len(span)]
-    assert ends == [(1.5, 2.5), (4.0, 6.0)], "an interval that nobody knows is not drawn"
+    assert ends == [(1.5, 2.5), (4.0, 6.0)], "only known intervals may be drawn"
     assert axes.get_legend() is None
 
 
@@ -307,9 +309,9 @@ def test_bars_of_two_names_stand_beside_each_other_and_the_legend_has_the_second
     assert legend.get_title().get_text() == "two"
     assert [text.get_text() for text in legend.get_texts()] == ["p", "q", "r"]
     places = sorted(patch.get_x() for patch in axes.patches)  # type: ignore[attr-defined]
-    assert len(set(np.round(places, 6))) == 6, "none hides another"
+    assert len(set(np.round(places, 6))) == 6, "each bar must have its own place"
     heights = [patch.get_height() for patch in axes.patches]  # type: ignore[attr-defined]
-    assert sum(np.isnan(heights)) == 1, "what is not there has no height"
+    assert sum(np.isnan(heights)) == 1, "exactly one bar must have no height"
 
 
 @pytest.mark.parametrize(
@@ -373,7 +375,9 @@ def test_labels_are_written_only_if_there_is_room() -> None:
     assert legible([3.0], ["alone"]) == [0]
     assert positions(["1e3", "2e3"]) == [1000.0, 2000.0]
     assert positions(["inf", "1"]) is None
-    assert not in_ratios([0.0, 1.0, 100.0]), "zero has no logarithm"
+    assert not in_ratios([0.0, 1.0, 100.0]), (
+        "values with a zero must not be put on a logarithmic axis"
+    )
 
 
 def test_a_measure_is_in_words_and_in_a_unit_that_fits() -> None:
@@ -459,8 +463,8 @@ def test_a_long_run_is_drawn_with_as_many_marks_as_a_picture_has_room_for() -> N
     low = 1000.0 * np.arange(count)
     bars = merged(np.column_stack([t, low, low + 1000]))
     assert len(bars) == 4000
-    assert (bars[0, 1], bars[-1, 2]) == (0, 1000 * count), "no octet is left out"
-    assert (bars[1:, 1] == bars[:-1, 2]).all(), "and no gap opens"
+    assert (bars[0, 1], bars[-1, 2]) == (0, 1000 * count), "the bars must cover all octets"
+    assert (bars[1:, 1] == bars[:-1, 2]).all(), "the bars must follow each other without a gap"
     climbing = last_of_columns(t)
     assert len(climbing) == 4000
     assert climbing[-1] == count - 1

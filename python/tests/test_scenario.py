@@ -36,7 +36,7 @@ VALIDATOR = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.name)
-def test_every_scenario_shipped_fits_the_schema_and_holds_together(path: Path) -> None:
+def test_every_shipped_scenario_is_valid_for_the_schema_and_the_parser(path: Path) -> None:
     VALIDATOR.validate(tomllib.loads(path.read_text()))
     VALIDATOR.validate(tomllib.loads(ns.load(path).resolved()))
 
@@ -112,7 +112,7 @@ QUANTITIES: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("key", QUANTITIES)
 def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
-    told = {}
+    answers = {}
     for value in QUANTITIES[key]:
         scenario = tomllib.loads(_core.STARTING_POINT)
         table = scenario
@@ -120,9 +120,9 @@ def test_the_schema_and_the_parser_agree_on_every_value(key: str) -> None:
         for name in above:
             table = table.setdefault(name, {})
         table[last] = value
-        told[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
-    assert {value: pair for value, pair in told.items() if pair[0] != pair[1]} == {}
-    assert {True, False} == {read for _, read in told.values()}
+        answers[str(value)] = (VALIDATOR.is_valid(scenario), reads(key, value))
+    assert {value: pair for value, pair in answers.items() if pair[0] != pair[1]} == {}
+    assert {True, False} == {read for _, read in answers.values()}
 
 
 def reads(key: str, value: object) -> bool:
@@ -224,8 +224,8 @@ def test_a_run_is_the_same_in_memory_and_in_its_folder(start: ns.Scenario, tmp_p
         for column in table:
             assert np.ma.allequal(table[column], saved[column]), (name, column)
             assert saved[column].dtype.kind == table[column].dtype.kind
-    again = ns.load(tmp_path / "run" / "scenario.toml").run()
-    assert again.digest == run.digest
+    rerun = ns.load(tmp_path / "run" / "scenario.toml").run()
+    assert rerun.digest == run.digest
 
 
 def test_other_tools_read_the_tables(start_run: ns.Run, tmp_path: Path) -> None:
@@ -295,14 +295,14 @@ def test_a_changed_file_of_a_run_is_named(start: ns.Scenario, tmp_path: Path) ->
             ns.open_run(folder)
 
 
-def test_a_folder_is_never_written_over(start: ns.Scenario, tmp_path: Path) -> None:
+def test_an_existing_folder_is_never_overwritten(start: ns.Scenario, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(FileExistsError, match="name another folder"):
         start.replace({"stop": "1 s"}).run().save(tmp_path / "taken")
     assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
 
 
-def test_random_draws_follow_the_seed_and_nothing_else(start: ns.Scenario) -> None:
+def test_random_draws_depend_only_on_the_seed(start: ns.Scenario) -> None:
     lossy = start.replace(
         {"links.modem.queue": "unlimited", "links.modem.loss": {"probability": 0.05}}
     )
@@ -362,20 +362,20 @@ def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
     if not debug.exists():
         pytest.skip("no debug build to compare with: cargo test --workspace makes one")
     file = ROOT / "papers" / "rfc2416" / "start.toml"
-    ran = subprocess.run(
+    result = subprocess.run(
         [debug, file, "links.modem.loss.probability=0.03"],
         capture_output=True,
         text=True,
         check=True,
     )
     run = start.replace({"links.modem.loss": {"probability": 0.03}}).run()
-    assert ran.stdout.split()[3:] == [run.digest, "flows", run.flows_digest]
+    assert result.stdout.split()[3:] == [run.digest, "flows", run.flows_digest]
 
 
 @pytest.mark.parametrize("workload", ["w1", "w3"])
 def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: Command) -> None:
-    ran = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
-    summary = json.loads(ran.stdout)
+    result = netspurt("run", ROOT / "bench" / f"{workload}.toml", "--json")
+    summary = json.loads(result.stdout)
     # The counts of ns-2 on the same workload (bench/ns2.tcl, BENCHMARKS.md). Packets that are still
     # on their way at the end make a small difference.
     hops = {"w1": 2_876_812, "w3": 840_000}[workload]

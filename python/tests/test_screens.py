@@ -1,4 +1,4 @@
-"""Screens: lines that fit a terminal, nothing but plain lines where there is none."""
+"""Screens: lines that fit a terminal, and plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def scene(passed_ms: int = 1500, senders: int = 1, queues: int = 2, name: str = 
 
 
 def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None:
-    shown = LiveScreen("mine", 6.0)
+    screen = LiveScreen("mine", 6.0)
     for passed, packets in ((250, 0), (500, 4), (1500, 2)):
         sender = SenderScene("bulk", "forward", 14_600, 7_300, 50 * 10**6, 250 * 10**6, 1, False)
-        shown.take(Scene(passed, [sender], [QueueScene("modem", "forward", packets, 1500)]))
-    assert shown.lines(80, 24) == [
+        screen.take(Scene(passed, [sender], [QueueScene("modem", "forward", packets, 1500)]))
+    assert screen.lines(80, 24) == [
         "running mine live  1.5 s of at most 6 s",
         "━" * 15 + "─" * 45,
         "",
@@ -65,9 +65,9 @@ def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None
 
 
 def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
-    shown = LiveScreen("mine", 6.0)
-    shown.take(scene())
-    lines = shown.lines(80, 24)
+    screen = LiveScreen("mine", 6.0)
+    screen.take(scene())
+    lines = screen.lines(80, 24)
     assert lines[3].startswith("bulk0 (reverse)")
     assert lines[4] == "  RTO 3 s, SRTT -, in flight 7.3 kB, backoff 4  in recovery"
 
@@ -82,10 +82,10 @@ def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
 def test_a_live_screen_fits_every_terminal(
     across: int, down: int, senders: int, queues: int, name: str
 ) -> None:
-    shown = LiveScreen(name, 60.0)
+    screen = LiveScreen(name, 60.0)
     for n in range(300):
-        shown.take(scene(250 * n, senders, queues, name))
-    lines = shown.lines(across, down)
+        screen.take(scene(250 * n, senders, queues, name))
+    lines = screen.lines(across, down)
     assert len(lines) <= down
     assert max(len(STYLE.sub("", line)) for line in lines) <= max(across, 60)
 
@@ -99,7 +99,7 @@ def test_curves_bars_and_short_names_take_the_room_they_have() -> None:
 
 
 def watched() -> Watch:
-    """Return what came of the probes of a file, before its last line tells that it is over."""
+    """Return the state after the probes of a file, without its last line."""
     watch = Watch([])
     for text in (ROOT / "data" / "probe.jsonl").read_text().splitlines()[:-1]:
         watch.take(read_line(text))
@@ -125,11 +125,11 @@ def test_a_probes_screen_fits_the_terminal_and_ends_with_the_last_echo_probes(
 def in_a_terminal(
     words: list[str], folder: Path, *, columns: int = 80, rows: int = 24, **values: str
 ) -> tuple[int, str]:
-    """Run the command in a terminal of its own; return its status and all that it wrote there."""
+    """Run the command in a new terminal. Return its status and its output."""
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-    ran = subprocess.Popen(
+    child = subprocess.Popen(
         [NETSPURT, *words],
         stdin=there,
         stdout=there,
@@ -149,12 +149,12 @@ def in_a_terminal(
             break
         told += part
     os.close(here)
-    return ran.wait(60), told.decode()
+    return child.wait(60), told.decode()
 
 
-def widths(told: str) -> list[int]:
-    """Return how wide the lines of a terminal's text are."""
-    return [len(STEERED.sub("", line)) for line in told.replace("\r", "\n").split("\n")]
+def widths(expected: str) -> list[int]:
+    """Return the widths of the lines of a terminal's text."""
+    return [len(STEERED.sub("", line)) for line in expected.replace("\r", "\n").split("\n")]
 
 
 SWEEP = """
@@ -178,10 +178,10 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)
-    status, told = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
-    assert status == 0, told
-    assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", told)), told[-2000:]
-    assert max(widths(told)) <= columns
+    status, output = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
+    assert status == 0, output
+    assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", output)), output[-2000:]
+    assert max(widths(output)) <= columns
 
 
 LIVE = """
@@ -198,8 +198,8 @@ send = "unlimited"
 
 
 def unless_live() -> None:
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
 
@@ -212,13 +212,13 @@ def test_a_live_run_in_a_terminal_shows_its_window_and_its_queue(
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE)
     words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
-    status, told = in_a_terminal(words, tmp_path, columns=columns)
-    assert status == 0, told
+    status, output = in_a_terminal(words, tmp_path, columns=columns)
+    assert status == 0, output
     for word in ("running mine live", "cwnd", "RTO", "modem forward", "█"):
-        assert word in told
-    screen, _, after = told.rpartition("\x1b[")
+        assert word in output
+    screen, _, after = output.rpartition("\x1b[")
     assert "kept in r" in after or "kept in r" in screen
-    shown = [line for line in told.split("\n") if "cwnd " in line or "modem forward  " in line]
+    shown = [line for line in output.split("\n") if "cwnd " in line or "modem forward  " in line]
     assert max(len(STEERED.sub("", line)) for line in shown) <= columns
 
 
@@ -227,12 +227,12 @@ def test_a_live_run_without_a_terminal_writes_plain_lines(tmp_path: Path) -> Non
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
-    ran = subprocess.run(
+    result = subprocess.run(
         [NETSPURT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
-    assert ran.returncode == 0, ran.stderr
-    assert not CONTROL.search(ran.stdout + ran.stderr)
-    assert "running" not in ran.stderr
+    assert result.returncode == 0, result.stderr
+    assert not CONTROL.search(result.stdout + result.stderr)
+    assert "running" not in result.stderr
 
 
 @real_time
@@ -241,8 +241,8 @@ def test_no_color_turns_colours_off(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--budget", "20s", "--out"]
     for value, coloured in (("", True), ("1", False)):
-        _, told = in_a_terminal([*words, f"r{value}"], tmp_path, NO_COLOR=value)
-        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", told)) is coloured
+        _, output = in_a_terminal([*words, f"r{value}"], tmp_path, NO_COLOR=value)
+        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", output)) is coloured
 
 
 @real_time
@@ -252,14 +252,14 @@ def test_a_live_run_passes_its_state_to_python(tmp_path: Path) -> None:
     scenario = ns.Scenario.parse(LIVE, "mine.toml")
     ns.run_live(scenario, tmp_path / "r", budget=20.0, watch=scenes.append)
     assert len(scenes) >= 4
-    passed = [one.passed_ms for one in scenes]
+    passed = [scene.passed_ms for scene in scenes]
     assert np.all(np.diff(passed) >= 250)
-    late = [one for one in scenes if one.senders]
+    late = [scene for scene in scenes if scene.senders]
     assert late
-    assert {one.senders[0].flow for one in late} == {"bulk"}
+    assert {scene.senders[0].flow for scene in late} == {"bulk"}
     assert late[-1].senders[0].cwnd_bytes > 1000
     assert late[-1].senders[0].rto_ns >= 200 * 10**6
-    assert max(queue.packets for one in late for queue in one.queues) > 3
+    assert max(queue.packets for scene in late for queue in scene.queues) > 3
 
 
 @real_time

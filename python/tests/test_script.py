@@ -28,22 +28,22 @@ def syn(tmp_path: Path) -> str:
 
 
 def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
-    ran = netspurt("script", SCRIPTS)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    *lines, between, total = ran.stdout.splitlines()
+    result = netspurt("script", SCRIPTS)
+    assert (result.returncode, result.stderr) == (0, "")
+    *lines, between, total = result.stdout.splitlines()
     assert (between, total) == (
         "",
         f"{len(lines)} scripts: {len(lines)} passed, 0 failed, 0 refused",
     )
-    found = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
-    assert {line.split()[1] for line in lines} == {path.as_posix() for path in found}
-    assert len(lines) == len(found) >= 62
+    scripts = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
+    assert {line.split()[1] for line in lines} == {path.as_posix() for path in scripts}
+    assert len(lines) == len(scripts) >= 62
     assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
 
 
 def test_a_failing_script_prints_the_expectation_and_the_story(netspurt: Command, syn: str) -> None:
-    ran = netspurt("script", syn)
-    assert ran.returncode == 1
+    result = netspurt("script", syn)
+    assert result.returncode == 1
     for words in (
         "failed  syn  a SYN goes again after three seconds  1.000 s",
         "--> syn.pkt:5",
@@ -51,7 +51,7 @@ def test_a_failing_script_prints_the_expectation_and_the_story(netspurt: Command
         "actual    1.000000 > S 0:0(0)",
         "transcript:",
     ):
-        assert words in ran.stdout
+        assert words in result.stdout
     assert netspurt("script", syn, "--set", "rto.initial=3 s").returncode == 0
     assert netspurt("script", syn, "--profile", "reno-2005").returncode == 0
 
@@ -69,10 +69,10 @@ def test_a_failing_script_prints_the_expectation_and_the_story(netspurt: Command
 def test_a_mistake_gets_one_clear_error(
     netspurt: Command, syn: str, words: list[str], says: list[str]
 ) -> None:
-    ran = netspurt("script", syn, *words)
-    assert ran.returncode == (2 if says else 1)
-    assert all(text in ran.stderr for text in says)
-    assert "Traceback" not in ran.stderr
+    result = netspurt("script", syn, *words)
+    assert result.returncode == (2 if says else 1)
+    assert all(text in result.stderr for text in says)
+    assert "Traceback" not in result.stderr
 
 
 def test_an_invalid_script_is_an_error_with_its_place(netspurt: Command, tmp_path: Path) -> None:
@@ -81,11 +81,11 @@ def test_an_invalid_script_is_an_error_with_its_place(netspurt: Command, tmp_pat
     (tmp_path / "good.pkt").write_text(SYN.replace("3 >", "1 >"))
     (tmp_path / "binary.pkt").write_bytes(b"\x7fELF\xff\xfe\x00")
     (tmp_path / "empty").mkdir()
-    ran = netspurt("script", ".")
-    assert ran.returncode == 2
-    assert ran.stdout.splitlines()[3].startswith("ok       good ")
-    assert "--> bad.pkt:3:3" in ran.stderr
-    assert "binary.pkt: not a text file" in ran.stderr
+    result = netspurt("script", ".")
+    assert result.returncode == 2
+    assert result.stdout.splitlines()[3].startswith("ok       good ")
+    assert "--> bad.pkt:3:3" in result.stderr
+    assert "binary.pkt: not a text file" in result.stderr
     assert netspurt("script", "empty").returncode == 2
 
 
@@ -124,10 +124,10 @@ def test_a_script_is_proved_if_each_change_that_it_names_breaks_it(
     (tmp_path / "idle.pkt").write_text(change('"1 s"') + "--fails_with=tlp=false\n" + text)
     assert netspurt("script", "idle.pkt").returncode == 0
     assert netspurt("script", "good.pkt", "--prove").returncode == 0
-    ran = netspurt("script", ".", "--prove")
-    assert ran.returncode == 1
-    assert [line.split()[0] for line in ran.stdout.splitlines()[:2]] == ["ok", "unproved"]
-    assert "idle.pkt:2: passes with tlp = false, too" in ran.stdout
+    result = netspurt("script", ".", "--prove")
+    assert result.returncode == 1
+    assert [line.split()[0] for line in result.stdout.splitlines()[:2]] == ["ok", "unproved"]
+    assert "idle.pkt:2: passes with tlp = false, too" in result.stdout
     good, idle = json.loads(netspurt("script", ".", "--prove", "--json").stdout)
     assert (good["ok"], good["ineffective_changes"], idle["ok"]) == (True, [], False)
     assert idle["ineffective_changes"] == [{"line": 2, "path": "tlp", "value": "false"}]
@@ -136,17 +136,17 @@ def test_a_script_is_proved_if_each_change_that_it_names_breaks_it(
 
 def test_an_invalid_change_is_refused(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text("--fails_with=tpl=false\n" + SYN)
-    ran = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
-    assert ran.returncode == 2
-    assert "a.pkt:1:18" in ran.stderr
-    assert "did you mean `tlp`?" in ran.stderr
+    result = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
+    assert result.returncode == 2
+    assert "a.pkt:1:18" in result.stderr
+    assert "did you mean `tlp`?" in result.stderr
 
 
 def test_one_mistake_in_many_scripts_is_reported_once(netspurt: Command) -> None:
-    ran = netspurt("script", SCRIPTS, "--profile", "zork")
-    assert ran.returncode == 2
-    assert ran.stderr.count("error:") == 1
-    assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in ran.stderr
+    result = netspurt("script", SCRIPTS, "--profile", "zork")
+    assert result.returncode == 2
+    assert result.stderr.count("error:") == 1
+    assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in result.stderr
 
 
 def test_a_file_of_sysctls_is_found_relative_to_the_scripts_folder(
@@ -159,12 +159,12 @@ def test_a_file_of_sysctls_is_found_relative_to_the_scripts_folder(
     text = SYN.split("\n", 1)[1].replace("> S 0:0(0) <...>", syn).replace("3 >", "+1 >")
     (tmp_path / "one" / "syn.pkt").write_text("`../common/set.sh`\n" + text)
     (tmp_path / "lost.pkt").write_text("`../common/set.sh`\n" + text)
-    ran = netspurt("script", "one", "--profile", "linux-6")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    ran = netspurt("script", "lost.pkt")
-    assert ran.returncode == 2
-    assert "there is no file `../common/set.sh`" in ran.stderr
-    assert "this path must lead to it from the script's folder" in ran.stderr
+    result = netspurt("script", "one", "--profile", "linux-6")
+    assert (result.returncode, result.stderr) == (0, "")
+    result = netspurt("script", "lost.pkt")
+    assert result.returncode == 2
+    assert "there is no file `../common/set.sh`" in result.stderr
+    assert "this path must lead to it from the script's folder" in result.stderr
 
 
 def test_the_last_line_counts_the_outcomes_of_several_scripts(
@@ -179,12 +179,12 @@ def test_the_last_line_counts_the_outcomes_of_several_scripts(
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.pkt").write_text(text)
-    ran = netspurt("script", ".")
-    assert ran.returncode == 2
-    assert ran.stdout.splitlines()[-1] == "5 scripts: 1 passed, 1 failed, 3 refused"
-    words = dict(line.split()[1::-1] for line in ran.stdout.splitlines()[:5])
+    result = netspurt("script", ".")
+    assert result.returncode == 2
+    assert result.stdout.splitlines()[-1] == "5 scripts: 1 passed, 1 failed, 3 refused"
+    words = dict(line.split()[1::-1] for line in result.stdout.splitlines()[:5])
     refused = dict.fromkeys(("open", "open-too", "slip"), "refused")
     assert words == {"late": "failed", "right": "ok", **refused}
-    assert ran.stderr.count("`FO` asks for Fast Open") == 1, "told once"
-    assert "the same in 1 more" in ran.stderr
+    assert result.stderr.count("`FO` asks for Fast Open") == 1, "the reason must be printed once"
+    assert "the same in 1 more" in result.stderr
     assert "scripts:" not in netspurt("script", "right.pkt").stdout

@@ -46,13 +46,15 @@ def bench() -> Bench:
 
 @pytest.fixture(scope="module")
 def judged(bench: Bench) -> dict[str, Judged]:
-    found = check(bench, bench.paper.claims)
-    return {one.claim.id.removeprefix("sfr2005."): one for one in found}
+    results = check(bench, bench.paper.claims)
+    return {judgement.claim.id.removeprefix("sfr2005."): judgement for judgement in results}
 
 
 def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
     assert len(judged) == 64
-    by = {v: {name for name, one in judged.items() if one.verdict == v} for v in Verdict}
+    by = {
+        v: {name for name, judgement in judged.items() if judgement.verdict == v} for v in Verdict
+    }
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.CONTRADICTION] == {*CONTRADICTIONS, "expansion"}
     assert len(by[Verdict.NOT_CHECKABLE]) == 28
@@ -62,8 +64,8 @@ def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
 
 
 def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judged]) -> None:
-    for one in judged.values():
-        assert len({len(row) for row in one.table}) <= 1, one.claim.id
+    for judgement in judged.values():
+        assert len({len(row) for row in judgement.table}) <= 1, judgement.claim.id
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
@@ -77,12 +79,12 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present(bench: Bench)
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
-    theirs = {
+    listed_ids = {
         line.split('"')[1]
         for line in listing.read_text().splitlines()
         if line.startswith('id = "sfr2005.')
     }
-    assert {claim.id for claim in bench.paper.claims} == theirs
+    assert {claim.id for claim in bench.paper.claims} == listed_ids
 
 
 def web(seed: int, **tcp: object) -> ns.Run:
@@ -116,7 +118,7 @@ def test_a_sender_that_is_the_base_gains_nothing(bench: Bench) -> None:
     about = {"scenario": "web.toml", "quick": quick, "over": {"sender": {"sets": sets}}}
     paper = replace(bench.paper, sweeps={"same": about})
     gains = Sweeps.of(paper).quickly("same").gains("connection_ns_mean")
-    assert [(one.value, one.low, one.high) for one in gains.values()] == [(0, 0, 0)]
+    assert [(gain.value, gain.low, gain.high) for gain in gains.values()] == [(0, 0, 0)]
 
 
 def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(

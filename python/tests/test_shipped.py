@@ -23,10 +23,10 @@ def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_what_runs_i
     rows = json.loads(netspurt("scenarios", "--json").stdout)
     assert [line.split()[0] for line in listed] == [row["name"] for row in rows]
     assert [row["name"] for row in rows] == shipped.names()
-    told = {row["name"]: row["command"] for row in rows}
-    assert told["rfc2416"] == "run"
-    assert told["live/rfc2416"] == "live run"
-    assert told["live/page"] == "live exec"
+    commands = {row["name"]: row["command"] for row in rows}
+    assert commands["rfc2416"] == "run"
+    assert commands["live/rfc2416"] == "live run"
+    assert commands["live/page"] == "live exec"
     for row in rows:
         assert row["title"], row
         text = shipped.file_of(row["name"]).read_text("utf-8")
@@ -61,8 +61,10 @@ def test_live_commands_take_the_name_without_its_folder() -> None:
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest(
     netspurt: Command, words: tuple[str, ...]
 ) -> None:
-    told = "there is no file rfc2461, and no scenario `rfc2461` comes with netspurt: did you mean "
-    refused(netspurt(*words, "rfc2461"), told + "rfc2416?")
+    expected = (
+        "there is no file rfc2461, and no scenario `rfc2461` comes with netspurt: did you mean "
+    )
+    refused(netspurt(*words, "rfc2461"), expected + "rfc2416?")
 
 
 def test_a_scenario_is_printed_as_it_is_and_written_with_the_files_that_it_follows(

@@ -21,7 +21,7 @@ from lateness import real_time
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 from from_code import PARTS, filled
-from from_code.columns import columns, tables, told, untold, unused
+from from_code.columns import column_texts, columns, tables, unexplained, unused
 from from_code.commands import all_commands, parameters
 from from_code.mechanisms import profile_values, profiles, switches
 from from_code.pictures import commands as drawn_by
@@ -57,15 +57,15 @@ def prose(page: Path) -> str:
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page: those of its headings as GitHub makes them, and its own."""
     text = re.sub(r"^```.*?^```$", "", filled(page.read_text()), flags=re.DOTALL | re.MULTILINE)
-    found = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+    found_anchors = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
     for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         kept = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower())
-        found.add(kept.strip().replace(" ", "-"))
-    return found
+        found_anchors.add(kept.strip().replace(" ", "-"))
+    return found_anchors
 
 
 def links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the links within the repository: a path, maybe empty, and an anchor, maybe empty."""
+    """Yield the path and the anchor of each link within the repository; each may be empty."""
     plain = re.sub(r"`[^`]*`", "", text)
     for target in re.findall(r"\]\(([^)\s]+)\)", plain):
         if not re.match(r"[a-z]+:", target):
@@ -74,15 +74,15 @@ def links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Return the links of a page that lead nowhere."""
-    found = []
+    """Return a message for each link of a page whose target does not exist."""
+    messages = []
     for path, anchor in links(text):
         target = (page.parent / path).resolve() if path else page
         if not target.exists():
-            found.append(f"{page.relative_to(ROOT)}: no file {path}")
+            messages.append(f"{page.relative_to(ROOT)}: no file {path}")
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
-            found.append(f"{page.relative_to(ROOT)}: no anchor {path}#{anchor}")
-    return found
+            messages.append(f"{page.relative_to(ROOT)}: no anchor {path}#{anchor}")
+    return messages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -120,23 +120,22 @@ def test_every_page_is_reached_from_the_front_page() -> None:
     assert {page.resolve() for page in PAGES} - reached == set()
 
 
-#: Pages under *Rooms* that are about files and words, and not about results.
-NO_ROOMS = {"interchange.md", "report.md", "writing-an-estimator.md"}
+#: Pages under *Guides* that are about files and interfaces, and not about results.
+WITHOUT_VALIDATION = {"interchange.md", "report.md", "writing-an-estimator.md"}
 
 
-def test_the_page_of_each_room_states_its_validation_and_its_limits() -> None:
-    rooms = (
-        (ROOT / "docs" / "index.md").read_text().partition(":caption: Rooms")[2].partition("```")[0]
-    )
-    names = [f"{name}.md" for name in rooms.split()]
+def test_each_guide_states_its_validation_and_its_limits() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    guides = index.partition(":caption: Guides")[2].partition("```")[0]
+    names = [f"{name}.md" for name in guides.split()]
     assert len(names) > 12
-    for name in set(names) - NO_ROOMS:
+    for name in set(names) - WITHOUT_VALIDATION:
         titles = re.findall(r"^## (.+)$", (ROOT / "docs" / name).read_text(), re.MULTILINE)
         assert any("alidation" in title for title in titles), name
         assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
 
 
-#: Languages of blocks, and what runs or checks the blocks; output alone has no language.
+#: Languages of blocks, and the test that runs or checks these blocks. Output has no language.
 CHECKED = {
     "": "what a command printed, shown once; files and formulas",
     "console": "test_docs.py runs each line",
@@ -152,7 +151,7 @@ CHECKED = {
 
 
 @pytest.mark.parametrize("page", OWN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_a_page_is_of_a_kind_that_something_runs(page: Path) -> None:
+def test_every_block_of_a_page_has_a_language_that_a_test_checks(page: Path) -> None:
     fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
     assert len(fences) % 2 == 0
     assert {fence.split(" ")[0] for fence in fences[::2]} - set(CHECKED) == set()
@@ -160,7 +159,7 @@ def test_every_block_of_a_page_is_of_a_kind_that_something_runs(page: Path) -> N
         tomllib.loads(block)
 
 
-def test_every_mark_of_a_page_names_a_part_and_every_part_has_a_page() -> None:
+def test_every_mark_names_a_part_of_the_code_and_every_part_has_a_mark() -> None:
     marks = [
         mark for page in OWN for mark in re.findall(r"<!-- from the code: (.+) -->", prose(page))
     ]
@@ -169,21 +168,21 @@ def test_every_mark_of_a_page_names_a_part_and_every_part_has_a_page() -> None:
 
 def test_every_key_and_every_switch_is_explained() -> None:
     whole = schema()
-    silent = [
+    unexplained_keys = [
         f"{path}.{key}"
         for path, part in tables_of(whole)
-        for key, one in part["properties"].items()
-        if not one.get("description")
+        for key, value in part["properties"].items()
+        if not value.get("description")
     ]
-    switched = dict(switches(whole["$defs"]["TcpSpec"]))
-    silent += [key for key, one in switched.items() if not one.get("description")]
-    assert silent == []
-    valued = {key for name in profiles(whole) for key in profile_values(name)}
-    assert set(switched) - valued == set()
+    by_key = dict(switches(whole["$defs"]["TcpSpec"]))
+    unexplained_keys += [key for key, switch in by_key.items() if not switch.get("description")]
+    assert unexplained_keys == []
+    with_values = {key for name in profiles(whole) for key in profile_values(name)}
+    assert set(by_key) - with_values == set()
 
 
 def test_every_column_has_a_meaning_and_every_meaning_a_column() -> None:
-    assert untold() == []
+    assert unexplained() == []
     assert unused() == []
     assert len(columns().splitlines()) > 300
 
@@ -215,30 +214,31 @@ shim = ["linux:rto_min=20ms", "off"]
 
 @real_time
 def test_the_columns_of_live_tables_are_documented(netspurt: Command, tmp_path: Path) -> None:
-    """The types of live tables stand in data, since they cannot be made everywhere."""
+    """`docs/columns.toml` has the types of live tables; some machines cannot make such tables."""
     import netspurt as ns
 
-    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
-    available, why = found["user and network namespaces"]
+    capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = capabilities["user and network namespaces"]
     if not available:
         pytest.skip(f"no live runs: {why}")
     (tmp_path / "tail.toml").write_text(LOST_TAIL)
     netspurt("live", "run", "tail.toml", "--budget", "1 s", "--out", "live")
     run = ns.open_run(tmp_path / "live")
     for name in ("arrivals", "deliveries", "shims"):
-        types = {c: str(run.tables[name][c].dtype) for c in run.tables[name]}
-        assert {c: "text" if "U" in kind[:2] else kind for c, kind in types.items()} == told()[
-            name
-        ]["live"]
+        dtypes = {column: str(run.tables[name][column].dtype) for column in run.tables[name]}
+        types = {c: "text" if "U" in dtype[:2] else dtype for c, dtype in dtypes.items()}
+        assert types == column_texts()[name]["live"]
 
 
 def test_every_command_and_every_option_is_explained() -> None:
-    silent = []
+    unexplained_words = []
     for path, command in all_commands():
         if not (command.help or "").strip():
-            silent.append(" ".join(path))
-        silent += [f"{path} {words}" for words, meant in parameters(path, command) if not meant]
-    assert silent == []
+            unexplained_words.append(" ".join(path))
+        unexplained_words += [
+            f"{path} {words}" for words, meaning in parameters(path, command) if not meaning
+        ]
+    assert unexplained_words == []
 
 
 def test_each_command_is_listed_once_under_its_task() -> None:
@@ -251,7 +251,10 @@ def test_every_measure_of_claims_is_explained() -> None:
     from netspurt.papers.registry import MEASURES
 
     assert len(MEASURES) > 60
-    assert [name for name, one in MEASURES.items() if not (one.__doc__ or "").strip()] == []
+    undocumented_measures = [
+        name for name, measure in MEASURES.items() if not (measure.__doc__ or "").strip()
+    ]
+    assert undocumented_measures == []
 
 
 def test_every_timer_has_a_row_on_its_page() -> None:
@@ -264,25 +267,27 @@ def test_every_public_name_of_the_package_is_explained() -> None:
     assert len(list(names())) > 80
 
 
-def test_words_of_a_parent_and_of_python_explain_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docstrings_of_a_parent_or_from_python_do_not_document_a_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import netspurt as ns
     from netspurt.run import Run, RunError
     from netspurt.sweep import Chunk
 
-    told = Chunk.__doc__
-    assert told
+    docstring = Chunk.__doc__
+    assert docstring
     monkeypatch.setattr(RunError, "__doc__", None)
     monkeypatch.setattr(Run.timelines, "__doc__", None)
-    # A data class without words of its own gets its signature from Python.
+    # Python makes the signature of a data class its docstring if the class has none.
     monkeypatch.setattr(Chunk, "__doc__", "Chunk(first: int, count: int)")
     assert ns.RunError is RunError
     expected = {"netspurt.RunError", "netspurt.Run.timelines", "netspurt.sweep.Chunk"}
     assert set(undocumented()) == expected
-    monkeypatch.setattr(Chunk, "__doc__", told.replace("count", "number"))
+    monkeypatch.setattr(Chunk, "__doc__", docstring.replace("count", "number"))
     assert "netspurt.sweep.Chunk.count" in undocumented()
 
 
-def test_a_picture_of_a_page_that_is_not_drawn_is_an_error(tmp_path: Path) -> None:
+def test_a_picture_that_the_commands_of_a_page_do_not_draw_is_an_error(tmp_path: Path) -> None:
     page = "<!-- picture: netspurt new x.toml && netspurt new x.toml | Never drawn -->"
     ((first, second),) = drawn_by(page)
     with pytest.raises(RuntimeError, match="exists already"):
@@ -296,7 +301,7 @@ def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) 
         pytest.skip("Sphinx is not installed: `make docs` installs it and builds the site")
     for builder in ("html", "man"):
         words = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going", "--builder", builder]
-        ran = subprocess.run(
+        result = subprocess.run(
             [
                 NETSPURT.with_name("python"),
                 "-m",
@@ -312,14 +317,14 @@ def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) 
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
+        assert result.returncode == 0, result.stderr
     marks = sum(len(drawn_by(page.read_text())) for page in (ROOT / "docs").rglob("*.md"))
     shown = [file.read_bytes()[:4] for file in (tmp_path / "_pictures").iterdir()]
     assert shown == [b"\x89PNG"] * marks
     assert marks >= 3
     pages = {page.name: page.read_text() for page in tmp_path.glob("netspurt*.[157]")}
     assert len(pages) == 5
-    # A terminal of 80 columns would tear a table.
+    # A terminal of 80 columns is too narrow for a table.
     assert [name for name, text in pages.items() if ".TS" in text.splitlines()] == []
-    # A link leads nowhere from there, so the page that it means is named.
+    # Links do not work in man pages, so the man page names the file of the linked page.
     assert "(docs/command.md)" in pages["netspurt.1"].replace("\\", "")

@@ -92,8 +92,8 @@ def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _port(run: Path, flow: str) -> int:
     """Return the port of a flow's initiator."""
-    told = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
-    return int(str(told).rpartition(":")[2])
+    data = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
+    return int(str(data).rpartition(":")[2])
 
 
 # Distributions.
@@ -124,10 +124,10 @@ def test_the_test_of_two_samples_is_scipys() -> None:
 
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        one, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
-        there = mannwhitneyu(one, two, method="asymptotic").pvalue
-        assert rank_sum_chance(one, two) == pytest.approx(float(there))
-        assert ranks(one).tolist() == rankdata(one).tolist()
+        first, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(first, two, method="asymptotic").pvalue
+        assert rank_sum_chance(first, two) == pytest.approx(float(there))
+        assert ranks(first).tolist() == rankdata(first).tolist()
     assert rank_sum_chance([1, 1], [1, 1]) == 1.0
     assert np.isnan(rank_sum_chance([], [1]))
 
@@ -201,14 +201,17 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
     """At most one is missed in 240: a lost SYN-ACK's timeout is before the first packet seen."""
-    told = of_run(pages)
-    labelled = label_timeouts(told, threshold_s=0.5)
+    connections = of_run(pages)
+    labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
     # From a capture beside the receivers alone, and the truth from the run.
-    seen, order = read_connections(pages_folder / "client.pcapng").in_order(), told.in_order()
+    seen, order = (
+        read_connections(pages_folder / "client.pcapng").in_order(),
+        connections.in_order(),
+    )
     blind = Connections.of(
         seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
     )
@@ -224,9 +227,9 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
 def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
     """sfr2005 §4.2; the claim is a rank correlation below -0.5."""
     lossy = of_run(pages).at("lossy").in_order()
-    told = rank_correlation(lossy.idle_s, lossy.throughput_bps)
-    assert told.value < -0.5
-    assert -1 <= told.low < told.value < told.high < 0
+    correlation = rank_correlation(lossy.idle_s, lossy.throughput_bps)
+    assert correlation.value < -0.5
+    assert -1 <= correlation.low < correlation.value < correlation.high < 0
 
 
 def test_the_correlation_of_ranks_is_scipys_and_its_interval_holds_it() -> None:
@@ -236,10 +239,10 @@ def test_the_correlation_of_ranks_is_scipys_and_its_interval_holds_it() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         pair = rng.multivariate_normal([0, 0], [[1, -0.6], [-0.6, 1]], 150)
-        told = rank_correlation(np.exp(pair[:, 0]), pair[:, 1])
-        assert told.value == pytest.approx(float(spearmanr(*pair.T).statistic))
+        correlation = rank_correlation(np.exp(pair[:, 0]), pair[:, 1])
+        assert correlation.value == pytest.approx(float(spearmanr(*pair.T).statistic))
         # Spearman's correlation of normal pairs: 6/pi asin(r/2).
-        inside += told.low <= 6 / np.pi * np.arcsin(-0.3) <= told.high
+        inside += correlation.low <= 6 / np.pi * np.arcsin(-0.3) <= correlation.high
     assert inside >= 52
     with pytest.raises(ValueError, match="8 are needed"):
         rank_correlation([1, 2, 3], [3, 2, np.nan])
@@ -252,7 +255,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
     lossy = of_run(pages).at("lossy")
     split = split_by_retransmissions(lossy)
     assert split.clean.count + split.repaired.count == len(lossy) == 60
-    assert split.clean.packets == (21, 21, 21), "the page has 21 packets"
+    assert split.clean.packets == (21, 21, 21), "connections without losses must have 21 packets"
     assert split.repaired.packets[2] > 21
     assert split.repaired.throughput_bps[1] < 0.5 * split.clean.throughput_bps[1]
     assert split.chance < 1e-4
@@ -261,25 +264,25 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
 
 
 def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
-    """As digitalspy in the paper: one site of ten with ratios of 5 and 6."""
+    """One site of ten has ratios of 5 and 6, like digitalspy in the paper."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
     mean[90:], longest[90:] = 5.5, 15.0
-    told = Connections.of(
+    connections = Connections.of(
         names, handshake_s=np.full(100, 0.1), rtt_mean_s=mean / 10, rtt_max_s=longest / 10
     )
-    every, rest = handshake_ratio(told), handshake_ratio(told.without(["site9"]))
+    every, rest = handshake_ratio(connections), handshake_ratio(connections.without(["site9"]))
     assert (every.near.value, every.below.value) == (0.9, 0.9)
     assert (rest.near.value, rest.below.value, rest.near.count) == (1.0, 1.0, 90)
     with pytest.raises(ValueError, match="no site 'site99': there are site0"):
-        told.without(["site99"])
+        connections.without(["site99"])
 
 
 def test_ratios_equal_to_the_bounds_count() -> None:
-    told = Connections.of(
+    connections = Connections.of(
         ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
     )
-    ratio = handshake_ratio(told)
+    ratio = handshake_ratio(connections)
     assert (ratio.near.hits, ratio.below.hits) == (3, 4)
 
 
@@ -290,8 +293,10 @@ def test_the_handshakes_round_trip_predicts_later_ones_of_the_pages(pages: ns.Ru
 
 
 def test_the_ratio_to_ping_uses_connections_with_both_values() -> None:
-    told = Connections.of(["a"] * 3, handshake_s=[0.021, 0.024, 0.02], ping_s=[0.02, 0.02, np.nan])
-    ratio = ping_ratio(told)
+    connections = Connections.of(
+        ["a"] * 3, handshake_s=[0.021, 0.024, 0.02], ping_s=[0.02, 0.02, np.nan]
+    )
+    ratio = ping_ratio(connections)
     assert ratio.ratio == pytest.approx([1.05, 1.2])
     assert (ratio.between.hits, ratio.between.count) == (1, 2)
 
@@ -300,70 +305,74 @@ def test_the_ratio_to_ping_uses_connections_with_both_values() -> None:
 
 
 def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder: Path) -> None:
-    one, other = of_run(pages), read_connections(pages_folder)
-    assert one.sites == other.sites == ["near", "far", "moved", "lossy"]
+    first, other = of_run(pages), read_connections(pages_folder)
+    assert first.sites == other.sites == ["near", "far", "moved", "lossy"]
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    far = one.at("far")
+        np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+    far = first.at("far")
     # Two transmissions of 44 and 40 octets at 5 Mbit/s, and 120 ms.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
-    assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"
+    assert np.ptp(far.throughput_bps) == 0, (
+        "equal pages must have equal throughputs to the last bit"
+    )
 
 
 def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     polled: Path, pages: ns.Run
 ) -> None:
-    told = read_connections(polled)
-    assert told.site.tolist() == ["near", "near", "far", "moved"], "failed fetches are left out"
-    assert told.throughput_bps.tolist() == [960_000] * 4
-    assert told.handshake_s[2] == pytest.approx(0.12, rel=0.01)
+    connections = read_connections(polled)
+    assert connections.site.tolist() == ["near", "near", "far", "moved"], (
+        "failed fetches must be left out"
+    )
+    assert connections.throughput_bps.tolist() == [960_000] * 4
+    assert connections.handshake_s[2] == pytest.approx(0.12, rel=0.01)
     # Beside the client the later round trips are those of its request and its FIN.
-    assert told.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
-    assert ping_ratio(told).median == pytest.approx(1.05)
+    assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
+    assert ping_ratio(connections).median == pytest.approx(1.05)
     # What the client saw of the far end, as in the run whose table of segments tells it.
     here = of_run(pages).at("far")
-    assert told.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
-    assert told.idle_for[2] == here.idle_for[0] == "round-trip"
-    assert told.packets.tolist() == [21] * 4
-    assert told.retransmissions.tolist() == [0] * 4
+    assert connections.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
+    assert connections.idle_for[2] == here.idle_for[0] == "round-trip"
+    assert connections.packets.tolist() == [21] * 4
+    assert connections.retransmissions.tolist() == [0] * 4
 
 
 def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder: Path) -> None:
     """A site is an address; packets are those with data that the capture has."""
-    told = read_connections(pages_folder / "client.pcapng")
+    connections = read_connections(pages_folder / "client.pcapng")
     run = read_connections(pages_folder)
-    assert told.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]
-    assert len(told) == len(run) == 240
-    told = told.in_order()
-    began = told.began_s - told.began_s[0] + 1
+    assert connections.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]
+    assert len(connections) == len(run) == 240
+    connections = connections.in_order()
+    began = connections.began_s - connections.began_s[0] + 1
     clean = run.select(np.isfinite(run.handshake_s) & (run.retransmissions == 0)).in_order()
-    same = told.select(np.isin(np.round(began, 3), np.round(clean.began_s, 3)))
+    same = connections.select(np.isin(np.round(began, 3), np.round(clean.began_s, 3)))
     np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
     np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
     assert same.idle_for.tolist() == clean.idle_for.tolist()
     # Where the far end's data were lost before this point, its repairs are hardly all seen.
-    assert 0 < told.retransmissions.sum() <= run.retransmissions.sum()
+    assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 
 def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
-    here: Command, pages_folder: Path, tmp_path: Path
+    netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
-    whole = (pages_folder / "client.pcapng").read_bytes()
-    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 5])
-    ran = here("sites", "cut.pcapng")
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr.startswith("warning: cut.pcapng: ")
-    assert ran.stdout.startswith("121 connections to ")
+    content = (pages_folder / "client.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(content[: len(content) // 2 + 5])
+    result = netspurt("sites", "cut.pcapng")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.startswith("warning: cut.pcapng: ")
+    assert result.stdout.startswith("121 connections to ")
 
 
 def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("site,handshake_s,idle_for\na,0.02,loss\nb,,\n")
     (tmp_path / "b.jsonl").write_text('{"site": "a", "handshake_s": 0.02, "idle_for": "loss"}\n')
-    told = joined([read_connections(tmp_path / name) for name in ("a.csv", "b.jsonl")])
-    assert told.site.tolist() == ["a", "b", "a"]
-    assert told.handshake_s.tolist()[::2] == [0.02, 0.02]
-    assert np.isnan(told.handshake_s[1])
-    assert told.idle_for.tolist() == ["loss", "", "loss"]
+    connections = joined([read_connections(tmp_path / name) for name in ("a.csv", "b.jsonl")])
+    assert connections.site.tolist() == ["a", "b", "a"]
+    assert connections.handshake_s.tolist()[::2] == [0.02, 0.02]
+    assert np.isnan(connections.handshake_s[1])
+    assert connections.idle_for.tolist() == ["loss", "", "loss"]
 
 
 @pytest.mark.parametrize(
@@ -395,52 +404,54 @@ def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:
 # The command and its pictures.
 
 
-def test_the_command_answers_each_question_with_a_table(here: Command, pages_folder: Path) -> None:
-    ran = here("sites", pages_folder, columns=100)
-    assert ran.returncode == 0, ran.stderr
-    lines = ran.stdout.splitlines()
+def test_the_command_answers_each_question_with_a_table(
+    netspurt: Command, pages_folder: Path
+) -> None:
+    result = netspurt("sites", pages_folder, columns=100)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert lines[0] == "240 connections to 4 sites"
     heads = [line.split("  ")[0] for line in lines if line and not line.startswith(" ")]
     for head in ("round trips", "throughput", "levels", "longest idle", "retransmissions"):
         assert head in heads
     moved = next(line for line in lines if line.startswith("moved        round trip"))
-    assert moved.split()[3:6] == ["2", "30", "min"], "the path became longer after 30 minutes"
-    assert "240 connections" in ran.stdout
+    assert moved.split()[3:6] == ["2", "30", "min"], "the change after 30 minutes must be found"
+    assert "240 connections" in result.stdout
     assert any(IN_WORDS["loss"] in line for line in lines)
 
 
 def test_the_command_draws_and_leaves_sites_out(
-    here: Command, pages_folder: Path, tmp_path: Path
+    netspurt: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     words = ("--without", "near", "--without", "far", "--pictures", "p", "--json")
-    told = json.loads(here("sites", pages_folder, *words).stdout)
-    assert list(told["sites"]) == ["moved", "lossy"]
-    assert told["connections"] == 120
-    files = [tmp_path / name for name in told["pictures"]]
+    data = json.loads(netspurt("sites", pages_folder, *words).stdout)
+    assert list(data["sites"]) == ["moved", "lossy"]
+    assert data["connections"] == 120
+    files = [tmp_path / name for name in data["pictures"]]
     assert {file.name for file in files} == {
         "rtt.png", "throughput.png", "handshake-mean.png", "handshake-longest.png",
         "moved-levels.png", "moved-idle.png", "lossy-levels.png", "lossy-idle.png",
     }  # fmt: skip
     assert min(file.stat().st_size for file in files) > 10_000
-    moved = told["sites"]["moved"]
+    moved = data["sites"]["moved"]
     assert [round(level["bps"] / 1e3) for level in moved["levels"]] == [454, 753]
     assert max(level["span_of_time"] for level in moved["levels"]) < 0.6
-    refused(here("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
+    refused(netspurt("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
     every = [word for name in ("near", "far", "moved", "lossy") for word in ("--without", name)]
-    refused(here("sites", pages_folder, *every), "no connections are left")
+    refused(netspurt("sites", pages_folder, *every), "no connections are left")
 
 
 def test_a_poll_without_captures_omits_the_tables_that_need_them(
-    here: Command, polled: Path, tmp_path: Path
+    netspurt: Command, polled: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "fetches.jsonl").write_bytes((polled / "fetches.jsonl").read_bytes())
-    ran = here("sites", tmp_path / "bare", columns=100)
-    assert ran.returncode == 0, ran.stderr
-    assert "TCP's round trip is 1.0 to 1.1 times ping's in 4 of 4 connections" in ran.stdout
-    assert "longest idle" not in ran.stdout
-    assert "retransmissions" not in ran.stdout
-    assert "1.050" in next(line for line in ran.stdout.splitlines() if line.startswith("near"))
+    result = netspurt("sites", tmp_path / "bare", columns=100)
+    assert result.returncode == 0, result.stderr
+    assert "TCP's round trip is 1.0 to 1.1 times ping's in 4 of 4 connections" in result.stdout
+    assert "longest idle" not in result.stdout
+    assert "retransmissions" not in result.stdout
+    assert "1.050" in next(line for line in result.stdout.splitlines() if line.startswith("near"))
 
 
 def test_pictures_show_all_points_and_lines() -> None:

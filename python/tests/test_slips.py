@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each gets one clear error that names the place and the fix."""
+"""Mistakes on the command line: each gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def r(saved_run: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
-    here: Command, tmp_path: Path, words: str, says: str
+    netspurt: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
-    refused(here(*words.split()), says)
+    refused(netspurt(*words.split()), says)
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -152,9 +152,9 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
 )
 @pytest.mark.usefixtures("r")
 def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
-    here: Command, words: str, says: str
+    netspurt: Command, words: str, says: str
 ) -> None:
-    refused(here(*words.split()), says)
+    refused(netspurt(*words.split()), says)
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
     ],
 )
 def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
-    here: Command, words: str, says: str
+    netspurt: Command, words: str, says: str
 ) -> None:
-    refused(here(*words.split()), says)
+    refused(netspurt(*words.split()), says)
 
 
 @pytest.mark.parametrize(
@@ -230,23 +230,23 @@ def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
     ],
 )
 def test_every_other_mistake_is_reported_with_the_fix(
-    here: Command, tmp_path: Path, words: str, says: str
+    netspurt: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
-    refused(here(*words.split()), says)
+    refused(netspurt(*words.split()), says)
     assert set(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("name", ["absent.pkt", "binary.toml", "words.txt"])
-def test_an_invalid_script_is_reported_with_line_and_error(here: Command, name: str) -> None:
-    ran = here("script", name)
-    assert ran.returncode == 2
-    assert ran.stdout.split()[:2] == ["refused", Path(name).stem]
-    assert ran.stderr.count("error:") == 1
-    assert name in ran.stderr
+def test_an_invalid_script_is_reported_with_line_and_error(netspurt: Command, name: str) -> None:
+    result = netspurt("script", name)
+    assert result.returncode == 2
+    assert result.stdout.split()[:2] == ["refused", Path(name).stem]
+    assert result.stderr.count("error:") == 1
+    assert name in result.stderr
 
 
-def test_every_command_has_a_help_that_explains_each_option(here: Command) -> None:
+def test_every_command_has_a_help_that_explains_each_option(netspurt: Command) -> None:
     def commands(group: object, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
         found = []
         for name, command in getattr(group, "commands", {}).items():
@@ -256,9 +256,9 @@ def test_every_command_has_a_help_that_explains_each_option(here: Command) -> No
     names = commands(get_command(application()))
     assert {("run",), ("sweep", "show"), ("papers", "check"), ("live", "exec")} <= set(names)
     for words in names:
-        ran = here(*words, "--help")
-        assert (ran.returncode, ran.stderr) == (0, ""), words
-        options = ran.stdout.partition("Options:\n")[2].splitlines()
+        result = netspurt(*words, "--help")
+        assert (result.returncode, result.stderr) == (0, ""), words
+        options = result.stdout.partition("Options:\n")[2].splitlines()
         for above, below in zip(options, [*options[1:], ""], strict=True):
             if above.startswith("  -"):
                 told = len(above.split("  ")) > 2 or below.startswith("   ")
@@ -266,9 +266,11 @@ def test_every_command_has_a_help_that_explains_each_option(here: Command) -> No
 
 
 def test_the_schema_is_json_and_the_starting_point_is_a_scenario(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
-    assert json.loads(here("schema").stdout)["type"] == "object"
-    printed = here("new").stdout
-    assert here("new", "new.toml").stdout.startswith("wrote new.toml: edit it, then: netspurt run")
+    assert json.loads(netspurt("schema").stdout)["type"] == "object"
+    printed = netspurt("new").stdout
+    assert netspurt("new", "new.toml").stdout.startswith(
+        "wrote new.toml: edit it, then: netspurt run"
+    )
     assert (tmp_path / "new.toml").read_text() == printed

@@ -51,7 +51,7 @@ def remembering(n: int, rho: float, seed: int) -> Floats:
 
 
 def block_by_hand(x: Floats) -> int:
-    """Patton, Politis and White (2009), term by term."""
+    """Compute the formula of Patton, Politis and White (2009) term by term."""
     n = len(x)
     off = x - x.mean()
     quiet = max(5, math.ceil(math.sqrt(math.log10(n))))
@@ -121,13 +121,13 @@ def test_few_blocks_widen_an_interval_by_students_distribution() -> None:
     assert stretch([Resamples(series, length=30)], 0.95) == pytest.approx(4.302653 / 1.959964)
 
 
-def test_an_interval_is_the_same_to_both_sides_and_wider_at_a_higher_level() -> None:
+def test_an_interval_is_symmetric_and_wider_at_a_higher_level() -> None:
     drawn = Resamples(np.random.default_rng(1).exponential(size=200), length=4)
     reaches = []
     for level in (0.5, 0.9, 0.99):
-        found = drawn.interval(mean, level)
-        assert found.high - found.value == pytest.approx(found.value - found.low)
-        reaches.append(found.high - found.value)
+        bounds = drawn.interval(mean, level)
+        assert bounds.high - bounds.value == pytest.approx(bounds.value - bounds.low)
+        reaches.append(bounds.high - bounds.value)
     assert reaches == sorted(reaches)
     assert reaches[0] < reaches[-1] / 2
 
@@ -187,7 +187,7 @@ def test_garwoods_ends_leave_half_of_the_rest_to_each_side(count: int, level: fl
         assert low == 0
 
 
-def test_chance_is_the_coins_of_mcnemars_test() -> None:
+def test_the_probability_is_that_of_mcnemars_test() -> None:
     for one in range(14):
         for other in range(14):
             n, few = one + other, min(one, other)
@@ -198,7 +198,7 @@ def test_chance_is_the_coins_of_mcnemars_test() -> None:
 # Delay against length.
 
 
-def test_a_line_through_four_points_by_hand() -> None:
+def test_a_line_through_four_points_equals_the_one_computed_by_hand() -> None:
     """Slope 0.6, intercept 0.1; residuals -0.1, 0.3, -0.3, 0.1; White's error √0.18 / 5."""
     (line,) = fit_lengths([0, 1, 2, 3], [0.0, 1.0, 1.0, 2.0], break_at=None).lines
     assert (line.slope_s, line.intercept_s) == pytest.approx((0.6, 0.1))
@@ -232,12 +232,12 @@ def test_the_break_that_is_found_is_the_best_of_all(seed: int) -> None:
     assert tried[fit.break_octets] == pytest.approx(min(tried.values()))
 
 
-def test_the_second_line_holds_from_the_break_on() -> None:
+def test_the_second_line_begins_at_the_break() -> None:
     octets = np.arange(100, 160)
     fit = fit_lengths(octets, np.where(octets < 126, 0.001 * octets, 1.0 + 0 * octets))
     assert fit.at(125) == pytest.approx(0.125)
     assert fit.at(126) == pytest.approx(1.0)
-    assert fit.lines[1].rate_bps > 1e9, "a flat line is of any rate"
+    assert fit.lines[1].rate_bps > 1e9, "a flat line must have no bound on its rate"
 
 
 @given(
@@ -284,10 +284,10 @@ def test_glitches_are_those_of_the_definition(over: int, join: int) -> None:
         delay = 0.1 + rng.exponential(0.05, 150)
         delay[rng.random(150) < 0.15] = math.nan
         delay[60:85] = math.nan
-        found = find_glitches(delay, times=2.5, typical_over=over, join=join)
+        glitches = find_glitches(delay, times=2.5, typical_over=over, join=join)
         wanted = glitches_by_hand(delay, 2.5, over, join)
-        assert [(glitch.start, glitch.end) for glitch in found] == wanted
-        for glitch in found:
+        assert [(glitch.start, glitch.end) for glitch in glitches] == wanted
+        for glitch in glitches:
             assert glitch.peak_s == np.nanmax(delay[glitch.start : glitch.end])
             assert glitch.times > 2.5
 
@@ -299,10 +299,10 @@ def test_a_rhythm_does_not_depend_on_when_it_began_or_on_the_unit(period: float)
     plain = find_period(beats)
     assert plain is not None
     for shifted in (beats * period, 1e4 + beats * period, rng.permutation(beats) * period):
-        found = find_period(shifted)
-        assert found is not None
-        assert found.period_s == pytest.approx(plain.period_s * period, rel=1e-4)
-        assert found.strength == pytest.approx(plain.strength, rel=1e-4)
+        rhythm = find_period(shifted)
+        assert rhythm is not None
+        assert rhythm.period_s == pytest.approx(plain.period_s * period, rel=1e-4)
+        assert rhythm.strength == pytest.approx(plain.strength, rel=1e-4)
 
 
 def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:
@@ -314,7 +314,9 @@ def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:
     beat = np.arange(41.0)
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None
-    assert mixed.period_s == pytest.approx(0.5, rel=1e-3), "all fall on halves"
+    assert mixed.period_s == pytest.approx(0.5, rel=1e-3), (
+        "the period must be one half, because all events fall on halves"
+    )
 
 
 @pytest.mark.parametrize("times", [[], [1.0] * 4, [5.0] * 9])
@@ -347,14 +349,14 @@ def test_a_recording_is_busy_only_above_the_bound() -> None:
 def test_a_timer_has_adapted_after_its_last_too_short_value(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
-    found = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
-    assert found == [Adaptation(2, (40, 256), samples)]
+    counts = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
+    assert counts == [Adaptation(2, (40, 256), samples)]
 
 
 def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
     octets = [40, 256, 256, 40, 40, 1500]
-    found = adaptations(octets, [1.0] * 6, [9.0] * 6)
-    assert [(change.start, change.octets) for change in found] == [
+    counts = adaptations(octets, [1.0] * 6, [9.0] * 6)
+    assert [(change.start, change.octets) for change in counts] == [
         (1, (40, 256)),
         (3, (256, 40)),
         (5, (40, 1500)),

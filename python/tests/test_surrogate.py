@@ -1,4 +1,4 @@
-"""Recordings made up to fit a printed row, and timers on these recordings."""
+"""Recordings invented to fit a printed row, and timers on these recordings."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def test_every_host_of_the_tables_is_catalogued(recordings: Recordings) -> None:
     assert {row.run.host for row in recordings.rows.values()} <= set(known)
     assert known["OFF3"] == "OFFICE3"
     ours = [row.source for row in recordings.rows.values() if row.account.name == "UCL"]
-    assert sorted(ours) == ["DCN1", "NTA"], "UCL was probed from two places"
+    assert sorted(ours) == ["DCN1", "NTA"], "UCL must have rows from two places"
 
 
 def test_planted_glitches_are_found_in_a_surrogate() -> None:
     made = replace(ROW, cov=0.7, glitches=4, lost=0).surrogate("glitches", seed=3)
     note = next(note for note in made.notes if note.startswith("glitches begin"))
     planted = [int(word) for word in note.rpartition("probes ")[2].split(", ")]
-    found = find_glitches(made.rtt_s)
-    assert all(any(abs(g.start - start) <= 3 for start in planted) for g in found)
-    assert len(found) >= len(planted) - 1
+    glitches = find_glitches(made.rtt_s)
+    assert all(any(abs(g.start - start) <= 3 for start in planted) for g in glitches)
+    assert len(glitches) >= len(planted) - 1
 
 
-def test_a_row_that_makes_no_sense_is_refused_by_name() -> None:
+def test_an_invalid_row_is_refused_with_its_name() -> None:
     for row, words in (
         (replace(ROW, cov=-1.0), "cov = -1"),
         (replace(ROW, lost=511), "lost = 511"),
@@ -126,7 +126,7 @@ def test_a_timer_that_knows_lengths_is_no_worse_on_lengths_that_matter() -> None
         assert heeding["efficiency"] >= plain["efficiency"], structure
 
 
-def test_a_replays_table_gives_the_same_sums_elsewhere(tmp_path: Path) -> None:
+def test_the_saved_table_of_a_replay_gives_the_same_sums(tmp_path: Path) -> None:
     row = replace(ROW, lengths=(40, 256), line=STEEP)
     made = row.surrogate("queue", seed=4)
     algorithms = ["mills", "mills-single"]

@@ -1,4 +1,4 @@
-"""Sweeps: kept when interrupted, equal on every engine, and with correct verdicts."""
+"""Sweeps: results survive interrupts, are equal on every engine, and have correct verdicts."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_sweep_begun_by_another_version_is_not_continued(tmp_path: Path) -> No
         run_sweep(lossy(), tmp_path / "s")
 
 
-def test_python_makes_cases_where_a_sweep_wants_logic(tmp_path: Path) -> None:
+def test_cases_may_be_made_by_python_code(tmp_path: Path) -> None:
     base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
     cases = (
         ({"rate": rate, "window": window}, base.replace(values))
@@ -198,7 +198,7 @@ def test_a_case_beyond_its_budget_is_recorded_as_cut(tmp_path: Path, whole: Case
     assert ((folder.read()["status"] == "cut") == beyond).all()
 
 
-def test_paired_runs_of_two_windows_meet_the_same_losses(whole: Cases) -> None:
+def test_paired_runs_of_two_windows_have_the_same_losses(whole: Cases) -> None:
     seeds = whole["seed"].reshape(6, 20)
     assert (seeds == seeds[0]).all()
     assert len(set(seeds[0].tolist())) == 20
@@ -232,7 +232,7 @@ def test_a_second_program_cannot_write_to_the_same_sweep(netspurt: Command, tmp_
     assert netspurt("sweep", "x.toml", "--out", "s").returncode == 0
 
 
-def test_a_scenario_that_lies_in_the_folder_is_not_written_over(tmp_path: Path) -> None:
+def test_a_scenario_in_the_output_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text("# dear\n" + LOSSY)
     with pytest.raises(SweepError, match="holds something else"):
         run_sweep(lossy(), tmp_path)
@@ -306,8 +306,8 @@ def test_a_case_that_cannot_be_built_does_not_prevent_a_guess() -> None:
         ("links.path.queue.codel.target", "which"),
     ],
 )
-def test_a_value_that_an_axis_sets_over_is_refused(
-    here: Command, tmp_path: Path, path: str, axis: str
+def test_a_set_value_that_an_axis_also_sets_is_refused(
+    netspurt: Command, tmp_path: Path, path: str, axis: str
 ) -> None:
     sets = 'which = { sets = { a = { stop = "9 s" }, b = { "links.path.queue" = "9 packets" } } }'
     value = "1 ms" if "queue" in path else "1 Mbit/s" if "rate" in path else "3 segments"
@@ -316,14 +316,14 @@ def test_a_value_that_an_axis_sets_over_is_refused(
         (LOSSY + sets + "\n").replace('queue = "10 packets"', "queue = { codel = {} }")
     )
     for words in (("run", "x.toml", "--case", 3), ("sweep", "x.toml", "--out", "s")):
-        refused(here(*words, given), f"the axis `{axis}` of the sweep sets it over")
+        refused(netspurt(*words, given), f"the axis `{axis}` of the sweep sets it over")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_a_value_beside_the_axes_is_set_in_every_case(here: Command, tmp_path: Path) -> None:
+def test_a_value_beside_the_axes_is_set_in_every_case(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     beside = ("--set", "links.path.delay=500 ms", "--seed", 4)
-    assert here("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
+    assert netspurt("run", "x.toml", "--case", 3, *beside, "--out", "r").returncode == 0
     text = ns.open_run(tmp_path / "r").scenario
     assert "500 ms" in text
 
@@ -434,23 +434,23 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     first = netspurt("sweep", "x.toml", "--out", "s", "--threads", "1")
     assert first.returncode == 0, first.stderr
     assert "120 cases run in" in first.stdout
-    again = netspurt("sweep", "x.toml", "--out", "s")
-    assert "s is finished: nothing is left to run" in again.stdout
+    second = netspurt("sweep", "x.toml", "--out", "s")
+    assert "s is finished: nothing is left to run" in second.stdout
     state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
     assert (state["done"], state["finished"]) == (120, True)
     assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
-    shown = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
-    assert "completion_ns_mean, in s" in shown.stdout
+    result = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
+    assert "completion_ns_mean, in s" in result.stdout
     listed = netspurt("sweep", "show", "s").stdout
     assert listed.startswith("differ between cases: events, sent, ")
     assert listed.endswith("Show one: netspurt sweep show s -m completion_ns_mean --by window\n")
-    assert "95 % interval" in shown.stdout
+    assert "95 % interval" in result.stdout
     words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
     lines = netspurt(*words, "--baseline", "4 segments").stdout.splitlines()
     at = lines.index("completion_ns_mean, in s: difference from window = 4 segments")
     assert lines[at + 1].split()[:4] == ["rate", "window", "cases", "difference"]
-    told = netspurt("sweep", "show", "s", "-m", "completion_ns_p90").stdout
-    assert "120 cases do not have the measure and are left out (a case needs 10 times" in told
+    output = netspurt("sweep", "show", "s", "-m", "completion_ns_p90").stdout
+    assert "120 cases do not have the measure and are left out (a case needs 10 times" in output
     verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}
     assert verdicts <= {"better", "worse", "cannot tell"}
     drawn = netspurt("sweep", "plot", "s", "-m", "retransmissions/sent", "--kind", "heat-map")
@@ -487,9 +487,9 @@ def test_an_interrupt_keeps_finished_cases_and_says_how_to_continue(tmp_path: Pa
         while not list((tmp_path / "s").glob("cases/*")):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "run the command again to continue" in told
+    assert "run the command again to continue" in output
     assert 0 < open_sweep(tmp_path / "s").tally().done < 120_000
 
 
@@ -527,7 +527,7 @@ def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path)
             folders.append(tmp_path / f"killed-{round_}")
         elif there:
             unfinished += 1
-    assert unfinished >= 5, "the kills came too early or too late to show anything"
+    assert unfinished >= 5, "at least five kills must leave an unfinished sweep"
     wanted = whole.read().digest()
     for folder in folders:
         done = subprocess.run(sweep_command(file, folder), check=True, capture_output=True)

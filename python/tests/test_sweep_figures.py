@@ -76,7 +76,7 @@ def test_the_interval_of_very_many_runs_has_the_width_of_the_standard_error() ->
     assert row.mean.high - row.mean.low == pytest.approx(2 * 1.96 / 50_001**0.5, rel=0.1)
 
 
-def test_equal_differences_of_two_runs_show_nothing_and_those_of_three_do() -> None:
+def test_equal_differences_give_a_verdict_with_three_runs_but_not_with_two() -> None:
     for runs, verdict in ((2, "cannot tell"), (3, "worse")):
         cases = two(np.zeros(runs), np.ones(runs))
         (row,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
@@ -181,8 +181,10 @@ def test_only_counts_of_several_runs_have_an_upper_end_above_zero() -> None:
     (row,) = summarise(cases, "waited_ns", [], {})
     assert (row.mean.low, row.mean.high) == (0, 0)
     cases = two(np.zeros(9), np.ones(9))
-    (told,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
-    assert told.verdict == "worse"
+    (comparison,) = compare(
+        cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True
+    )
+    assert comparison.verdict == "worse"
 
 
 def test_the_interval_of_runs_without_an_event_covers_the_true_rate() -> None:

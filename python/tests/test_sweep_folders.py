@@ -1,4 +1,4 @@
-"""Sweeps' folders: the order of cases, what is continued, and what a damaged folder says."""
+"""Folders of sweeps: the order of cases, continued sweeps, and errors of damaged folders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a finished sweep that a test may spoil."""
+    """Return a finished sweep that a test may damage."""
     run_sweep(small(), tmp_path / "s", chunk=5)
     return tmp_path / "s"
 
@@ -68,7 +68,9 @@ def test_the_last_axis_varies_fastest_and_the_runs_of_a_case_are_adjacent(cases:
 
 
 def test_unpaired_runs_have_seeds_of_their_own(cases: Cases, tmp_path: Path) -> None:
-    assert len(set(cases["seed"].tolist())) == 3, "the n-th runs share theirs"
+    assert len(set(cases["seed"].tolist())) == 3, (
+        "the n-th runs of all combinations must have the same seed"
+    )
     apart = small(SMALL.replace("seeds = 3", "seeds = 3\npaired = false"))
     folder, _ = run_sweep(apart, tmp_path / "s")
     assert len(set(folder.read()["seed"].tolist())) == 12
@@ -82,9 +84,9 @@ def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
         assert f'rate = "{cases["rate"][case]}"' in text
         assert f'initial_window = "{cases["window"][case]}"' in text
         assert sweep.scenario(case).seed == int(cases["seed"][case])
-    for wrong in (12, 10**6):
+    for invalid in (12, 10**6):
         with pytest.raises(IndexError):
-            sweep.scenario(wrong)
+            sweep.scenario(invalid)
 
 
 def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
@@ -100,9 +102,9 @@ def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
 
 def test_a_sweep_reports_progress_from_the_finished_cases_to_all(folder: Path) -> None:
     (folder / "cases" / "000000005.parquet").unlink()
-    told: list[tuple[float, float]] = []
-    _, tally = run_sweep(small(), folder, progress=lambda *at: told.append(at))
-    assert told == [(12, 12)]
+    calls: list[tuple[float, float]] = []
+    _, tally = run_sweep(small(), folder, progress=lambda *at: calls.append(at))
+    assert calls == [(12, 12)]
     assert (tally.cases, tally.done) == (5, 5)
 
 
@@ -196,26 +198,26 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
     ],
 )
 def test_every_command_reports_a_damaged_manifest(
-    here: Command, folder: Path, change: dict[str, Any], says: str
+    netspurt: Command, folder: Path, change: dict[str, Any], says: str
 ) -> None:
     manifest = folder / "sweep.json"
     about = json.loads(manifest.read_text()) | change
     manifest.write_text(json.dumps({k: v for k, v in about.items() if v is not None}))
     for words in (("status", "s"), ("show", "s", "-m", "sent"), ("plot", "s", "-m", "sent")):
-        refused(here("sweep", *words), says)
+        refused(netspurt("sweep", *words), says)
     with pytest.raises(SweepError, match="damaged"):
         run_sweep(small(), folder)
 
 
 @pytest.mark.parametrize("text", ["", "[", "null", "[]", "\0", "[" * 100_000, "1" * 5000])
-def test_an_invalid_manifest_is_an_error(here: Command, folder: Path, text: str) -> None:
+def test_an_invalid_manifest_is_an_error(netspurt: Command, folder: Path, text: str) -> None:
     (folder / "sweep.json").write_text(text)
-    refused(here("sweep", "status", "s"), "sweep.json is damaged")
+    refused(netspurt("sweep", "status", "s"), "sweep.json is damaged")
 
 
 @pytest.mark.parametrize("key", ["cases", "chunk"])
 def test_a_huge_count_in_a_manifest_costs_neither_time_nor_memory(
-    here: Command, folder: Path, key: str
+    netspurt: Command, folder: Path, key: str
 ) -> None:
     rewrite_sweep(folder, **{key: 3 * 2**50})
     opened = open_sweep(folder)
@@ -223,7 +225,7 @@ def test_a_huge_count_in_a_manifest_costs_neither_time_nor_memory(
     assert first == Chunk(0, 5 if key == "cases" else 12)
     if key == "cases":
         assert opened.there() == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 5)]
-    refused(here("sweep", "show", "s"), "parquet is damaged: remove it", "it holds other cases")
+    refused(netspurt("sweep", "show", "s"), "parquet is damaged: remove it", "it holds other cases")
     with pytest.raises(SweepError, match="damaged"):
         run_sweep(small(), folder)
 
@@ -236,15 +238,17 @@ def flipped(content: bytes, bit: int) -> bytes:
 
 def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Path) -> None:
     files = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    assert len(files) == 9, "the manifest, the scenario and three chunks, four with checksums"
+    assert len(files) == 9, (
+        "there must be the manifest, the scenario, three chunks and four checksums"
+    )
     chance = random.Random(7)
     for file, content in files.items():
         for bit in chance.sample(range(8 * len(content)), 40):
             file.write_bytes(flipped(content, bit))
-            with pytest.raises(SweepError) as told:
+            with pytest.raises(SweepError) as raised:
                 open_sweep(folder).read()
-            assert file.relative_to(folder).as_posix() in str(told.value), (file, bit)
-            assert "\n" not in str(told.value), (file, bit)
+            assert file.relative_to(folder).as_posix() in str(raised.value), (file, bit)
+            assert "\n" not in str(raised.value), (file, bit)
         with pytest.raises(SweepError, match="damaged"):
             run_sweep(small(), folder)
         file.write_bytes(content)
@@ -252,13 +256,13 @@ def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Pat
 
 
 def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_removed(
-    here: Command, folder: Path, cases: Cases
+    netspurt: Command, folder: Path, cases: Cases
 ) -> None:
     chunk = folder / "cases" / "000000005.parquet"
     (folder / "checksums" / "cases" / "000000005.parquet.sha256").unlink()
     says = "s/cases/000000005.parquet is damaged: remove it, and sweep again (there is no checksums"
     for words in (("status", "s"), ("show", "s")):
-        refused(here("sweep", *words), says)
+        refused(netspurt("sweep", *words), says)
     with pytest.raises(SweepError, match="there is no checksums"):
         run_sweep(small(), folder)
     chunk.unlink()
@@ -271,11 +275,11 @@ def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_removed(
     ["sweep.json", "scenario.toml", "cases", "cases/000000000.parquet", "checksums/cases"],
 )
 def test_a_symbolic_link_in_a_sweep_is_refused(
-    here: Command, folder: Path, tmp_path: Path, name: str
+    netspurt: Command, folder: Path, tmp_path: Path, name: str
 ) -> None:
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    refused(here("sweep", "show", "s"), f"s/{name} is a symbolic link")
+    refused(netspurt("sweep", "show", "s"), f"s/{name} is a symbolic link")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SweepError, match="is a symbolic link"):
         run_sweep(small(), folder)
@@ -293,14 +297,14 @@ def test_the_chunks_of_another_sweep_are_refused(folder: Path) -> None:
 
 
 def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "file").touch()
     for place in ("file", "file/s", "/proc/s"):
-        ran = here("sweep", "small.toml", "--out", place)
-        refused(ran, place)
-        assert "Finished cases are kept" not in ran.stderr
+        result = netspurt("sweep", "small.toml", "--out", place)
+        refused(result, place)
+        assert "Finished cases are kept" not in result.stderr
 
 
 def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
@@ -312,36 +316,39 @@ def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
 # What programs get.
 
 
-def test_programs_get_json_from_every_command(here: Command, folder: Path) -> None:
-    state = json.loads(here("sweep", "status", "s", "--json").stdout)
+def test_programs_get_json_from_every_command(netspurt: Command, folder: Path) -> None:
+    state = json.loads(netspurt("sweep", "status", "s", "--json").stdout)
     assert (state["cases"], state["done"], state["finished"]) == (12, 12, True)
     assert (state["names"], state["seeds"], state["paired"]) == (["rate", "window"], 3, True)
-    known = json.loads(here("sweep", "show", "s", "--json").stdout)
-    lines = here("sweep", "show", "s").stdout.partition("Show one:")[0]
+    known = json.loads(netspurt("sweep", "show", "s", "--json").stdout)
+    lines = netspurt("sweep", "show", "s").stdout.partition("Show one:")[0]
     names = lines.replace("\n", " ").replace(", ", " ").split()
     assert {*known} - {"case", "seed", "repeat"} <= {*names}
-    rows = json.loads(here("sweep", "show", "s", "-m", "sent", "--json").stdout)
+    rows = json.loads(netspurt("sweep", "show", "s", "-m", "sent", "--json").stdout)
     read = open_sweep(folder).read()
     for row in rows:
         own = (read["rate"] == row["group"]["rate"]) & (read["window"] == row["group"]["window"])
         assert (row["cases"], row["without"]) == (int(own.sum()), 0)
         assert row["value"] == pytest.approx(read["sent"][own].mean())
         assert row["low"] <= row["value"] <= row["high"]
-    told = json.loads(here("sweep", "compare", "s", "--axis", "window", "-m", "sent",
+    data = json.loads(netspurt("sweep", "compare", "s", "--axis", "window", "-m", "sent",
                            "--better", "less", "--json").stdout)  # fmt: skip
-    assert [row["group"] for row in told] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
+    assert [row["group"] for row in data] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
 
 
-def test_the_percentile_and_group_asked_for_are_shown(here: Command, folder: Path) -> None:
+def test_the_percentile_and_group_asked_for_are_shown(netspurt: Command, folder: Path) -> None:
     words = ("show", "s", "-m", "sent", "--by", "rate", "--percentile", "0", "--percentile", "100")
     read = open_sweep(folder).read()
-    for row in json.loads(here("sweep", *words, "--json").stdout):
+    for row in json.loads(netspurt("sweep", *words, "--json").stdout):
         own = read["sent"][read["rate"] == row["group"]["rate"]]
         assert row["percentiles"] == {"0": own.min(), "100": own.max()}
-    refused(here("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
+    refused(netspurt("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
     for option in (("--by", "rate"), ("--percentile", "50")):
         refused(
-            here("sweep", "show", "s", *option), option[0], "needs a measure", "sweep show s` lists"
+            netspurt("sweep", "show", "s", *option),
+            option[0],
+            "needs a measure",
+            "sweep show s` lists",
         )
 
 

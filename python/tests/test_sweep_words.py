@@ -31,9 +31,9 @@ def test_equal_results_of_all_seeds_are_not_evidence(netspurt: Command, tmp_path
     assert change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
     for command in (words, ("show", certain, "-m", "goodput_bps")):
-        told = netspurt("sweep", *command).stdout
-        assert "The 4 runs of each combination are equal" in told.replace("\n", " ")
-        assert ("all equal" in told) == ("show" in command)
+        output = netspurt("sweep", *command).stdout
+        assert "The 4 runs of each combination are equal" in output.replace("\n", " ")
+        assert ("all equal" in output) == ("show" in command)
     lossy = swept(tmp_path / "lossy", LOSSY)
     assert not change_nothing(ns.open_sweep(lossy).read(), ns.open_sweep(lossy).labels)
     assert "are equal" not in netspurt("sweep", "show", lossy, "-m", "goodput_bps").stdout
@@ -46,9 +46,9 @@ def test_one_run_of_each_label_does_not_show_that_seeds_change_nothing(tmp_path:
 
 def test_a_missing_interval_says_how_many_runs_it_needs(netspurt: Command, tmp_path: Path) -> None:
     folder = swept(tmp_path / "s", LOSSY, seeds=1)
-    told = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
-    assert "An interval needs 2 runs of each combination, and 3 where two are equal" in told
-    assert "there is 1." in told
+    output = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
+    assert "An interval needs 2 runs of each combination, and 3 where two are equal" in output
+    assert "there is 1." in output
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_the_axis_must_be_named_only_if_there_are_several(
     start = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
     one = Sweep.of(base.replace({"sweep": {"seeds": 2, "over": {"start": start}}}))
     run_sweep(one, tmp_path / "one")
-    told = netspurt("sweep", "compare", tmp_path / "one", "-m", "sent", "--better", "less")
-    assert "difference from start = 1 segment" in told.stdout
+    result = netspurt("sweep", "compare", tmp_path / "one", "-m", "sent", "--better", "less")
+    assert "difference from start = 1 segment" in result.stdout
     several = swept(tmp_path / "several", LOSSY)
     refused = netspurt("sweep", "compare", several, "-m", "goodput_bps")
     assert refused.returncode == 2

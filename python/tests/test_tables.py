@@ -53,13 +53,13 @@ Show = Callable[..., list[dict[str, str]]]
 
 
 @pytest.fixture
-def rows(here: Command, saved: Path) -> Show:
+def rows(netspurt: Command, saved: Path) -> Show:
     """Return the rows that the command prints as CSV."""
 
     def run(*words: object) -> list[dict[str, str]]:
-        ran = here("table", saved, *words, "--csv")
-        assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
-        return list(csv.DictReader(io.StringIO(ran.stdout)))
+        result = netspurt("table", saved, *words, "--csv")
+        assert (result.returncode, result.stderr) == (0, ""), result.stderr
+        return list(csv.DictReader(io.StringIO(result.stdout)))
 
     return run
 
@@ -86,7 +86,7 @@ def test_every_table_is_read_back_from_its_csv_exactly(two: ns.Run, rows: Show) 
 def test_a_whole_number_of_any_size_keeps_all_its_digits(two: ns.Run, rows: Show) -> None:
     ids = [int(row["id"]) for row in rows("segments")]
     assert ids == two.segments["id"].tolist()
-    assert max(ids) > 2**32, "a float of 32 bits would not do"
+    assert max(ids) > 2**32, "the ids must exceed 32 bits"
 
 
 @pytest.mark.parametrize("flow", ["bulk", "pages"])
@@ -115,11 +115,11 @@ def test_times_are_inclusive_at_both_ends(rows: Show) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 10_000])
 def test_a_limit_keeps_the_first_rows_and_counts_the_others(
-    here: Command, saved: Path, rows: Show, limit: int
+    netspurt: Command, saved: Path, rows: Show, limit: int
 ) -> None:
     every = rows("queue")
     assert rows("queue", "--limit", limit) == every[:limit]
-    lines = here("table", saved, "queue", "--limit", limit).stdout.splitlines()
+    lines = netspurt("table", saved, "queue", "--limit", limit).stdout.splitlines()
     left = len(every) - limit
     assert (lines[-1] == f"... {left:,} more rows") == (left > 0)
     assert len(lines) == 1 + min(limit, len(every)) + (left > 0)
@@ -132,35 +132,37 @@ def test_text_is_aligned_left_and_numbers_right(two: ns.Run) -> None:
         end = at + len(name)
         for line in lines:
             if name == "link":
-                assert line[at] != " ", "texts begin below their name"
+                assert line[at] != " ", "texts must begin below their heading"
             else:
-                assert line[:end].rstrip() == line[:end], "numbers end below their name"
+                assert line[:end].rstrip() == line[:end], "numbers must end below their heading"
 
 
 def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
-    here: Command, saved: Path, rows: Show
+    netspurt: Command, saved: Path, rows: Show
 ) -> None:
     (bulk, *_) = rows("flows", "--flow", "bulk")
     assert bulk["failure"] == ""
-    names, *lines = here("table", saved, "flows").stdout.splitlines()
+    names, *lines = netspurt("table", saved, "flows").stdout.splitlines()
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_a_missing_table_or_selection_without_rows_is_an_error(here: Command, saved: Path) -> None:
-    refused(here("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
-    refused(here("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
-    refused(here("table", saved, "drops", "--direction", "up"), "not one of forward, reverse")
-    listed = here("table", saved).stdout.splitlines()
+def test_a_missing_table_or_selection_without_rows_is_an_error(
+    netspurt: Command, saved: Path
+) -> None:
+    refused(netspurt("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
+    refused(netspurt("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
+    refused(netspurt("table", saved, "drops", "--direction", "up"), "not one of forward, reverse")
+    listed = netspurt("table", saved).stdout.splitlines()
     names = {file.stem for file in saved.glob("*.parquet")}
     assert {line.partition(":")[0] for line in listed} == names
 
 
-def test_a_table_without_rows_prints_its_heading(here: Command, tmp_path: Path) -> None:
+def test_a_table_without_rows_prints_its_heading(netspurt: Command, tmp_path: Path) -> None:
     run = ns.Scenario.parse(TWO.replace('"5 packets"', '"unlimited"'), "two.toml").run()
     folder = run.save(tmp_path / "empty")
-    assert here("table", folder, "drops", "--csv").stdout == ",".join(run.drops) + "\n"
-    assert here("table", folder, "drops").stdout.split() == list(run.drops)
-    refused(here("table", folder, "drops", "--flow", "bulk"), "the table drops is empty")
+    assert netspurt("table", folder, "drops", "--csv").stdout == ",".join(run.drops) + "\n"
+    assert netspurt("table", folder, "drops").stdout.split() == list(run.drops)
+    refused(netspurt("table", folder, "drops", "--flow", "bulk"), "the table drops is empty")
     assert len(repr(run.drops).splitlines()) == 2
     assert run.drops.to_polars().height == 0
 
@@ -171,12 +173,16 @@ def test_a_table_without_rows_prints_its_heading(here: Command, tmp_path: Path) 
 def test_a_selection_of_a_selection_is_a_selection(two: ns.Run) -> None:
     own = two.segments.where(flow="bulk", way="out")
     late = own.select(own.seconds() > 1.0)
-    again = late.where(kind="retransmission")
+    retransmissions = late.where(kind="retransmission")
     direct = two.segments.where(flow="bulk", way="out", kind="retransmission")
     kept = direct.select(direct.seconds() > 1.0)
-    for column in again:
-        assert np.ma.allequal(again[column], kept[column]), column
-    assert again.rows == len(again) == int((late["kind"] == "retransmission").sum())
+    for column in retransmissions:
+        assert np.ma.allequal(retransmissions[column], kept[column]), column
+    assert (
+        retransmissions.rows
+        == len(retransmissions)
+        == int((late["kind"] == "retransmission").sum())
+    )
 
 
 def test_rows_are_taken_in_the_given_order_with_repeats(two: ns.Run) -> None:

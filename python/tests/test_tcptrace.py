@@ -1,4 +1,4 @@
-"""The statistics of `netspurt explain` beside those of tcptrace on the same captures."""
+"""The statistics of `netspurt explain`, compared with tcptrace's on the same captures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ needs_tcptrace = pytest.mark.skipif(
 @pytest.mark.skipif(not captures(), reason="the sample captures are not there")
 @pytest.mark.parametrize("file", captures(), ids=lambda file: file.name)
 def test_statistics_agree_with_tcptrace_except_for_the_listed_differences(file: Path) -> None:
-    known = {one for one in listed() if one.file == file.name}
+    known = {difference for difference in listed() if difference.file == file.name}
     assert set(differences(file.name, theirs(file), ours(file))) == known
 
 
@@ -52,15 +52,15 @@ def test_statistics_of_simulated_captures_agree_with_tcptrace(
     if loss:
         scenario = scenario.replace({"links.t1.loss.probability": loss})
     file = scenario.run().save(tmp_path / "run") / f"{side}.pcapng"
-    found = theirs(file)
+    tcptrace_rows = theirs(file)
     packets = sum(
-        int(row[f"total_packets_{way}"]) for row in found.values() for way in ("a2b", "b2a")
+        int(row[f"total_packets_{way}"]) for row in tcptrace_rows.values() for way in ("a2b", "b2a")
     )
     assert packets > 100
-    left = list(differences(file.name, found, ours(file)))
-    assert [one for one in left if not one.column.startswith(FAULTY)] == []
+    left = list(differences(file.name, tcptrace_rows, ours(file)))
+    assert [difference for difference in left if not difference.column.startswith(FAULTY)] == []
 
 
 def test_every_listed_difference_has_a_documented_reason() -> None:
-    told = set(re.findall(r"^\| `([a-z-]+)` \|", (LISTED.parent / "README.md").read_text(), re.M))
-    assert {*listed().values(), *REASONS.values(), *OTHER_REASONS} <= told
+    text = set(re.findall(r"^\| `([a-z-]+)` \|", (LISTED.parent / "README.md").read_text(), re.M))
+    assert {*listed().values(), *REASONS.values(), *OTHER_REASONS} <= text

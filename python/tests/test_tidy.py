@@ -1,4 +1,4 @@
-"""The house rules for Python, proved on the sources."""
+"""The house rules for Python, checked on the sources."""
 
 from __future__ import annotations
 
@@ -92,15 +92,15 @@ def bad_imports(
 ) -> list[str]:
     if room not in known:
         return [f"the room {room} has no floor in ARCHITECTURE.md"]
-    wrong = []
+    differences = []
     for other in imported(ast.parse(text), package or ["netspurt"]):
         if other == room:
             continue
         if other not in known:
-            wrong.append(f"{room} imports {other}, a room without a floor")
+            differences.append(f"{room} imports {other}, a room without a floor")
         elif known[other] >= known[room]:
-            wrong.append(f"{room} imports {other}, which is not below it")
-    return wrong
+            differences.append(f"{room} imports {other}, which is not below it")
+    return differences
 
 
 def long_functions(text: str) -> list[str]:
@@ -152,7 +152,7 @@ def _is_package(module: tuple[str, ...], known: Modules) -> bool:
 def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
     """Return the modules that each module imports at run time; names count where defined.
 
-    A package imports what it uses itself and not what it only hands on.
+    A name that a package only re-exports does not count as its import.
     """
     found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module, tree in known.items():
@@ -204,7 +204,7 @@ def test_no_module_imports_a_module_that_imports_it() -> None:
         ("", "from .c import g", "if TYPE_CHECKING:\n    from .b import f", 0),
     ],
 )
-def test_each_circle_is_found(face: str, b: str, c: str, count: int) -> None:
+def test_each_import_cycle_is_found(face: str, b: str, c: str, count: int) -> None:
     texts: dict[str, str] = {
         "netspurt": "",
         "netspurt.a": face,
@@ -284,4 +284,6 @@ def test_a_claims_id_is_found() -> None:
 def test_no_requirement_brings_a_second_version_of_syn_into_the_extension() -> None:
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     (half,) = (package for package in locked if package["name"] == "half")
-    assert "zerocopy" not in half["dependencies"], "cargo update -p half --precise 2.4.1"
+    assert "zerocopy" not in half["dependencies"], (
+        "half must not depend on zerocopy: run `cargo update -p half --precise 2.4.1`"
+    )

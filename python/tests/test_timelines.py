@@ -55,7 +55,7 @@ def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
     moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
     second = 1_000_000_000
     outages = [(2 * second, 3 * second), (9 * second, second)]
-    assert moves.forward.outages == [timelines.Outage(*one) for one in outages]
+    assert moves.forward.outages == [timelines.Outage(*outage) for outage in outages]
     assert isinstance(moves.forward.loss, float)
     # One of six probes outside of the outages; both directions together lose as many.
     assert (1 - moves.forward.loss) ** 2 == pytest.approx(5 / 6)
@@ -171,7 +171,7 @@ def test_the_error_for_an_invalid_timeline_names_the_place_and_the_fix(
     assert error.value.fix in str(error.value)
 
 
-def test_a_table_may_have_directions_of_its_own_and_outages(tmp_path: Path) -> None:
+def test_a_table_may_have_columns_for_each_direction_and_outages(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text(
         "t_s,delay_ms_forward,delay_ms_reverse,rate_mbps,loss_forward,outage\n"
@@ -192,7 +192,7 @@ def test_a_table_may_have_directions_of_its_own_and_outages(tmp_path: Path) -> N
     scenario = SCENARIO.format(stop=30, count=2, gap=16_000).replace('rate = "unlimited", ', "")
     resolved = tomllib.loads(ns.Scenario.parse(scenario, folder=tmp_path).resolved())
     wire = resolved["links"]["wire"]
-    assert [one["arrivals"] for one in wire["handovers"]] == ["queue", "drop"]
+    assert [handover["arrivals"] for handover in wire["handovers"]] == ["queue", "drop"]
     assert wire["loss"][1] == "none"
     assert wire["delay"][1]["timeline"][0] == ["0 s", "30 ms"]
 
@@ -208,8 +208,8 @@ def test_instants_since_1970_count_from_the_first_row(tmp_path: Path) -> None:
 def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path: Path) -> None:
     Path(tmp_path, "up").write_text("2\n4\n")
     Path(tmp_path, "down").write_text("1\n")
-    ran = netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
-    assert "2 and 1 opportunities" in ran.stdout
+    result = netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
+    assert "2 and 1 opportunities" in result.stdout
     rate = tomllib.loads((tmp_path / "both.toml").read_text())["rate"]
     assert rate == [{"opportunities": ["2 ms", "4 ms"]}, {"opportunities": ["1 ms"]}]
     # A trace takes time without a delay, too.
@@ -218,8 +218,8 @@ def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path
     run = ns.Scenario.parse(text, folder=tmp_path).run()
     assert not run.echo_probes["lost"].any()
     Path(tmp_path, "pass.csv").write_text("t_s,delay_ms\n0,5\n")
-    ran = netspurt("timeline", "up", "--reverse", "pass.csv")
-    refused(ran, "pass.csv has a delay, and up has none: add one")
+    result = netspurt("timeline", "up", "--reverse", "pass.csv")
+    refused(result, "pass.csv has a delay, and up has none: add one")
 
 
 def _irtt(trips: list[tuple[str, int, int]]) -> str:
@@ -227,9 +227,9 @@ def _irtt(trips: list[tuple[str, int, int]]) -> str:
 
     def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
         delay = {"rtt": send + receive, "send": send, "receive": receive}
-        told = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
+        delays = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
         sent = {"client": {"send": {"monotonic": n * 100_000_000}}}
-        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": told}
+        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": delays}
 
     each = [trip(n, *one) for n, one in enumerate(trips)]
     return json.dumps({"config": {}, "stats": {"duplicates": 3}, "round_trips": each})
@@ -285,7 +285,7 @@ def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.T
 
 
 def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Timeline:
-    """Check that probes see what was recorded; return what the link follows."""
+    """Check that probes see the recorded delays, and return the timeline that the link follows."""
     sent = [n * every for n in range(len(rtt))]
     moves = timelines.follow(ns.Delays.of(rtt, sent=sent))
     table = _crossed(moves, sent, folder)
@@ -306,7 +306,7 @@ def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than
     moves = _same(rtt, 0.1, tmp_path)
     assert moves.order == "fifo"
     assert moves.reverse is not None
-    spans = [(one.at_ns / 1e9, one.dead_ns / 1e9) for one in moves.reverse.outages]
+    spans = [(outage.at_ns / 1e9, outage.dead_ns / 1e9) for outage in moves.reverse.outages]
     np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
 
 
@@ -329,7 +329,7 @@ def test_an_overtaken_answer_does_not_delay_those_that_overtook_it(tmp_path: Pat
     assert note.startswith("2 answers came behind those of later probes")
     assert "`--lost-after TIME`" in note
     kept = timelines.follow(ns.Delays.of([0.1, 0.1005], sent=[0, 0.0001]))
-    assert kept.order == "fifo", "times to the millisecond prove nothing"
+    assert kept.order == "fifo", "answers within a millisecond must not count as overtaking"
 
 
 def test_gaps_of_a_recording_are_noted() -> None:
@@ -355,13 +355,13 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "log.txt").write_text(LOG)
-    ran = netspurt("delays", "log.txt", "--timeline", "moves.toml")
-    assert ran.returncode == 0, ran
-    assert ran.stdout.startswith(
+    result = netspurt("delays", "log.txt", "--timeline", "moves.toml")
+    assert result.returncode == 0, result
+    assert result.stdout.startswith(
         "moves.toml: 3 delays in 3 steps, half of each round trip for a direction; 1 outage; no "
         "other loss\n"
     )
-    assert "note: times of sending reckoned" in " ".join(ran.stdout.split())
+    assert "note: times of sending reckoned" in " ".join(result.stdout.split())
 
 
 def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:
@@ -386,8 +386,8 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     figure = draw_timeline(timeline, end_s=10)
     (axes,) = figure.axes
     (legend,) = figure.legends
-    told = [text.get_text() for text in legend.get_texts()]
-    assert told == ["both directions", "dead", "dead, forward"]
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["both directions", "dead", "dead, forward"]
     assert axes.get_title(loc="right") == "loss 1 % in each direction"
     assert axes.get_ylabel() == "delay [ms]"
     (line,) = axes.lines
@@ -399,8 +399,8 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     Path(tmp_path, "sky.toml").write_text(timeline.to_toml())
     assert netspurt("timeline", "sky.toml", "--plot", "sky.png").stdout == "sky.png\n"
     assert (tmp_path / "sky.png").read_bytes().startswith(b"\x89PNG")
-    ran = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
-    refused(ran, "the name of a plot's file must end in .png, .svg or .pdf")
+    result = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
+    refused(result, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
 def test_times_of_one_direction_and_of_both_are_labelled() -> None:

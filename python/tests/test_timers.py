@@ -25,38 +25,47 @@ def on(delays: list[float | None], every: float = 10.0) -> ns.Delays:
     return ns.Delays.of(delays, every=every, name="by-hand")
 
 
-def one(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
+def algorithm_of(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
     return ns.replay(delays, [estimator], **how).algorithms[0]  # type: ignore[arg-type]
 
 
-def test_a_fixed_timer_of_a_second_on_five_probes() -> None:
+def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     """Two answers, of 1.5 s and 2 s, come after it; the lost probe costs its second."""
-    told = one(on(FIVE), "fixed:rto=1s,max=1s")
-    assert (told.probes, told.answered, told.lost, told.spurious) == (5, 4, 1, 2)
-    assert told.waits.tolist() == [1.0] * 5
-    sums = Sums(good_s=told.good, lost_s=told.waited, spurious_s=told.spurious_time)
+    algorithm = algorithm_of(on(FIVE), "fixed:rto=1s,max=1s")
+    assert (algorithm.probes, algorithm.answered, algorithm.lost, algorithm.spurious) == (
+        5,
+        4,
+        1,
+        2,
+    )
+    assert algorithm.waits.tolist() == [1.0] * 5
+    sums = Sums(good_s=algorithm.good, lost_s=algorithm.waited, spurious_s=algorithm.spurious_time)
     assert (sums.good_s, sums.lost_s, sums.spurious_s) == pytest.approx((4.9, 1.0, 3.5))
-    assert told.total == pytest.approx(sums.total_s)
-    assert told.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
-    assert told.printed_efficiency == ".52", "0.5213, the rest cut off"
-    assert told.mean == pytest.approx(4.9 / 5), "over all probes, as RFC 889 has it"
+    assert algorithm.total == pytest.approx(sums.total_s)
+    assert algorithm.efficiency == pytest.approx(sums.efficiency) == pytest.approx(4.9 / 9.4)
+    assert algorithm.printed_efficiency == ".52", "0.5213 must be cut to two digits"
+    assert algorithm.mean == pytest.approx(4.9 / 5), (
+        "the mean must be over all probes, as in RFC 889"
+    )
     answered = np.array([0.5, 1.5, 0.9, 2.0])
-    assert told.cov == pytest.approx(answered.std() / answered.mean())
+    assert algorithm.cov == pytest.approx(answered.std() / answered.mean())
     # Of three timeouts two were bad, and the other one waited two thirds of the delay before it.
-    assert told.bad_share == pytest.approx(2 / 3)
-    assert told.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
-    assert told.waited_per_loss == 1.0
+    assert algorithm.bad_share == pytest.approx(2 / 3)
+    assert algorithm.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
+    assert algorithm.waited_per_loss == 1.0
 
 
 def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
-    told = one(on(FIVE), "mills:falling=0,rising=0")
-    assert told.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
-    assert told.spurious == 2, "1.5 s after 1 s, 2 s after 1.8 s"
-    assert (told.waited, told.spurious_time) == pytest.approx((3.0, 3.5))
-    assert told.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), "the first knew nothing"
+    algorithm = algorithm_of(on(FIVE), "mills:falling=0,rising=0")
+    assert algorithm.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
+    assert algorithm.spurious == 2, "the answers after 1.5 s and 2 s must be spurious"
+    assert (algorithm.waited, algorithm.spurious_time) == pytest.approx((3.0, 3.5))
+    assert algorithm.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), (
+        "the first timer must have its initial value"
+    )
 
 
-def test_mills_filter_step_by_step() -> None:
+def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
     """RFC 889: E becomes F E + (1 - F) R, with F 15/16 below E and 3/4 above; the timer is 2 E."""
     delays = [0.4, 0.8, 0.2, 1.6]
     estimate, waits = 0.4, [3.0]
@@ -64,16 +73,16 @@ def test_mills_filter_step_by_step() -> None:
         waits.append(2 * estimate)
         weight = 15 / 16 if delay < estimate else 3 / 4
         estimate = weight * estimate + (1 - weight) * delay
-    assert one(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
+    assert algorithm_of(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
 
 
 def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
-    """The first reply, of a second, overtakes nobody: it is there after those of probes 1 and 2."""
+    """The first reply takes a second, so it arrives after the replies to probes 1 and 2."""
     path = ns.Delays.of([1.0, 0.1, 0.1, 0.1, 0.1], every=0.4)
     forgets = "mills:falling=0,rising=0"
-    causal = one(path, forgets, order="causal").waits
+    causal = algorithm_of(path, forgets, order="causal").waits
     assert causal.tolist() == pytest.approx([3.0, 3.0, 0.2, 2.0, 0.2])
-    sequence = one(path, forgets, order="sequence").waits
+    sequence = algorithm_of(path, forgets, order="sequence").waits
     assert sequence.tolist() == pytest.approx([3.0, 2.0, 0.2, 0.2, 0.2])
 
 
@@ -82,17 +91,17 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
     told: bool, third: float
 ) -> None:
     """RFC 6298 §2: 1 s; 0.1 + 4 x 0.05; once more, or doubled (§5.5); 0.1 + 4 x 0.0375."""
-    waits = one(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
+    waits = algorithm_of(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
     assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])
 
 
 @pytest.mark.parametrize(("told", "waits"), [(False, [0.3, 10.225]), (True, [0.6, 0.25])])
-def test_a_late_reply_is_a_sample_only_to_a_sender_with_time_stamps(
+def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
     told: bool, waits: list[float]
 ) -> None:
     """Karn's rule (RFC 6298 §3) forbids the 9 s; else rttvar is 2.253125 s and srtt 1.2125 s."""
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
-    found = one(path, "rfc6298:min=0s", told=told).waits
+    found = algorithm_of(path, "rfc6298:min=0s", told=told).waits
     assert found[:2].tolist() == pytest.approx([1.0, 0.3])
     assert found[2:].tolist() == pytest.approx(waits)
 
@@ -101,40 +110,47 @@ def test_a_late_reply_is_a_sample_only_to_a_sender_with_time_stamps(
 def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) -> None:
     tick_ms = 1000 // ticks
     path = ns.Delays.of([0.1] * 9, every=0.77)
-    waits = one(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
+    waits = algorithm_of(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
     sent_ms = np.rint(path.sent_s * 1e3).astype(int)
     fires_ms = (sent_ms // tick_ms + ticks) * tick_ms
     assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
 
 
 def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
-    waits = one(ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250")
+    waits = algorithm_of(
+        ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250"
+    )
     assert (waits.waits > 1.0 - 1e-9).all()
-    assert (waits.waits <= 1.0 + 2 * 0.032).all(), "steps of 32 ms from a quarter of a second on"
+    assert (waits.waits <= 1.0 + 2 * 0.032).all(), (
+        "each wait must be at most two steps of 32 ms too long"
+    )
 
 
 def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
-    told = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
+    algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
     lost[: 1 + np.flatnonzero(~lost)[0]] = False  # Those wait for the initial timer.
-    short = (rtt - told.waits)[rtt > told.waits]
-    assert (told.lost - told.lost_before, told.spurious) == (int(lost.sum()), len(short))
-    assert told.wait_percentiles(percents) == pytest.approx(
-        np.percentile(told.waits[lost], percents)
+    short = (rtt - algorithm.waits)[rtt > algorithm.waits]
+    assert (algorithm.lost - algorithm.lost_before, algorithm.spurious) == (
+        int(lost.sum()),
+        len(short),
     )
-    assert told.short_percentiles(percents) == pytest.approx(np.percentile(short, percents))
-    assert told.waited == pytest.approx(told.waits[lost].sum())
-    assert told.spurious_time == pytest.approx(rtt[rtt > told.waits].sum())
+    assert algorithm.wait_percentiles(percents) == pytest.approx(
+        np.percentile(algorithm.waits[lost], percents)
+    )
+    assert algorithm.short_percentiles(percents) == pytest.approx(np.percentile(short, percents))
+    assert algorithm.waited == pytest.approx(algorithm.waits[lost].sum())
+    assert algorithm.spurious_time == pytest.approx(rtt[rtt > algorithm.waits].sum())
 
 
 def test_without_losses_or_spurious_retransmissions_there_are_no_percentiles() -> None:
-    told = one(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
-    assert np.isnan(told.wait_percentiles([50])).all()
-    assert np.isnan(told.short_percentiles([50])).all()
-    assert np.isnan(told.waited_per_loss)
-    assert (told.efficiency, told.printed_efficiency) == (1.0, "1")
+    algorithm = algorithm_of(on([0.1, 0.1, 0.1]), "fixed:rto=1s,max=1s")
+    assert np.isnan(algorithm.wait_percentiles([50])).all()
+    assert np.isnan(algorithm.short_percentiles([50])).all()
+    assert np.isnan(algorithm.waited_per_loss)
+    assert (algorithm.efficiency, algorithm.printed_efficiency) == (1.0, "1")
 
 
 # Several timers.
@@ -150,35 +166,35 @@ SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["m
 
 
 def test_the_front_holds_the_timers_that_no_other_timer_beats() -> None:
-    told = ns.replay(mixed(), SETTINGS)
-    pairs = {a.estimator: (a.spurious, a.timer.value) for a in told.algorithms}
+    replay = ns.replay(mixed(), SETTINGS)
+    pairs = {a.estimator: (a.spurious, a.timer.value) for a in replay.algorithms}
     beaten = {
         name
         for name, own in pairs.items()
         if any(o[0] <= own[0] and o[1] <= own[1] and o != own for o in pairs.values())
     }
-    front = [algorithm.estimator for algorithm in told.front()]
+    front = [algorithm.estimator for algorithm in replay.front()]
     assert set(front) == set(pairs) - beaten
     assert [pairs[name] for name in front] == sorted(pairs[name] for name in front)
 
 
 def test_differences_are_of_shares_and_mean_timers_and_turn_with_their_order() -> None:
-    told = ns.replay(mixed(), SETTINGS)
-    for a, b in itertools.combinations(told.algorithms, 2):
-        share, timer = told.difference(a, b)
+    replay = ns.replay(mixed(), SETTINGS)
+    for a, b in itertools.combinations(replay.algorithms, 2):
+        share, timer = replay.difference(a, b)
         assert share.value == pytest.approx((a.spurious - b.spurious) / a.answered)
         assert timer.value == pytest.approx(a.timer.value - b.timer.value)
-        back = told.difference(b, a)
+        back = replay.difference(b, a)
         assert (back[0].value, back[1].sign) == pytest.approx((-share.value, -timer.sign))
-        ahead, behind = told.versus(a, b), told.versus(b, a)
+        ahead, behind = replay.versus(a, b), replay.versus(b, a)
         turned = {"better": "worse", "worse": "better"}
         assert behind.verdict == turned.get(ahead.verdict, ahead.verdict)
         assert ahead.ahead.value == pytest.approx(a.efficiency - b.efficiency)
 
 
 def test_timers_that_are_equal_probe_by_probe_are_called_the_same() -> None:
-    told = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
-    found = told.versus(*told.algorithms)
+    replay = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
+    found = replay.versus(*replay.algorithms)
     assert (found.verdict, found.ahead.low, found.ahead.high) == ("same", 0.0, 0.0)
 
 
@@ -188,7 +204,7 @@ def recommended(delays: ns.Delays, estimators: list[str], cost: float | None = N
 
 def test_the_recommendation_follows_from_the_replay() -> None:
     path = mixed(4000)
-    assert recommended(path, ["mills"]) == "", "one timer is preferred to nothing"
+    assert recommended(path, ["mills"]) == "", "a single timer must not be compared"
     none = recommended(path, ["fixed:rto=51ms,max=60s", "fixed:rto=52ms,max=60s"])
     assert "None of these suits: even fixed:rto=52ms,max=60s, the cheapest, retransmits" in none
     cheap = recommended(path, ["fixed:rto=150ms,max=60s", "fixed:rto=900ms,max=60s"], 0.05)
@@ -197,16 +213,16 @@ def test_the_recommendation_follows_from_the_replay() -> None:
     assert "fixed:rto=900ms,max=60s (44.0 s) costs measurably more than" in told
     same = recommended(path, ["fixed:rto=700ms,max=60s", "fixed:rto=702ms,max=60s"])
     assert "Take fixed:rto=700ms,max=60s" in same
-    assert "Caution" not in same, "two hundred probes were lost"
+    assert "Caution" not in same, "200 lost probes must give no warning"
 
 
 def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "owd.csv"
     file.write_text("rtt_ms\n" + "20\n" * 60)
     (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
-    said = recommended(path, ["mills", "linux"])
-    assert "No probe was lost; half a loss is added." in said
-    assert "These are one-way delays." in said
+    paragraphs = recommended(path, ["mills", "linux"])
+    assert "No probe was lost; half a loss is added." in paragraphs
+    assert "These are one-way delays." in paragraphs
 
 
 class Steady:
@@ -252,10 +268,13 @@ def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
     single = save_records(replays[:1], tmp_path / "one.parquet")
     double = save_records(replays, tmp_path / "two.parquet")
     assert ns.replay(single, ["mills"]).delays.sent == 2
-    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as told:
+    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as raised:
         ns.replay(double, ["mills"])
-    assert "take one of `netspurt.read_delays(path)`" in str(told.value)
-    assert [one.name.rpartition(": ")[2] for one in ns.read_delays(double)] == ["east", "west"]
+    assert "take one of `netspurt.read_delays(path)`" in str(raised.value)
+    assert [recording.name.rpartition(": ")[2] for recording in ns.read_delays(double)] == [
+        "east",
+        "west",
+    ]
 
 
 # What is kept and printed.
@@ -266,17 +285,17 @@ def column(replay: Replay, name: str) -> NDArray[np.generic]:
 
 
 def test_the_table_of_a_replay_has_a_row_for_each_timer_and_probe(tmp_path: Path) -> None:
-    told = ns.replay(on(FIVE), ["fixed:rto=1s,max=1s", "mills"])
-    records = told.records()
+    replay = ns.replay(on(FIVE), ["fixed:rto=1s,max=1s", "mills"])
+    records = replay.records()
     assert len(records) == 10
     assert records["verdict"][:5].tolist() == ["in-time", "spurious", "lost", "in-time", "spurious"]
-    waits = np.concatenate([algorithm.waits for algorithm in told.algorithms])
-    assert column(told, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
-    file = save_records([told], tmp_path / "replay.parquet")
+    waits = np.concatenate([algorithm.waits for algorithm in replay.algorithms])
+    assert column(replay, "wait_ns").tolist() == np.rint(waits * 1e9).tolist()
+    file = save_records([replay], tmp_path / "replay.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["replay.parquet"]
     (again,) = ns.read_delays(file)
-    assert np.ma.allequal(again.rtt_ns, told.delays.rtt_ns)
-    assert again.sent_ns.tolist() == told.delays.sent_ns.tolist()
+    assert np.ma.allequal(again.rtt_ns, replay.delays.rtt_ns)
+    assert again.sent_ns.tolist() == replay.delays.sent_ns.tolist()
 
 
 CSV = "seq,sent_s,rtt_s\n" + "".join(
@@ -285,58 +304,67 @@ CSV = "seq,sent_s,rtt_s\n" + "".join(
 
 
 def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
-    ran = here(*words, "--column", "one_way=true")
-    assert ran.returncode == 0, ran.stderr
-    heading, line, scale = ran.stdout.splitlines()[-3:]
+    result = netspurt(*words, "--column", "one_way=true")
+    assert result.returncode == 0, result.stderr
+    heading, line, scale = result.stdout.splitlines()[-3:]
     assert heading.split("  ")[-1].split() == ["eff"]
     assert line.split() == ["fixed:rto=1s,max=1s", "9", "1", "1.0", "2", "3.5", "980", ".47", ".52"]
     assert scale == "one-way delays and timers, as recorded"
 
 
-def test_round_trips_are_halved_for_rfc_889_s_table_and_said_to_be(
-    here: Command, tmp_path: Path
+def test_round_trips_are_halved_for_rfc_889_s_table_and_a_note_says_so(
+    netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--rfc889")
-    _, line, *scale = here(*words).stdout.splitlines()[-4:]
+    _, line, *scale = netspurt(*words).stdout.splitlines()[-4:]
     assert line.split() == ["fixed:rto=1s,max=1s", "4", "1", "0.5", "2", "1.7", "490", ".47", ".52"]
     assert " ".join(scale).startswith("one-way delays and timers, half of the round trips")
-    (told,) = json.loads(here(*words, "--json").stdout)
-    assert told["estimators"][0]["mean_s"] == pytest.approx(0.98), "the round trips stay"
+    (data,) = json.loads(netspurt(*words, "--json").stdout)
+    assert data["estimators"][0]["mean_s"] == pytest.approx(0.98), (
+        "the JSON must have the round trips"
+    )
 
 
-def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_path: Path) -> None:
+def test_the_command_compares_each_timer_with_the_reference(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "five.csv").write_text(CSV)
     words = ("replay", "five.csv", "-e", "fixed:rto=1s,max=1s", "--versus", "mills:rising=0")
-    heading, line, *_ = here(*words).stdout.splitlines()
+    heading, line, *_ = netspurt(*words).stdout.splitlines()
     assert heading.split()[:5] == ["recording", "order", "timer", "spurious", "efficiency"]
     assert line.split()[:4] == ["five.csv", "causal", "fixed:rto=1s,max=1s", "2"]
     assert line.endswith("cannot tell")
-    (told,) = json.loads(here(*words, "--json").stdout)
-    (against,) = told["versus"]
+    (data,) = json.loads(netspurt(*words, "--json").stdout)
+    (against,) = data["versus"]
     assert (against["first"], against["second"]) == ("fixed:rto=1s,max=1s", "mills:rising=0")
     assert against["ahead"]["low"] <= 0 <= against["ahead"]["high"]
-    assert [one["estimator"] for one in told["estimators"]] == [against["first"], against["second"]]
+    assert [estimator["estimator"] for estimator in data["estimators"]] == [
+        against["first"],
+        against["second"],
+    ]
 
 
 def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
-    here: Command, tmp_path: Path
+    netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(5)
     rtts = 0.05 * (1 + rng.exponential(0.5, 500))
     rows = "".join(f"{n},{n},{rtt}\n" for n, rtt in enumerate(rtts))
     (tmp_path / "many.csv").write_text("seq,sent_s,rtt_s\n" + rows)
-    ran = here("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
-    (told,) = json.loads(ran.stdout)
-    assert len(told["estimators"]) == 12
+    result = netspurt("replay", "many.csv", "-e", "mills:g=1..4/61,falling=0..1/11", "--json")
+    (data,) = json.loads(result.stdout)
+    assert len(data["estimators"]) == 12
     (path,) = ns.read_delays(tmp_path / "many.csv")
     front, count = grid_front(path, "mills:g=1..4/61,falling=0..1/11")
     assert (count, len(front) > 12) == (61 * 11, True)
-    names = [one["estimator"] for one in told["estimators"]]
+    names = [estimator["estimator"] for estimator in data["estimators"]]
     assert (names[0], names[-1]) == (front[0], front[-1])
-    assert names == [name for name in front if name in names], "in the order of the front"
-    refused(here("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")
+    assert names == [name for name in front if name in names], (
+        "the rows must be in the order of the front"
+    )
+    refused(netspurt("replay", "many.csv", "-e", "mills:g=1..4/61", "--versus", "mils"), "`mills`")

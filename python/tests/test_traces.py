@@ -1,4 +1,4 @@
-"""Traces of Mahimahi, written of rates, of opportunities, and of what a capture delivered."""
+"""Traces of Mahimahi, written from rates, from opportunities, and from captures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000)]), S) == list(range(1, 1001))
 
 
-def test_the_rest_of_a_rate_counts_for_the_next_opportunity() -> None:
+def test_the_remainder_of_a_rate_counts_for_the_next_opportunity() -> None:
     # 1500 octets at 8 Mbit/s take 1.5 ms.
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 6 * MS) == [2, 3, 5, 6]
     # Half of an opportunity at the first rate, half at the second.
@@ -52,9 +52,9 @@ def test_an_outage_at_the_end_stays_in_the_trace(netspurt: Command) -> None:
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 5 * MS) == [2, 3, 5]
     assert mahimahi(Way(rate=[(0, 5_000_000)]), 4 * MS) == [3]
     Path("rates.csv").write_text("t_s,rate_mbps\n0,12\n10,0\n12,3\n")
-    told = netspurt("timeline", "rates.csv", "--mahimahi", "c.up", "--for", "11s").stdout
-    assert "10,001 opportunities in 11 s, 10.9 Mbit/s on average" in told
-    assert "an outage of 1 s" in told
+    output = netspurt("timeline", "rates.csv", "--mahimahi", "c.up", "--for", "11s").stdout
+    assert "10,001 opportunities in 11 s, 10.9 Mbit/s on average" in output
+    assert "an outage of 1 s" in output
     assert Path("c.up").read_text().split()[-2:] == ["10000", "11000"]
 
 
@@ -88,8 +88,8 @@ def test_opportunities_are_written_back_as_they_were_read(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.up").write_text("1\n1\n3\n7\n")
-    ran = netspurt("timeline", "a.up", "--mahimahi", "b.up")
-    assert ran.stdout == "b.up: 4 opportunities in 0.007 s, 6.86 Mbit/s on average\n"
+    result = netspurt("timeline", "a.up", "--mahimahi", "b.up")
+    assert result.stdout == "b.up: 4 opportunities in 0.007 s, 6.86 Mbit/s on average\n"
     assert (tmp_path / "b.up").read_text() == "1\n1\n3\n7\n"
     refused(netspurt("timeline", "a.up", "--mahimahi", "b.up"), "exists")
 
@@ -137,28 +137,28 @@ spy = ["receiver"]
 def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
     tmp_path: Path,
 ) -> None:
-    told = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
+    expected = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
     steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
     (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))
     read = read_timeline(tmp_path / "trace")
     told_again = read.to_toml().partition("rate = ")[2].replace("\n", " ")
     runs = [
         ns.Scenario.parse(FULL.replace("{}", rate), "full.toml").run()
-        for rate in (told, told_again)
+        for rate in (expected, told_again)
     ]
     got = [int(run.flows["delivered_bytes"][0]) for run in runs]
     assert got[1] == pytest.approx(got[0], rel=0.02)
     # What the receiver's capture would show makes the trace again.
     data = runs[1].segments.where(direction="forward")
-    found = delivered("receiver", data["t_ns"], data["size_bytes"])
-    lines = np.array(mahimahi(found.forward))
+    rates = delivered("receiver", data["t_ns"], data["size_bytes"])
+    lines = np.array(mahimahi(rates.forward))
     sizes = float(data["size_bytes"].sum()) - float(data["size_bytes"][0])
     assert abs(len(lines) - sizes / 1500) <= 1
     late = (lines > 5000) & (lines < 15_000)
     assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
 
 
-def test_delivered_packets_fill_opportunities_from_the_first_on() -> None:
+def test_delivered_packets_fill_opportunities_beginning_with_the_first() -> None:
     made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
     assert isinstance(made, Timeline)
     assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]
@@ -171,6 +171,6 @@ def test_a_capture_gives_a_trace_of_its_delivered_packets(
 ) -> None:
     run = ns.Scenario.parse(FULL.replace("{}", '"2 Mbit/s"'), "full.toml").run()
     run.save(tmp_path / "r")
-    ran = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")
-    assert "2 Mbit/s on average" in ran.stdout
-    assert "the packets that passed are taken for all that the link could deliver" in ran.stderr
+    result = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")
+    assert "2 Mbit/s on average" in result.stdout
+    assert "the packets that passed are taken for all that the link could deliver" in result.stderr

@@ -34,16 +34,18 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(case: Path) -> Any:
+def truth_of(case: Path) -> Any:
+    """Return the content of a case's `truth.json`."""
     return json.loads((case / "truth.json").read_bytes())
 
 
 def folders(collection: Path) -> list[Path]:
+    """Return the folders of a collection's cases."""
     return sorted(file.parent for file in collection.glob("*/truth.json"))
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_every_path_goes_with_every_tcp(live: bool) -> None:
+def test_every_path_is_combined_with_every_tcp(live: bool) -> None:
     first: dict[tuple[str, str], Case] = {}
     for case in cases(150 * len(path_names()), live=live):
         first.setdefault((case.path, case.stack), case)
@@ -85,7 +87,7 @@ def test_a_collection_has_many_paths_and_causes(collection: Path) -> None:
     assert made["cases"] == len(folders(collection)) == 28
     assert made["left_out"] == {}
     assert {"rto", "go-back-n", "fast", "tlp", "syn"} <= set(made["causes"])
-    assert {told(case)["path"] for case in folders(collection)} == set(path_names())
+    assert {truth_of(case)["path"] for case in folders(collection)} == set(path_names())
 
 
 def test_a_truth_has_a_row_for_each_retransmission_of_its_run(collection: Path) -> None:
@@ -114,7 +116,7 @@ def tcp_of(octets: bytes) -> tuple[bytes, bytes, int]:
 
 def check_labels(case: Path) -> None:
     """Compare each label with the packet of its capture."""
-    for capture in told(case)["captures"]:
+    for capture in truth_of(case)["captures"]:
         packets = read_packets(case / capture["file"])
         assert len(packets) == capture["packets"]
         assert all(len(packet.octets) <= capture["snap_bytes"] for packet in packets)
@@ -137,7 +139,7 @@ def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None
 def test_the_labels_of_a_lossy_capture_name_the_missing_packets(collection: Path) -> None:
     found = 0
     for case in folders(collection):
-        captures = {one["file"]: one for one in told(case)["captures"]}
+        captures = {capture["file"]: capture for capture in truth_of(case)["captures"]}
         for name in [name for name in captures if name.endswith(("lossy.pcapng", "gaps.pcapng"))]:
             whole = read_packets(case / f"{name.partition('.')[0]}.pcapng")
             missed = captures[name]["missed_packets"]
@@ -169,11 +171,11 @@ def test_the_same_seed_makes_the_same_captures(tmp_path: Path) -> None:
 def test_the_ledger_names_the_octets_that_the_path_lost(tmp_path: Path) -> None:
     case = Case("listed-losses", 0, "plain", {"flows.transfer.profile": "plain"}, False, False, 1)
     make_collection(tmp_path / "made", [case])
-    (drop,) = told(tmp_path / "made" / case.name)["drops"]
+    (drop,) = truth_of(tmp_path / "made" / case.name)["drops"]
     assert (drop["kind"], drop["reason"], drop["seq"]) == ("data", "loss", 1 + 11 * 1448)
 
 
-def test_a_part_of_a_capture_has_less_packets_and_octets_of_the_same_times(tmp_path: Path) -> None:
+def test_a_partial_capture_has_fewer_packets_or_octets_with_the_same_times(tmp_path: Path) -> None:
     whole = _saved(tmp_path)
     packets = read_packets(whole)
     write_part(whole, tmp_path / "part.pcapng", [0, 2, 3], 50)
@@ -190,13 +192,13 @@ def _saved(tmp_path: Path) -> Path:
 
 
 def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
-    whole = _saved(tmp_path).read_bytes()
+    content = _saved(tmp_path).read_bytes()
     file = tmp_path / "bad.pcapng"
     for bad, why in [
         (b"no capture at all", "no pcapng file"),
-        (whole[:-7], "has a block of"),
-        (whole + b"\x06\0\0\0", "is cut at octet"),
-        (whole[:-4] + whole[-4:] + struct.pack("<III", 6, 4, 4), "has a block of 4 octets"),
+        (content[:-7], "has a block of"),
+        (content + b"\x06\0\0\0", "is cut at octet"),
+        (content[:-4] + content[-4:] + struct.pack("<III", 6, 4, 4), "has a block of 4 octets"),
     ]:
         file.write_bytes(bad)
         with pytest.raises(CaptureError, match=why):
@@ -225,7 +227,7 @@ def test_the_whole_view_keeps_all_packets_and_a_short_one_no_options() -> None:
 
 
 def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> Run:
-    """Return what the sums need of a live run: what each end sent, and what its kernel counted."""
+    """Return a stand-in for a live run: the segments of each end, and its kernel's counters."""
     rows = [
         ("f", "forward" if end == "from" else "reverse", way, cause)
         for end, sent in causes.items()
@@ -239,7 +241,7 @@ def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) 
 
 
 def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> list[str]:
-    return [str(one) for one in sums(live_run(causes, counters)) if not one.agrees]
+    return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
 #: What a kernel counts of a SYN, a timeout, what followed it, a fast retransmit and a probe.
@@ -279,7 +281,7 @@ def test_the_kernels_captures_have_labels_that_add_up(tmp_path: Path) -> None:
     assert made.left_out == {}
     assert made.retransmissions > 0
     for case in folders(tmp_path / "made"):
-        assert all(one["agrees"] for one in told(case)["sums"])
+        assert all(total["agrees"] for total in truth_of(case)["sums"])
         check_labels(case)
 
 
@@ -287,13 +289,13 @@ SAMPLE = ROOT / "data" / "captures"
 
 
 def test_the_sample_is_small_and_its_labels_are_about_its_packets() -> None:
-    found = folders(SAMPLE)
-    assert len(found) >= 10
+    case_folders = folders(SAMPLE)
+    assert len(case_folders) >= 10
     assert sum(file.stat().st_size for file in SAMPLE.rglob("*") if file.is_file()) < 300_000
     labels: list[Label] = []
-    for case in found:
+    for case in case_folders:
         check_labels(case)
-        assert all(one["agrees"] for one in told(case)["sums"])
+        assert all(total["agrees"] for total in truth_of(case)["sums"])
         labels += read_labels(case / "truth.csv")
     causes = {"rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn"}
     assert {row.cause for row in labels} == causes

@@ -1,4 +1,4 @@
-"""The judge of explanations, tried on explainers with right and wrong answers."""
+"""The judge of explanations, tested with explainers that give right and wrong answers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def said_of(label: Label) -> Answer:
+def right_answer(label: Label) -> Answer:
     verdict = "spurious" if label.spurious else "needed"
     missing = label.original == "unseen"
     return Answer(label.unix_ns, label.seq, label.cause, 0.97, verdict, 0.97, missing)
 
 
-class Told:
+class Explained:
     """An explained capture that returns the given answers."""
 
     def __init__(self, answers: list[Answer]) -> None:
@@ -40,16 +40,17 @@ class Told:
     def table(self, name: str) -> Mapping[str, NDArray[np.generic]]:
         assert name == "retransmissions"
         columns = Answer.__dataclass_fields__
-        return {k: np.array([getattr(one, k) for one in self.answers]) for k in columns}
+        return {k: np.array([getattr(answer, k) for answer in self.answers]) for k in columns}
 
 
 def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
     """Return an explainer that knows the truth and answers as `change` alters it."""
 
-    def explain(file: Path) -> Told:
+    def explain(file: Path) -> Explained:
         labels = read_labels(file.parent / "truth.csv")
         own = [label for label in labels if label.capture == file.name]
-        return Told([said for one in own for said in change(one, said_of(one))])
+        answers = [list(change(label, right_answer(label))) for label in own]
+        return Explained([answer for changed in answers for answer in changed])
 
     return explain
 
@@ -58,8 +59,8 @@ def judged(collection: Path, change: Callable[[Label, Answer], Iterator[Answer]]
     return check_collection(collection, explainer(change))
 
 
-def test_an_explainer_that_knows_everything_reaches_every_bar(collection: Path) -> None:
-    score = judged(collection, lambda _, said: iter([said]))
+def test_a_perfect_explainer_meets_every_requirement(collection: Path) -> None:
+    score = judged(collection, lambda _, answer: iter([answer]))
     assert score.failures() == []
     assert score.wrong == []
     side = score.sides["sender"]
@@ -83,32 +84,34 @@ def test_an_explainer_without_answers_misses_every_retransmission_in_the_capture
 
 
 def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path) -> None:
-    def admits(label: Label, said: Answer) -> Iterator[Answer]:
-        yield replace(said, cause="unknown") if label.original == "unseen" else said
+    def admits(label: Label, answer: Answer) -> Iterator[Answer]:
+        yield replace(answer, cause="unknown") if label.original == "unseen" else answer
 
     assert judged(collection, admits).failures() == []
-    score = judged(collection, lambda _, said: iter([replace(said, cause="unknown")]))
+    score = judged(collection, lambda _, answer: iter([replace(answer, cause="unknown")]))
     assert all(tally.right == 0 for tally in score.sides["sender"].by_class().values())
     assert score.calibration("cause") == []
-    assert {"cause"} == {one.why for one in score.wrong}
-    assert {one.label.side for one in score.wrong if one.label} == {"sender"}
+    assert {"cause"} == {mistake.why for mistake in score.wrong}
+    assert {mistake.label.side for mistake in score.wrong if mistake.label} == {"sender"}
 
 
 def test_causes_that_differ_only_by_configuration_are_one_class(collection: Path) -> None:
     same = {"fast": "rack", "rack": "sack-recovery", "sack-recovery": "fast"}
-    score = judged(
-        collection, lambda _, said: iter([replace(said, cause=same.get(said.cause, said.cause))])
-    )
+
+    def permutes(_: Label, answer: Answer) -> Iterator[Answer]:
+        yield replace(answer, cause=same.get(answer.cause, answer.cause))
+
+    score = judged(collection, permutes)
     assert score.failures() == []
     assert len({class_of(cause) for cause in same}) == 1
     assert class_of("rto") != class_of("go-back-n") != class_of("fast")
 
 
 def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
-    def slips(_: Label, said: Answer) -> Iterator[Answer]:
-        yield replace(said, cause="rto") if said.cause == "tlp" else said
+    def errs(_: Label, answer: Answer) -> Iterator[Answer]:
+        yield replace(answer, cause="rto") if answer.cause == "tlp" else answer
 
-    score = judged(collection, slips)
+    score = judged(collection, errs)
     side = score.sides["sender"]
     assert set(side.confusion["tlp"]) == {"rto"}
     (failure,) = score.failures()
@@ -118,8 +121,8 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
 
 
 def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
-    def doubles(label: Label, said: Answer) -> Iterator[Answer]:
-        yield from (said, said) if label.len_bytes else (said,)
+    def doubles(label: Label, answer: Answer) -> Iterator[Answer]:
+        yield from (answer, answer) if label.len_bytes else (answer,)
 
     score = judged(collection, doubles)
     sides = score.sides
@@ -139,27 +142,28 @@ def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
 
 
 def test_a_capture_loss_must_be_reported(collection: Path) -> None:
-    score = judged(collection, lambda _, said: iter([replace(said, original_missing=False)]))
+    score = judged(collection, lambda _, answer: iter([replace(answer, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
-    told = f"{side.loss_not_told} retransmissions with a capture loss that is not told"
-    assert score.failures() == [told]
+    expected = f"{side.loss_not_told} retransmissions with a capture loss that is not told"
+    assert score.failures() == [expected]
 
 
 def test_verdicts_are_right_unknown_or_wrong(collection: Path) -> None:
-    score = judged(collection, lambda _, said: iter([replace(said, verdict="needed")]))
+    score = judged(collection, lambda _, answer: iter([replace(answer, verdict="needed")]))
     verdicts = score.sides["sender"].verdicts
     assert verdicts["needed"].right == verdicts["needed"].total > 0
     assert verdicts["spurious"].wrong == verdicts["spurious"].total > 0
-    low = judged(collection, lambda _, said: iter([replace(said, verdict="unknown")]))
+    low = judged(collection, lambda _, answer: iter([replace(answer, verdict="unknown")]))
     assert low.sides["sender"].verdicts["needed"].unknown == verdicts["needed"].total
     assert low.calibration("verdict") == []
 
 
 def test_packets_are_matched_by_time_if_octets_cannot_be_counted(collection: Path) -> None:
-    score = judged(
-        collection, lambda _, said: iter([replace(said, seq=said.seq + 7, t_ns=said.t_ns + 400)])
-    )
+    def shifts(_: Label, answer: Answer) -> Iterator[Answer]:
+        yield replace(answer, seq=answer.seq + 7, t_ns=answer.t_ns + 400)
+
+    score = judged(collection, shifts)
     assert score.failures() == []
 
 
@@ -167,9 +171,9 @@ def test_packets_of_equal_time_are_matched_by_octets(tmp_path: Path) -> None:
     label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
                   "seen", False)  # fmt: skip
     pair = [label, replace(label, seq=20, cause="tlp")]
-    said = [said_of(one) for one in reversed(pair)]
-    matched = match(tmp_path / "none", ["10.0.0.1"], pair, said)
-    assert [(one.cause, answer and answer.cause) for one, answer in matched.pairs] == [
+    answers = [right_answer(label) for label in reversed(pair)]
+    matched = match(tmp_path / "none", ["10.0.0.1"], pair, answers)
+    assert [(label.cause, answer and answer.cause) for label, answer in matched.pairs] == [
         ("rto", "rto"),
         ("tlp", "tlp"),
     ]
@@ -199,23 +203,24 @@ def test_wilsons_interval_is_that_of_the_tables() -> None:
 
 
 def test_a_folder_without_cases_is_an_error(tmp_path: Path, collection: Path) -> None:
+    perfect = explainer(lambda _, answer: iter([answer]))
     with pytest.raises(TruthError, match="truth make"):
-        check_collection(tmp_path, explainer(lambda _, said: iter([said])))
+        check_collection(tmp_path, perfect)
     with pytest.raises(TruthError, match="'no-such-case'"):
-        check_collection(collection, explainer(lambda _, said: iter([said])), only="no-such-case")
+        check_collection(collection, perfect, only="no-such-case")
 
 
-def test_the_command_fails_below_the_bars_and_lists_the_wrong_answers(
+def test_the_command_fails_if_a_requirement_is_not_met_and_lists_the_wrong_answers(
     collection: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt import captures
 
-    monkeypatch.setattr(captures, "explain", explainer(lambda _, said: iter([said])))
+    monkeypatch.setattr(captures, "explain", explainer(lambda _, answer: iter([answer])))
     good = netspurt("truth", "check", collection)
     assert good.returncode == 0
     assert good.stdout.endswith("every bar is reached\n")
     assert "seen at the sender" in good.stdout
-    unsure = explainer(lambda _, said: iter([replace(said, cause="unknown")]))
+    unsure = explainer(lambda _, answer: iter([replace(answer, cause="unknown")]))
     monkeypatch.setattr(captures, "explain", unsure)
     bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
     assert bad.returncode == 1

@@ -48,10 +48,10 @@ GOOD: dict[str, Any] = {"name": "a", "share": 1, "on": False, "inner": {"count":
 
 
 def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
-    found = read(Outer, GOOD | {"parts": [{"count": 1}], "rows": {"x": 2}, "anything": [None]})
-    assert found.inner == Inner(3, "b")
-    assert (found.share, found.parts, found.rows) == (1, [Inner(1)], {"x": 2})
-    assert (found.limit, found.anything) == (None, [None])
+    parsed = read(Outer, GOOD | {"parts": [{"count": 1}], "rows": {"x": 2}, "anything": [None]})
+    assert parsed.inner == Inner(3, "b")
+    assert (parsed.share, parsed.parts, parsed.rows) == (1, [Inner(1)], {"x": 2})
+    assert (parsed.limit, parsed.anything) == (None, [None])
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def report() -> dict[str, Any]:
 def test_a_live_report_is_read_back_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "live.json"
     file.write_text(json.dumps(report()))
-    found = LiveReport.load(file)
-    assert found.as_json() == report()
-    assert found.ends[0].values() == {"net.ipv4.x": "1", "route quickack": 1, "mtu": 1500}
+    parsed = LiveReport.load(file)
+    assert parsed.as_json() == report()
+    assert parsed.ends[0].values() == {"net.ipv4.x": "1", "route quickack": 1, "mtu": 1500}
 
 
 @pytest.mark.parametrize("bad", ["{", "[]", "{}", '{"valid": 1}'])

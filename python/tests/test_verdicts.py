@@ -62,7 +62,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with a claim for each change of the row above."""
+    """Return a paper with one claim for each change of the row above."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)
@@ -108,9 +108,9 @@ def judged(folder: Path, **change: str) -> Judged:
 def test_a_comparison_holds_up_to_its_bound_and_no_further(
     tmp_path: Path, compare: str, printed: str, tolerance: str, agrees: bool
 ) -> None:
-    found = judged(tmp_path, compare=compare, printed=printed, tolerance=tolerance)
-    assert found.verdict == (Verdict.REPRODUCED if agrees else Verdict.NOT_REPRODUCED)
-    assert found.measured == 3
+    judgement = judged(tmp_path, compare=compare, printed=printed, tolerance=tolerance)
+    assert judgement.verdict == (Verdict.REPRODUCED if agrees else Verdict.NOT_REPRODUCED)
+    assert judgement.measured == 3
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_a_comparison_holds_up_to_its_bound_and_no_further(
 def test_a_claim_has_the_verdict_that_follows(
     tmp_path: Path, change: dict[str, str], verdict: Verdict
 ) -> None:
-    found = judged(tmp_path, **change)
-    assert found.verdict == verdict
-    told = json.loads(json.dumps(found.as_dict()))
-    assert (told["id"], told["verdict"]) == ("memo.three", str(verdict))
+    judgement = judged(tmp_path, **change)
+    assert judgement.verdict == verdict
+    data = json.loads(json.dumps(judgement.as_dict()))
+    assert (data["id"], data["verdict"]) == ("memo.three", str(verdict))
     ran = verdict is not Verdict.NOT_CHECKABLE
-    assert told["evidence"] == ("arithmetic" if ran else None)
-    assert told["measured"] == (3 if ran else None)
+    assert data["evidence"] == ("arithmetic" if ran else None)
+    assert data["measured"] == (3 if ran else None)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_each_printed_number_lies_in_its_own_band(
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))
     banded = {"measure": "banded", "arguments": "", "compare": "in band"}
-    found = judged(tmp_path, printed=printed, **banded)
-    assert found.verdict == verdict
-    assert found.as_dict()["bands"] == [list(band) for band in bands]
+    judgement = judged(tmp_path, printed=printed, **banded)
+    assert judgement.verdict == verdict
+    assert judgement.as_dict()["bands"] == [list(band) for band in bands]
 
 
 def test_a_number_without_a_band_lies_in_no_band(tmp_path: Path) -> None:
@@ -196,17 +196,17 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
-    found = judged(tmp_path, measure="gone", arguments="", shape="above: 0")
-    assert (found.verdict, found.table) == (Verdict.NOT_REPRODUCED, [("a", "b")])
+    judgement = judged(tmp_path, measure="gone", arguments="", shape="above: 0")
+    assert (judgement.verdict, judgement.table) == (Verdict.NOT_REPRODUCED, [("a", "b")])
 
     def refuses(_bench: Bench) -> Measured:
         raise NotRunError("no namespaces")
 
     monkeypatch.setitem(registry.MEASURES, "refuses", refuses)
-    found = judged(tmp_path, measure="refuses", arguments="", note="why")
-    assert (found.verdict, found.measured) == (Verdict.NOT_ATTEMPTED, None)
-    assert found.claim.note == "not run: no namespaces"
-    assert found.as_dict()["evidence"] is None
+    judgement = judged(tmp_path, measure="refuses", arguments="", note="why")
+    assert (judgement.verdict, judgement.measured) == (Verdict.NOT_ATTEMPTED, None)
+    assert judgement.claim.note == "not run: no namespaces"
+    assert judgement.as_dict()["evidence"] is None
 
 
 # Rows that make no sense.
@@ -227,9 +227,9 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
 def test_a_row_that_cannot_be_read_is_named(
     tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
-    with pytest.raises(PaperError, match=r"memo\.three") as told:
+    with pytest.raises(PaperError, match=r"memo\.three") as raised:
         memo(tmp_path, change)
-    assert says in str(told.value)
+    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["printed", "arguments", "evidence", "tolerance", "note"])

@@ -1,4 +1,4 @@
-"""The receive window of `linux-6` over a transfer, beside the kernel's."""
+"""The receive window of `linux-6` during a transfer, compared with the kernel's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from conftest import ROOT
 AUTHORITY = ROOT / "authorities" / "linux" / "windows"
 sys.path.insert(0, str(AUTHORITY))
 
-from transfer import SCENARIO, filed, told  # noqa: E402
+from transfer import SCENARIO, announced, filed  # noqa: E402
 
 #: The share of a buffer that is window depends on the devices; so much the two may differ.
 SHARE = 0.03
 
 
-def test_the_window_begins_grows_and_ends_as_the_kernels() -> None:
-    kernel, model = filed(), list(told(Scenario.parse(SCENARIO.read_text()).run()))
+def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
+    kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     assert len(model) == pytest.approx(len(kernel), rel=0.02)
     assert [row[1:] for row in model[:5]] == [row[1:] for row in kernel[:5]]
     for select in (min, max):
@@ -31,7 +31,7 @@ def test_the_window_begins_grows_and_ends_as_the_kernels() -> None:
 
 
 def test_the_window_reaches_its_maximum_at_the_same_octet_and_is_never_far_off() -> None:
-    kernel, model = filed(), list(told(Scenario.parse(SCENARIO.read_text()).run()))
+    kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):
         most = max(window for _, _, window in rows)
@@ -46,7 +46,7 @@ def test_the_window_reaches_its_maximum_at_the_same_octet_and_is_never_far_off()
 def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
     """Without autotuning the window is far from the kernel's from the first round trips on."""
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
-    model = list(told(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
+    model = list(announced(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
     assert max(window for _, _, window in model) > 2 * max(window for _, _, window in filed())
 
 
@@ -55,7 +55,7 @@ FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return of each run beside the kernel whether it had GRO, its ACKs, and its packets."""
+    """Return for each run of the kernel whether it had GRO, its number of ACKs, and its packets."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):

@@ -1,4 +1,4 @@
-"""Commands that write a file take no name that is taken, and leave nothing half-written."""
+"""Commands never overwrite a file, and never leave an incomplete file."""
 
 from __future__ import annotations
 

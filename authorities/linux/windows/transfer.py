@@ -1,8 +1,9 @@
-"""The windows that the kernel's receiver tells over `transfer.toml`.
+"""Measures the receive windows that the kernel announces in `transfer.toml`.
 
-``.venv/bin/python authorities/linux/windows/transfer.py`` runs it live, in about ten seconds, and
-writes ``transfer.csv`` beside itself: each ACK of the receiver, when it left (in microseconds from
-the first one), the octets it acknowledges, and the window.
+``.venv/bin/python authorities/linux/windows/transfer.py`` runs the scenario live, in about ten
+seconds, and writes ``transfer.csv`` into its own folder. The file has a row for each ACK of the
+receiver: when it left (in microseconds from the first ACK), the octets that it acknowledges, and
+the receive window.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "transfer.toml"
 TABLE = HERE / "transfer.csv"
 
-#: Microseconds, octets acknowledged, octets of window.
-Told = tuple[int, int, int]
+#: An ACK: microseconds, octets acknowledged, octets of receive window.
+Announced = tuple[int, int, int]
 
 
-def told(run: Run) -> Iterator[Told]:
-    """Yield each acknowledgment of data that left the receiver, as ``run.segments`` has it."""
-    seen = run.segments
+def announced(run: Run) -> Iterator[Announced]:
+    """Yield each acknowledgment of data that left the receiver, from ``run.segments``."""
+    segments = run.segments
     shift = int(run.syns["window_scale"][run.syns["node"] == "b"][0])
-    own = (seen["node"] == "b") & (seen["way"] == "out") & (seen["kind"] == "ack")
-    own &= seen["ack"] > 1
+    is_ack = (segments["node"] == "b") & (segments["way"] == "out") & (segments["kind"] == "ack")
+    is_ack &= segments["ack"] > 1
     first = None
-    columns = (seen[name][own].tolist() for name in ("t_ns", "ack", "window"))
+    columns = (segments[name][is_ack].tolist() for name in ("t_ns", "ack", "window"))
     for t_ns, ack, window in zip(*columns, strict=True):
         first = t_ns if first is None else first
         yield (t_ns - first) // 1000, ack - 1, window << shift
 
 
-def filed() -> list[Told]:
+def filed() -> list[Announced]:
     """Return the rows of ``transfer.csv``."""
     with TABLE.open(newline="") as file:
         return [(int(us), int(ack), int(window)) for us, ack, window in list(csv.reader(file))[1:]]
@@ -51,7 +52,7 @@ def main() -> None:
     """Write the table."""
     kernel = Scenario.parse(SCENARIO.read_text()).replace({"flows.f.endpoint": "kernel"})
     with tempfile.TemporaryDirectory() as folder:
-        rows = list(told(run_live(kernel, Path(folder) / "run")))
+        rows = list(announced(run_live(kernel, Path(folder) / "run")))
     with TABLE.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([("us", "ack", "window"), *rows])
 

@@ -1,6 +1,7 @@
-"""What pages take from the code: a line `<!-- from the code: NAME -->` becomes Markdown at build.
+"""Fills pages from the code: the build replaces a line `<!-- from the code: NAME -->` by Markdown.
 
-An extension of Sphinx. The texts themselves need no Sphinx, so tests compare them with the code.
+This is an extension of Sphinx. The texts are made without Sphinx, so tests can compare them with
+the code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from from_code.columns import columns
 from from_code.commands import commands
 from from_code.estimators import estimators
-from from_code.man_pages import lists_for_tables, names_of_pages
+from from_code.man_pages import name_linked_pages, replace_tables_by_lists
 from from_code.measures import measures
 from from_code.mechanisms import mechanisms
 from from_code.pictures import drawn
@@ -22,7 +23,7 @@ from from_code.references import no_types, resolve, without_links
 from from_code.scenario_keys import scenario_keys
 from from_code.statuses import statuses
 
-#: What pages may take.
+#: The functions that make the parts, by the names in the pages.
 PARTS: dict[str, Callable[[], str]] = {
     "columns": columns,
     "commands": commands,
@@ -43,7 +44,7 @@ def filled(page: str) -> str:
     Raises
     ------
     KeyError
-        If a mark names what no function makes.
+        If a mark names an unknown part.
     """
     return _MARK.sub(lambda mark: PARTS[mark[1]](), page)
 
@@ -53,7 +54,7 @@ def _fill(_app: Any, _name: str, source: list[str]) -> None:
 
 
 def _outdated(_app: Any, env: Any, *_of: set[str]) -> list[str]:
-    """Return the pages with marks: the code may have changed though their files have not."""
+    """Return the pages with marks; the code may have changed although their files have not."""
     return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text())]
 
 
@@ -61,16 +62,16 @@ def setup(app: Any) -> dict[str, bool]:
     """Register the extension; Sphinx calls this."""
     from pygments.lexers.special import TextLexer
 
-    # Languages of this repository alone are shown as they are.
+    # Only this repository uses these languages, so they are shown as plain text.
     for language in ("cddl", "csv", "floors", "pkt"):
         app.add_lexer(language, TextLexer)
     app.connect("env-get-outdated", _outdated)
     app.connect("source-read", _fill)
     app.connect("source-read", drawn)
     app.connect("missing-reference", resolve)
-    app.connect("doctree-read", names_of_pages)
+    app.connect("doctree-read", name_linked_pages)
     app.connect("doctree-resolved", without_links)
-    app.connect("doctree-resolved", lists_for_tables)
-    # Before napoleon, which comes at 500.
+    app.connect("doctree-resolved", replace_tables_by_lists)
+    # This runs before napoleon, which has the priority 500.
     app.connect("autodoc-process-docstring", no_types, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Tables and their columns: names and types from tables that the code fills, meanings from data."""
+"""Tables and their columns: the code gives names and types, and data files give meanings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from from_code.markdown import code, heading, table
 
 ROOT = Path(__file__).parents[3]
 
-#: Tables of more columns than fit one list have their meanings on a room's page.
+#: The tables whose columns a guide explains, because they are too many for `docs/columns.toml`.
 ON_PAGES = {"connections_of_captures": "connections.md", "cases": "sweeps.md"}
 
 _ROWS = {
     "connections_of_captures": "a direction of a connection in a capture",
-    "cases": "a case of a sweep; beside these columns it has one for each of its axes",
+    "cases": "a case of a sweep; the table also has a column for each axis of the sweep",
 }
 
 
@@ -27,7 +27,7 @@ def columns() -> str:
     """Return a section for each table, with a row for each column."""
     parts = []
     for name, types in tables().items():
-        rows = [(code(one), kind, meaning(name, one)) for one, kind in types.items()]
+        rows = [(code(column), kind, meaning(name, column)) for column, kind in types.items()]
         parts += [heading(2, code(shown(name)) + _of(name), "table-" + name.replace("_", "-"))]
         parts += [f"A row is {row_of(name)}.\n", table(["column", "type", "meaning"], rows)]
     return "\n".join(parts)
@@ -44,77 +44,77 @@ def _of(name: str) -> str:
 
 
 def row_of(name: str) -> str:
-    """Return what a row of a table is."""
-    return _ROWS[name] if name in _ROWS else str(told()[name]["row"])
+    """Return the meaning of a row of a table."""
+    return _ROWS[name] if name in _ROWS else str(column_texts()[name]["row"])
 
 
 @cache
-def told() -> Mapping[str, Any]:
-    """Return what `docs/columns.toml` says."""
+def column_texts() -> Mapping[str, Any]:
+    """Return the content of `docs/columns.toml`."""
     return tomllib.loads((ROOT / "docs" / "columns.toml").read_text())
 
 
 @cache
 def tables() -> dict[str, dict[str, str]]:
     """Return each table with its columns and their types, in the order of the data file."""
-    found = {**_of_runs(), **_of_captures(), "replay": _of_a_replay(), "cases": _of_a_sweep()}
-    live = {name: dict(one["live"]) for name, one in told().items() if "live" in one}
-    found |= live
-    return {name: found.pop(name) for name in told() if name in found} | found
+    types = {**_of_runs(), **_of_captures(), "replay": _of_a_replay(), "cases": _of_a_sweep()}
+    texts = column_texts()
+    types |= {name: dict(texts[name]["live"]) for name in texts if "live" in texts[name]}
+    return {name: types.pop(name) for name in texts if name in types} | types
 
 
 def meaning(name: str, column: str) -> str:
-    """Return what a column means.
+    """Return the meaning of a column.
 
     Raises
     ------
     KeyError
-        If neither the data file nor the room's page says so.
+        If neither the data file nor the guide explains the column.
     """
-    own = _on_page(ON_PAGES[name]) if name in ON_PAGES else told()[name]["columns"]
-    shared = {} if name in ON_PAGES else told()["any"]["columns"]
+    own = _on_page(ON_PAGES[name]) if name in ON_PAGES else column_texts()[name]["columns"]
+    shared = {} if name in ON_PAGES else column_texts()["any"]["columns"]
     for pattern, words in [*own.items(), *shared.items()]:
         if fnmatch(column, pattern):
             return str(words)
     raise KeyError(f"what does the column `{column}` of the table `{name}` mean?")
 
 
-def untold() -> list[str]:
+def unexplained() -> list[str]:
     """Return the columns without a meaning."""
-    found = []
+    missing = []
     for name, types in tables().items():
         for column in types:
             try:
                 meaning(name, column)
             except KeyError:
-                found.append(f"{name}.{column}")
-    return found
+                missing.append(f"{name}.{column}")
+    return missing
 
 
 def unused() -> list[str]:
-    """Return what the data file explains and no table has."""
+    """Return the columns that the data file explains although no table has them."""
     return [
         f"{name}.{pattern}"
-        for name, one in told().items()
+        for name, texts in column_texts().items()
         if name != "any"
-        for pattern in one["columns"]
+        for pattern in texts["columns"]
         if not any(fnmatch(column, pattern) for column in tables().get(name, {}))
     ]
 
 
 @cache
 def _on_page(page: str) -> dict[str, str]:
-    """Return the meanings that a page's tables have, by patterns of names."""
-    found: dict[str, str] = {}
+    """Return the meanings of columns in a page's tables, by patterns of names."""
+    meanings: dict[str, str] = {}
     for cells in re.findall(r"^\| (`.+?) \| (.+) \|$", (ROOT / "docs" / page).read_text(), re.M):
         names, words = cells
         for pattern in _patterns(re.findall(r"`([^`]+)`", names)):
-            found.setdefault(pattern, re.sub(r"\]\((?=[\w.#])", "](../", words))
-    return {name: re.sub(r"\(\.\./#", f"(../{page}#", words) for name, words in found.items()}
+            meanings.setdefault(pattern, re.sub(r"\]\((?=[\w.#])", "](../", words))
+    return {name: re.sub(r"\(\.\./#", f"(../{page}#", words) for name, words in meanings.items()}
 
 
 def _patterns(names: list[str]) -> Iterator[str]:
-    """Yield whole names: `_p90` behind `request_ns_p50` is `request_ns_p90`."""
+    """Yield whole names: `_p90` after `request_ns_p50` stands for `request_ns_p90`."""
     first = ""
     for name in names:
         if name.startswith("_"):
@@ -124,8 +124,8 @@ def _patterns(names: list[str]) -> Iterator[str]:
             yield name.replace("CAUSE", "*")
 
 
-def _types(one: Any) -> dict[str, str]:
-    return {column: _type(str(one[column].dtype)) for column in one}
+def _types(columns_of_table: Any) -> dict[str, str]:
+    return {column: _type(str(columns_of_table[column].dtype)) for column in columns_of_table}
 
 
 def _type(kind: str) -> str:
@@ -133,27 +133,29 @@ def _type(kind: str) -> str:
 
 
 def _of_runs() -> dict[str, dict[str, str]]:
-    """Return the tables of runs that fill each of them."""
+    """Return the tables of some runs; together these runs fill all tables."""
     import netspurt as ns
 
     bare = ns.new_scenario().replace({"stop": "1 s", "record.shadows": ["rfc6298"]})
     web = ns.load("web").replace({"stop": "1 s", "record.tables": ["connections"]})
     probed = ns.load(ROOT / "papers" / "rfc889" / "satellite-hop.toml")
-    runs = [bare, ns.load("requests").replace({"stop": "1 s"}), probed]
-    found = {name: _types(one) for run in runs for name, one in run.run().tables.items()}
-    for name, one in web.run().tables.items():
-        found["connections_of_populations" if name == "connections" else name] = _types(one)
-    return found
+    scenarios = [bare, ns.load("requests").replace({"stop": "1 s"}), probed]
+    types: dict[str, dict[str, str]] = {}
+    for scenario in scenarios:
+        types |= {name: _types(filled) for name, filled in scenario.run().tables.items()}
+    for name, filled in web.run().tables.items():
+        types["connections_of_populations" if name == "connections" else name] = _types(filled)
+    return types
 
 
 def _of_captures() -> dict[str, dict[str, str]]:
-    """Return the tables of an explained capture; those of its packets are a run's."""
+    """Return the tables of an explained capture. The tables of its packets are as in a run."""
     from netspurt.captures import explain
 
     capture = next((ROOT / "data" / "captures").glob("*/sender.pcapng"))
-    own = {name: _types(one) for name, one in explain(capture).tables.items()}
+    types = {name: _types(filled) for name, filled in explain(capture).tables.items()}
     shared = ("connections", "retransmissions")
-    return {f"{name}_of_captures" if name in shared else name: one for name, one in own.items()}
+    return {f"{name}_of_captures" if name in shared else name: types[name] for name in types}
 
 
 def _of_a_replay() -> dict[str, str]:

@@ -20,7 +20,7 @@ def commands() -> str:
 
 
 def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each command and each group, with the words that call it."""
+    """Yield each command and each group of commands, with the words that call it."""
     import typer
 
     from netspurt.cli.main import application
@@ -30,19 +30,19 @@ def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 def _below(path: tuple[str, ...], command: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name in getattr(command, "commands", {}):
-        one = command.commands[name]
-        if not one.hidden:
-            yield (*path, name), one
-            yield from _below((*path, name), one)
+        subcommand = command.commands[name]
+        if not subcommand.hidden:
+            yield (*path, name), subcommand
+            yield from _below((*path, name), subcommand)
 
 
 def parameters(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, str]]:
-    """Yield the words of each argument and option, and what they mean, as the help has them."""
+    """Yield the words of each argument and option, and their meaning, as in the help."""
     context = _context(path, command)
-    for one in command.params:
-        record = one.get_help_record(context)
-        if record is not None and one.name != "help":
-            # A type that Python has for a value is no word for readers.
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if record is not None and parameter.name != "help":
+            # The names of Python's types mean nothing to readers.
             words = re.sub(r" <([^<>]*[|][^<>]*)>$", r" \1", record[0])
             yield re.sub(r" <[^<>]*>$", "", words), record[1]
 
@@ -56,18 +56,18 @@ def _section(path: tuple[str, ...], command: Any) -> str:
     title = heading(min(len(path) + 1, 5), code(words), "command-" + "-".join(path[1:]))
     pieces = command.collect_usage_pieces(_context(path, command))
     usage = f"```text\n{' '.join([words, *pieces])}\n```\n"
-    rows = [(code(names), _plain(told)) for names, told in parameters(path, command)]
+    rows = [(code(names), _plain(meaning)) for names, meaning in parameters(path, command)]
     return "\n".join([title, usage, _prose(command), table(["", "meaning"], rows)])
 
 
 def _prose(command: Any) -> str:
-    """Return a help's paragraphs; what stands at its end belongs to it."""
+    """Return the paragraphs of a help text and of its epilog."""
     parts = [command.help or "", getattr(command, "epilog", None) or ""]
     return "\n\n".join(_plain(part.replace("\b", "")) for part in parts if part) + "\n"
 
 
 def _plain(text: str) -> str:
-    """Return a text whose signs have no meaning in Markdown, apart from code."""
+    """Return a text with Markdown's signs escaped, except in code."""
     parts = re.split(r"(`[^`]*`)", text)
-    plain = [re.sub(r"([<*_\[\]])", r"\\\1", part) for part in parts[::2]]
-    return "".join(one for pair in zip(plain, [*parts[1::2], ""], strict=True) for one in pair)
+    parts[::2] = [re.sub(r"([<*_\[\]])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)

@@ -10,7 +10,8 @@ def estimators() -> str:
     from netspurt._core import ALGORITHMS
 
     rows = [_row(name) for name in ALGORITHMS]
-    return table(["name", "first timer", "least", "longest", "constants and their defaults"], rows)
+    heads = ["name", "first timer", "minimum", "maximum", "constants and their defaults"]
+    return table(heads, rows)
 
 
 def _row(name: str) -> tuple[str, str, str, str, str]:
@@ -18,8 +19,8 @@ def _row(name: str) -> tuple[str, str, str, str, str]:
 
     timer = Estimator(name)
     constants = ", ".join(code(f"{key}={value}") for key, value in timer.settings)
-    least, longest = timer.bounds
-    return code(name), _span(timer.rto()), _span(least), _span(longest), constants or "none"
+    shortest, longest = timer.bounds
+    return code(name), _span(timer.rto()), _span(shortest), _span(longest), constants or "none"
 
 
 def _span(seconds: float) -> str:

@@ -1,16 +1,19 @@
-"""What man pages need: lists in place of tables, which a terminal of 80 columns would tear."""
+"""Changes for man pages: lists replace tables, because a terminal has only 80 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-#: Heads of columns that say nothing which the cells do not say.
-_SILENT = {"", "meaning", "what happens", "what it is"}
+#: Heads of columns that are left out, because the cells are clear without them.
+_OMITTED_HEADS = {"", "meaning", "what happens", "what it is"}
 
 
-def lists_for_tables(app: Any, doctree: Any, _name: str) -> None:
-    """Make a list of each table in a man page: the first cell of a row, and below it the others."""
+def replace_tables_by_lists(app: Any, doctree: Any, _name: str) -> None:
+    """Replace each table in a man page by a list.
+
+    An item has the first cell of a row as its term, and the other cells below the term.
+    """
     if app.builder.name != "man":
         return
     from docutils import nodes
@@ -25,34 +28,34 @@ def lists_for_tables(app: Any, doctree: Any, _name: str) -> None:
 
 
 def _item(cells: list[Any], heads: list[str]) -> Any:
-    """Return an item of a list for a row."""
+    """Return the item of a list for a row."""
     from docutils import nodes
 
-    told = nodes.paragraph()
-    for head, one in zip(heads[1:], cells[1:], strict=True):
-        if not one.astext().strip():
+    text = nodes.paragraph()
+    for head, cell in zip(heads[1:], cells[1:], strict=True):
+        if not cell.astext().strip():
             continue
-        if len(told):
-            told += nodes.Text("; ")
-        if head not in _SILENT:
-            told += nodes.Text(f"{head}: ")
-        told += list(_inline(one))
+        if len(text):
+            text += nodes.Text("; ")
+        if head not in _OMITTED_HEADS:
+            text += nodes.Text(f"{head}: ")
+        text += list(_inline(cell))
     term = nodes.term("", "", *_inline(cells[0]))
-    return nodes.definition_list_item("", term, nodes.definition("", told))
+    return nodes.definition_list_item("", term, nodes.definition("", text))
 
 
 def _inline(cell: Any) -> Iterator[Any]:
-    """Yield the words of a cell, without its paragraphs."""
+    """Yield the text of a cell, with blanks between its paragraphs."""
     from docutils import nodes
 
     for n, paragraph in enumerate(cell.findall(nodes.paragraph)):
         if n:
             yield nodes.Text(" ")
-        yield from (one.deepcopy() for one in paragraph.children)
+        yield from (child.deepcopy() for child in paragraph.children)
 
 
-def names_of_pages(app: Any, doctree: Any) -> None:
-    """Name the file of each page to which a man page leads, behind the words of the first link."""
+def name_linked_pages(app: Any, doctree: Any) -> None:
+    """Write the file name of each linked page after the first link to it, in man pages."""
     if app.builder.name != "man":
         return
     from docutils import nodes

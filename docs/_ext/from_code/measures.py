@@ -14,10 +14,14 @@ def measures() -> str:
 
     rows = []
     for name, function in sorted(MEASURES.items()):
-        given = list(inspect.signature(function).parameters.values())[1:]
-        words = ", ".join(
-            code(one.name if one.default is one.empty else f"{one.name}={one.default}")
-            for one in given
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        arguments = ", ".join(
+            code(
+                argument.name
+                if argument.default is argument.empty
+                else f"{argument.name}={argument.default}"
+            )
+            for argument in parameters
         )
-        rows.append((code(name), words or "none", cell(inspect.getdoc(function) or "")))
+        rows.append((code(name), arguments or "none", cell(inspect.getdoc(function) or "")))
     return table(["measure", "arguments", "what it returns"], rows)

@@ -1,4 +1,4 @@
-"""The mechanisms of TCP that scenarios switch, with their values in each profile."""
+"""The switches of TCP's mechanisms in scenarios, with their values in each profile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from from_code.markdown import code, table
 from from_code.scenario_keys import Schema, forms, schema, toml
 
-#: A scenario that says nothing of a flow's TCP but its profile.
+#: A scenario that sets only the profile of a flow's TCP.
 _BARE = """
 stop = "1 s"
 [links.wire]
@@ -25,31 +25,31 @@ profile = "{profile}"
 def mechanisms() -> str:
     """Return the profiles, and a row for each switch with its value in each profile."""
     whole = schema()
-    told = [(code(one["const"]), one["description"]) for one in whole["$defs"]["Profile"]["oneOf"]]
+    schemas = whole["$defs"]["Profile"]["oneOf"]
+    described = [(code(profile["const"]), profile["description"]) for profile in schemas]
     values = {name: profile_values(name) for name in profiles(whole)}
     rows = [
-        (code(key), one.get("description", ""), forms(one, whole), _by_profile(key, values))
-        for key, one in switches(whole["$defs"]["TcpSpec"])
+        (code(key), switch.get("description", ""), forms(switch, whole), _by_profile(key, values))
+        for key, switch in switches(whole["$defs"]["TcpSpec"])
     ]
-    heads = ["switch", "meaning", "value", "in profiles"]
-    return f"## Profiles\n\n{table(['profile', 'what it is'], told)}\n## Switches\n\n" + table(
-        heads, rows
-    )
+    profile_table = table(["profile", "what it is"], described)
+    switch_table = table(["switch", "meaning", "value", "in profiles"], rows)
+    return f"## Profiles\n\n{profile_table}\n## Switches\n\n{switch_table}"
 
 
 def profiles(whole: Schema) -> list[str]:
-    """Return the profiles that simulations have; that of the running kernel is the kernel's."""
-    names = [one["const"] for one in whole["$defs"]["Profile"]["oneOf"]]
+    """Return the profiles of simulations. The running kernel's profile is not one of them."""
+    names = [profile["const"] for profile in whole["$defs"]["Profile"]["oneOf"]]
     return [name for name in names if name != "linux-default"]
 
 
 def switches(part: Schema, above: str = "") -> Iterator[tuple[str, Schema]]:
-    """Yield each switch with its path; those of an inner table one by one."""
-    for key, one in part["properties"].items():
-        if one.get("type") == "object" and "properties" in one:
-            yield from switches(one, f"{above}{key}.")
+    """Yield each switch with its path, also the switches of inner tables."""
+    for key, value in part["properties"].items():
+        if value.get("type") == "object" and "properties" in value:
+            yield from switches(value, f"{above}{key}.")
         else:
-            yield above + key, one
+            yield above + key, value
 
 
 def profile_values(profile: str) -> dict[str, Any]:
@@ -68,8 +68,10 @@ def _flat(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _by_profile(key: str, values: dict[str, dict[str, Any]]) -> str:
-    names: dict[str, list[str]] = {}
-    for profile, found in values.items():
-        if key in found:
-            names.setdefault(toml(found[key]), []).append(profile)
-    return "; ".join(f"{code(value)} in {', '.join(among)}" for value, among in names.items())
+    profiles_by_value: dict[str, list[str]] = {}
+    for profile, values_of_profile in values.items():
+        if key in values_of_profile:
+            profiles_by_value.setdefault(toml(values_of_profile[key]), []).append(profile)
+    return "; ".join(
+        f"{code(value)} in {', '.join(names)}" for value, names in profiles_by_value.items()
+    )

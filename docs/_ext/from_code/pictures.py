@@ -1,7 +1,6 @@
-"""Pictures of the site: `<!-- picture: COMMAND && COMMAND | CAPTION -->` becomes one at build.
+"""Pictures of the site: the build replaces `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
 
-The commands are those of the page; the last one writes `picture.png`. No picture is kept in the
-repository, and man pages have none.
+The last command writes `picture.png`. The repository contains no pictures, and man pages have none.
 """
 
 from __future__ import annotations
@@ -24,11 +23,13 @@ _WRITTEN = "picture.png"
 
 def commands(page: str) -> list[list[list[str]]]:
     """Return the words of the commands of each picture of a page."""
-    return [[shlex.split(one) for one in mark[1].split(" && ")] for mark in _MARK.finditer(page)]
+    return [
+        [shlex.split(command) for command in mark[1].split(" && ")] for mark in _MARK.finditer(page)
+    ]
 
 
 def draw(words: list[list[str]], file: Path) -> None:
-    """Run the commands of a picture in an empty folder, and keep what they draw as `file`.
+    """Run the commands of a picture in an empty folder, and copy their picture to `file`.
 
     Raises
     ------
@@ -37,24 +38,24 @@ def draw(words: list[list[str]], file: Path) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         for program, *rest in words:
-            ran = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, "-m", program, *rest],
                 cwd=folder,
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            if ran.returncode != 0:
-                raise RuntimeError(f"{shlex.join([program, *rest])}: {ran.stderr}")
-        made = Path(folder) / _WRITTEN
-        if not made.is_file():
+            if result.returncode != 0:
+                raise RuntimeError(f"{shlex.join([program, *rest])}: {result.stderr}")
+        picture = Path(folder) / _WRITTEN
+        if not picture.is_file():
             raise RuntimeError(f"{shlex.join(words[-1])} wrote no {_WRITTEN}")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(made.read_bytes())
+        file.write_bytes(picture.read_bytes())
 
 
 def drawn(app: Any, name: str, source: list[str]) -> None:
-    """Draw the pictures of a page into the site, and show them where their marks are."""
+    """Draw the pictures of a page into the site, and replace their marks by the pictures."""
     page = source[0]
     if app.builder.format != "html":
         source[0] = _MARK.sub("", page)
@@ -62,6 +63,7 @@ def drawn(app: Any, name: str, source: list[str]) -> None:
     for n, (mark, words) in enumerate(zip(_MARK.finditer(page), commands(page), strict=True), 1):
         file = f"{name.replace('/', '-')}-{n}.png"
         draw(words, Path(app.outdir) / _FOLDER / file)
-        place, told = f"{'../' * name.count('/')}{_FOLDER}/{file}", escape(mark[2])
-        shown = f'<figure><img src="{place}" alt="{told}"><figcaption>{told}</figcaption></figure>'
-        source[0] = source[0].replace(mark[0], shown)
+        place, caption = f"{'../' * name.count('/')}{_FOLDER}/{file}", escape(mark[2])
+        image = f'<img src="{place}" alt="{caption}">'
+        figure = f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+        source[0] = source[0].replace(mark[0], figure)

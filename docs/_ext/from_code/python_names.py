@@ -18,7 +18,7 @@ MODULES = {
     "netspurt.estimators": "Timers, and the contract of those written in Python",
     "netspurt.congestion": "Congestion control, and the contract of algorithms written in Python",
     "netspurt.sweep": "Sweeps, the folders that they fill, and the engines that run them",
-    "netspurt.timelines": "What links follow",
+    "netspurt.timelines": "Timelines that links follow",
     "netspurt.analysis": "Statistics of recordings, of connections and of cases",
 }
 
@@ -49,65 +49,63 @@ def python_names() -> str:
         own = [name for name, home in names() if home == module]
         parts += [_directive(module, name) for name in own]
     returned = [_directive(*place.rsplit(".", 1)) for place in RETURNED]
-    return "\n".join(
-        [*parts, heading(2, "What they return and raise", "python-returned"), *returned]
-    )
+    return "\n".join([*parts, heading(2, "Return types and errors", "python-returned"), *returned])
 
 
 def names() -> Iterator[tuple[str, str]]:
-    """Yield each public name with the module that offers it first."""
+    """Yield each public name with the first module that offers it."""
     seen: set[int] = set()
     for module in MODULES:
         for name in import_module(module).__all__:
-            one = getattr(import_module(module), name)
-            if name != "__version__" and id(one) not in seen:
-                seen.add(id(one))
+            value = getattr(import_module(module), name)
+            if name != "__version__" and id(value) not in seen:
+                seen.add(id(value))
                 yield name, module
-    yield from ((name, module) for module, name in (one.rsplit(".", 1) for one in RETURNED))
+    yield from ((name, module) for module, name in (place.rsplit(".", 1) for place in RETURNED))
 
 
 def undocumented() -> list[str]:
-    """Return the public names, and the public members of classes, without a word of their own."""
-    found = []
+    """Return the public names and public members of classes without their own documentation."""
+    missing = []
     for name, module in names():
-        one = getattr(import_module(module), name)
-        if not _is_code(one):
-            found += [] if comment_of(module, name) else [f"{module}.{name}"]
+        value = getattr(import_module(module), name)
+        if not _is_code(value):
+            missing += [] if comment_of(module, name) else [f"{module}.{name}"]
             continue
-        if not _own_words(one):
-            found.append(f"{module}.{name}")
-        if inspect.isclass(one):
-            silent = [*_silent_members(one), *_silent_fields(one)]
-            found += [f"{module}.{name}.{member}" for member in silent]
-    return found
+        if not _own_docstring(value):
+            missing.append(f"{module}.{name}")
+        if inspect.isclass(value):
+            members = [*_undocumented_members(value), *_undocumented_fields(value)]
+            missing += [f"{module}.{name}.{member}" for member in members]
+    return missing
 
 
 def comment_of(module: str, name: str) -> str:
-    """Return what the comment above a value says, wherever its package defines it."""
+    """Return the comment above a value, in any file of its package."""
     folder = Path(str(import_module(module).__file__)).parent
     for file in sorted(folder.glob("*.py")):
-        told = re.search(rf"^((?:#: .*\n)+){name}\b", file.read_text(), re.MULTILINE)
-        if told:
-            return " ".join(told[1].replace("#: ", "").split())
+        comment = re.search(rf"^((?:#: .*\n)+){name}\b", file.read_text(), re.MULTILINE)
+        if comment:
+            return " ".join(comment[1].replace("#: ", "").split())
     return ""
 
 
-def _is_code(one: Any) -> bool:
-    return inspect.isclass(one) or inspect.isroutine(one)
+def _is_code(value: Any) -> bool:
+    return inspect.isclass(value) or inspect.isroutine(value)
 
 
-def _own_words(one: Any) -> str:
-    """Return the docstring of a class or function, without that of a parent.
+def _own_docstring(value: Any) -> str:
+    """Return the docstring of a class or function, but not the docstring of a parent class.
 
-    A data class without one has its signature in that place, which Python writes.
+    If a data class has no docstring, Python uses the signature in its place. This also returns "".
     """
-    told = str(
-        vars(one).get("__doc__") or "" if inspect.isclass(one) else inspect.getdoc(one) or ""
-    )
-    return "" if told.startswith(f"{one.__name__}(") else told.strip()
+    is_class = inspect.isclass(value)
+    docstring = vars(value).get("__doc__") if is_class else inspect.getdoc(value)
+    text = str(docstring or "")
+    return "" if text.startswith(f"{value.__name__}(") else text.strip()
 
 
-def _silent_members(one: type) -> Iterator[str]:
+def _undocumented_members(one: type) -> Iterator[str]:
     for name, member in vars(one).items():
         is_code = inspect.isroutine(member) or isinstance(member, property | classmethod)
         descriptor = type(member).__name__ == "getset_descriptor"
@@ -115,7 +113,7 @@ def _silent_members(one: type) -> Iterator[str]:
             yield name
 
 
-def _silent_fields(one: type) -> Iterator[str]:
+def _undocumented_fields(one: type) -> Iterator[str]:
     """Yield the public fields of a data class that its docstring does not name."""
     for field in fields(one) if is_dataclass(one) else ():
         named = re.search(rf"\b{field.name}\b", one.__doc__ or "")

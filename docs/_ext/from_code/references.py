@@ -1,4 +1,4 @@
-"""References of docstrings: names in short, and colons that name no type."""
+"""References in docstrings: short names, and colons that are not followed by a type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
-    """Return a node for a Python name in short or by its home, if one place documents it."""
+    """Return a node for a short or full Python name, if exactly one place documents the name."""
     target = node["reftarget"]
     if node.get("refdomain") != "py" or ("." in target and not target.startswith("netspurt.")):
         return None
@@ -25,13 +25,13 @@ def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
 
 
 def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: list[str]) -> None:
-    """Keep the colon of a property's first line, before which napoleon would look for a type."""
+    """Keep the colon in a property's first line; napoleon would read a type before it."""
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]
 
 
 def without_links(app: Any, doctree: Any, _name: str) -> None:
-    """Leave the words of links alone in man pages, where a link to another page leads nowhere."""
+    """Replace each link to another page by its words in man pages, where it does not work."""
     if app.builder.name != "man":
         return
     from docutils import nodes

@@ -10,23 +10,23 @@ from from_code.markdown import code, heading, table
 
 Schema = dict[str, Any]
 
-#: What a text with a unit is, by the unit of its example.
+#: The kinds of quantities, each with its units; the unit of an example tells the kind.
 _UNITS = {
     "a time": {"ns", "us", "ms", "s", "min", "h"},
     "a bit rate": {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"},
     "a size": {"B", "kB", "MB", "GB", "KiB", "MiB", "GiB"},
     "a count": {"packets", "segment", "segments"},
 }
-#: Tables of TCP's mechanisms have a page of their own.
-_ELSEWHERE = {"TcpSpec": "switches: see [mechanisms](mechanisms.md)"}
+#: The tables that another page explains.
+_ON_OTHER_PAGES = {"TcpSpec": "switches: see [mechanisms](mechanisms.md)"}
 
 
 def schema() -> Schema:
     """Return the JSON Schema of scenarios."""
     from netspurt import _core
 
-    told: Schema = json.loads(_core.schema())
-    return told
+    parsed: Schema = json.loads(_core.schema())
+    return parsed
 
 
 def scenario_keys() -> str:
@@ -56,7 +56,7 @@ def tables_of(whole: Schema) -> Iterator[tuple[str, Schema]]:
         below = []
         for key, one in part["properties"].items():
             for name, inner in _tables_in(one, whole):
-                if name not in seen and name not in _ELSEWHERE:
+                if name not in seen and name not in _ON_OTHER_PAGES:
                     seen.add(name)
                     below.append((_below(path, key, one), inner))
         waiting = below + waiting
@@ -87,8 +87,8 @@ def _tables_in(one: Any, whole: Schema) -> Iterator[tuple[str, Schema]]:
 def _row(key: str, one: Schema, part: Schema, whole: Schema) -> tuple[str, str, str, str]:
     required = key in part.get("required", ())
     default = one.get("default")
-    told = "required" if required else "-" if default is None else code(toml(default))
-    return code(key), forms(one, whole), told, one.get("description", "")
+    default_text = "required" if required else "-" if default is None else code(toml(default))
+    return code(key), forms(one, whole), default_text, one.get("description", "")
 
 
 def toml(value: Any) -> str:
@@ -100,10 +100,10 @@ def toml(value: Any) -> str:
 
 def forms(one: Schema, whole: Schema) -> str:
     """Return the forms that a value may have, in words."""
-    told = list(dict.fromkeys(_form_list(one, whole)))
-    pairs = f"a pair of: {'; '.join(told[:-1])}"
+    texts = list(dict.fromkeys(_form_list(one, whole)))
+    pairs = f"a pair of: {'; '.join(texts[:-1])}"
     # A link's value is for both directions, or a pair of values in the same forms.
-    return "; ".join([*told[:-1], "or a pair of these"] if told[-1:] == [pairs] else told)
+    return "; ".join([*texts[:-1], "or a pair of these"] if texts[-1:] == [pairs] else texts)
 
 
 def _form_list(one: Schema, whole: Schema) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _form_list(one: Schema, whole: Schema) -> Iterator[str]:
 
 def _referred(name: str, whole: Schema) -> Iterator[str]:
     target = whole["$defs"][name]
-    if name in _ELSEWHERE:
-        yield _ELSEWHERE[name]
+    if name in _ON_OTHER_PAGES:
+        yield _ON_OTHER_PAGES[name]
     elif "properties" in target:
         path = next(path for path, part in tables_of(whole) if part is target)
         yield f"[a table](#{anchor(path)})"
@@ -163,16 +163,16 @@ def _named(one: Schema, whole: Schema) -> str:
 
 
 def _number(kind: str, one: Schema) -> str:
-    least, most = one.get("minimum"), one.get("maximum")
+    minimum, maximum = one.get("minimum"), one.get("maximum")
     words = "a whole number" if kind == "integer" else "a number"
-    if least is not None and most is not None and most < 2**31:
-        return f"{words} from {least} to {most}"
-    return f"{words} from {least}" if least is not None else words
+    if minimum is not None and maximum is not None and maximum < 2**31:
+        return f"{words} from {minimum} to {maximum}"
+    return f"{words} of {minimum} or more" if minimum is not None else words
 
 
 def _text(one: Schema) -> str:
     examples = one.get("examples", ())[:2]
     shown = " or ".join(code(f'"{text}"') for text in examples)
     unit = examples[0].rpartition(" ")[2] if examples else ""
-    words = next((what for what, units in _UNITS.items() if unit in units), "a text")
-    return f"{words}, as {shown}" if shown else words
+    words = next((kind for kind, units in _UNITS.items() if unit in units), "a text")
+    return f"{words}, such as {shown}" if shown else words

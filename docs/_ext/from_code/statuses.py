@@ -9,4 +9,5 @@ def statuses() -> str:
     """Return a row for each exit status, as the command's help has them."""
     from netspurt.cli.words import STATUSES
 
-    return table(["exit status", "meaning"], [(code(str(n)), told) for n, told in STATUSES.items()])
+    rows = [(code(str(status)), meaning) for status, meaning in STATUSES.items()]
+    return table(["exit status", "meaning"], rows)
