@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from netspurt.run import Run
     from netspurt.scenario import Scenario
 
+_SYSCTLS = Path("/proc/sys")
+
 app = App(help="Run the kernel's TCP on emulated links, in namespaces of its own.")
 
 
@@ -218,6 +220,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
         )
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
     lines += _given(live.ends) if ends else []
+    lines += _unlike_machine(live.ends)
     good = paint("valid", "green") if live.valid else f"{paint('INVALID', 'red')}: {live.why_not()}"
     lines.append(f"Linux {live.kernel}, {live.back_end}: {good}")
     return lines
@@ -233,6 +236,43 @@ def _given(ends: list[EndReport]) -> list[str]:
         fill(f"{who}, {text}", width(110), subsequent_indent="  ", break_on_hyphens=False)
         for text, who in seen.items()
     ]
+
+
+#: The profile that users take for the machine's own settings.
+_DEFAULT = "linux-default"
+
+
+def _unlike_machine(ends: list[EndReport]) -> list[str]:
+    """Return lines on the settings of ends with `linux-default` that this machine does not have."""
+    seen: dict[str, list[str]] = {}
+    for end in ends:
+        own = {**end.sysctls, "net.ipv4.tcp_congestion_control": end.socket.get("TCP_CONGESTION")}
+        here = {name: _of_machine(name) for name in own}
+        parts = [
+            f"{name}={value} (here {here[name]})"
+            for name, value in own.items()
+            if None not in (value, here[name]) and value != here[name]
+        ]
+        if end.profile == _DEFAULT and parts:
+            seen.setdefault(", ".join(parts), []).append(f"{end.flow}.{end.side}")
+    return [
+        fill(
+            f"{', '.join(who)}: {_DEFAULT} differs from this machine's settings: {text}",
+            width(110),
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+        for text, who in seen.items()
+    ]
+
+
+def _of_machine(sysctl: str) -> str | None:
+    """Return the value of a sysctl outside of the run's namespaces; `None` if it has none."""
+    try:
+        text = (_SYSCTLS / sysctl.replace(".", "/")).read_text()
+    except OSError:
+        return None
+    return " ".join(text.split())
 
 
 def _span(nanos: int) -> str:
