@@ -178,8 +178,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     parts = [f(result) for f in lines_of]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
-    how = "simulated" if result.live is None else "live"
-    typer.echo(f"\n{result.stop_ns / 1e9:g} s {how}, {number(hops)} packet-hops")
+    typer.echo(f"\n{result.lasted()}, {number(hops)} packet-hops")
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
 
 
