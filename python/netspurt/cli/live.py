@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import ScenarioFile, count, lateness, setting
+from netspurt.cli.options import ScenarioFile, Unset, count, lateness, setting
 from netspurt.cli.output import complain, paint, print_json, width
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
 from netspurt.cli.screens import live_screen
@@ -73,6 +73,7 @@ def run(
         typer.Option(parser=count, metavar="N", help="The seed of the random draws."),
     ] = None,
     set_: Values = None,
+    unset: Unset = None,
     case: Case = None,
     shadow: Annotated[
         list[str] | None,
@@ -91,7 +92,7 @@ def run(
     from netspurt.shipped import resolve
 
     scenario = resolve(scenario, live=True)
-    chosen = one_case(scenario, set_, seed, case)
+    chosen = one_case(scenario, set_, seed, case, unset)
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
@@ -148,6 +149,7 @@ def exec_(
     shim: Shim = None,
     out: Out = None,
     set_: Values = None,
+    unset: Unset = None,
     budget: Budget = 0.005,
     wire: Wires = Wire.VETH,
     offload: Offload = False,
@@ -161,6 +163,7 @@ def exec_(
 
     scenario = resolve(scenario, live=True)
     chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
+    chosen = chosen.set_text({}, unset or [])
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:
