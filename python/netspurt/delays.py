@@ -360,7 +360,7 @@ class Delays:
         if single == len(length):
             return ["no two losses in a row"]
         ones = f"{single:,} of them of one probe" if single else "none of one probe"
-        said = f"losses come in {len(length):,} rows of successive probes, {ones}; the longest: "
+        said = f"losses in a row: {len(length):,} times, {ones}; the longest: "
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
