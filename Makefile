@@ -17,8 +17,10 @@ USE    := .venv/.use
 DEPS   := .venv/.dependencies
 TEST   := .venv/.test
 DOCS   := .venv/.docs
+# On a terminal pip shows that it works.
+QUIET  := $(if $(shell test -t 2 && echo terminal),,--quiet)
 # Only modules that are imported are compiled, when they are.
-PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
+PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip-version-check install --no-compile
 
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,7 +37,7 @@ run: setup
 setup: $(USE)
 
 $(USE): $(FILES) | $(BIN)/python
-	@echo 'building the extension and installing it into .venv: a minute or more'
+	@echo 'building the extension and installing it into .venv: one to ten minutes, by the machine'
 	$(PIP) --editable .
 	@rm -f $(TEST)
 	touch $@

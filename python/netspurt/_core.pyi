@@ -201,7 +201,10 @@ class CongestionControl:
 class Scenario:
     def __new__(cls, name: str, text: str, files: list[tuple[str, str]]) -> Scenario: ...
     def with_values(
-        self, values: list[tuple[str, str]], files: list[tuple[str, str]]
+        self,
+        values: list[tuple[str, str]],
+        files: list[tuple[str, str]],
+        unset: list[str] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...

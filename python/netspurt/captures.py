@@ -11,6 +11,7 @@ from netspurt import _core
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from netspurt.shared import SharedConnection
     from netspurt.table import Table
 
 #: The layouts for rows of connections: netspurt's, and the layouts of tcptrace's `-lr` and `-lrW`.
@@ -59,6 +60,9 @@ class Explained:
         When the first packet of TCP was captured, in nanoseconds since 1970.
     files
         If several captures are pooled: each file with the number of its first connection.
+    shared
+        If several captures are pooled: the connections that several of them hold, numbered as in
+        their files. Each is counted once, as the capture nearest to its sender shows it.
     sources
         The files of one capture.
     """
@@ -70,6 +74,7 @@ class Explained:
 
         self.path = path
         self.files = files
+        self.shared: Sequence[SharedConnection] = ()
         self.sources: Sequence[str] = ()
         self.fault = core.fault
         self.notes: Sequence[str] = core.notes
@@ -77,6 +82,28 @@ class Explained:
         self.start_ns = core.start_ns
         self._core = {one.name: one for one in core.tables()}
         self.tables: Mapping[str, Table] = {name: Table(one) for name, one in self._core.items()}
+
+    def count_once(self) -> None:
+        """Leave out of all tables what other captures show of a connection that counts once."""
+        import numpy as np
+
+        from netspurt.shared import COLUMNS, shared_connections
+
+        table = self.table("connections")
+        columns = {name: table[name].tolist() for name in COLUMNS}
+        rows = (
+            dict(zip(columns, values, strict=True))
+            for values in zip(*columns.values(), strict=True)
+        )
+        self.shared = shared_connections((*self.place_of(row["connection"]), row) for row in rows)
+        firsts = dict(self.files)
+        certain = [one for one in self.shared if one.certain]
+        out = [firsts[path] + own for one in certain for path, own in one.others]
+        if out:
+            self.tables = {
+                name: table.select(~np.isin(table["connection"], out))
+                for name, table in self.tables.items()
+            }
 
     def place_of(self, connection: int) -> tuple[str, int]:
         """Return the file that holds a connection, and the connection's number in that file."""
@@ -205,6 +232,8 @@ def explain(
 def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
     """Explain captures one by one, and return all their connections together.
 
+    A connection that several captures hold counts once: `shared` names it.
+
     Parameters
     ----------
     captures
@@ -236,6 +265,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
         raise OSError("; ".join(faults) or "there is no capture")
     pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
     pooled.fault = "; ".join(faults) or None
+    pooled.count_once()
     return pooled
 
 

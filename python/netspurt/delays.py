@@ -347,7 +347,7 @@ class Delays:
         --------
         >>> import netspurt as ns
         >>> ns.Delays.of([float("nan")] * 3 + [0.1] * 4).loss_words()
-        ['all 3 losses in one run, before the first answer']
+        ['all 3 losses in a row, before the first answer']
         """
         first, length = self.loss_runs()
         if len(length) < 1 or length.sum() < 2:
@@ -355,12 +355,12 @@ class Delays:
         longest = int(np.argmax(length))
         if len(length) == 1:
             where = ", before the first answer" if first[0] == 0 else self._since(int(first[0]))
-            return [f"all {length[0]:,} losses in one run{where}"]
+            return [f"all {length[0]:,} losses in a row{where}"]
         single = int(np.sum(length == 1))
         if single == len(length):
             return ["no two losses in a row"]
         ones = f"{single:,} of them of one probe" if single else "none of one probe"
-        said = f"losses come in {len(length):,} runs, {ones}; the longest: "
+        said = f"losses in a row: {len(length):,} times, {ones}; the longest: "
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:

@@ -339,7 +339,10 @@ class Shadow:
 
 @dataclass
 class Watch:
-    """The state of a run while it goes on."""
+    """The state of a run while it goes on.
+
+    `returned` counts the lost probes that an ICMP error answered, by the error in words.
+    """
 
     shadows: list[Shadow]
     header: HeaderLine | None = None
@@ -350,6 +353,7 @@ class Watch:
     late: int = 0
     duplicates: int = 0
     clock_steps: int = 0
+    returned: dict[str, int] = field(default_factory=dict)
     end: str | None = None
     kept: list[str] = field(default_factory=list)
     hops: dict[int, list[HopLine]] = field(default_factory=dict)
@@ -377,6 +381,8 @@ class Watch:
     def _echo_probe(self, line: EchoProbeLine) -> None:
         self.echo_probes += 1
         rtt = None if line.lost else line.rtt_ns / 1e9
+        if line.lost and line.why is not None:
+            self.returned[line.why] = self.returned.get(line.why, 0) + 1
         if rtt is not None:
             self.answered += 1
             self.histogram.add(rtt)

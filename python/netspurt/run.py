@@ -25,6 +25,7 @@ from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
 from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
+from netspurt.wording import rounded
 
 if TYPE_CHECKING:
     from netspurt.analysis.crossings import Crossing
@@ -125,10 +126,15 @@ class Run:
     def __str__(self) -> str:
         return "\n".join([self.title or self.source, *self._lines()])
 
+    def lasted(self) -> str:
+        """Return in words how long the run took, and whether in simulated time."""
+        stop_s = self.stop_ns / 1e9
+        # A live run ends by the wall clock, at an instant with nine digits.
+        return f"{stop_s:g} s simulated" if self.live is None else f"{rounded(stop_s)} s live"
+
     def _lines(self) -> list[str]:
-        how = "simulated" if self.live is None else "live"
         return [
-            f"{self.stop_ns / 1e9:g} s {how}, seed {self.seed}, digest {self.digest[:16]}",
+            f"{self.lasted()}, seed {self.seed}, digest {self.digest[:16]}",
             *self._summary(),
             "tables: " + ", ".join(f"{name} {len(t)}" for name, t in self.tables.items()),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -150,18 +150,25 @@ class Scenario:
         """
         return self._with({path: as_toml(value) for path, value in values.items()})
 
-    def set_text(self, values: Mapping[str, str]) -> Scenario:
+    def set_text(self, values: Mapping[str, str], unset: Sequence[str] = ()) -> Scenario:
         """Return the scenario with some values replaced, each given as TOML or as bare text.
+
+        Parameters
+        ----------
+        values
+            Dotted paths to values.
+        unset
+            Dotted paths of keys that are removed first, so that their defaults hold.
 
         Raises
         ------
         ScenarioError
-            If the result is inconsistent.
+            If the scenario does not have a key of `unset`, or the result is inconsistent.
         """
-        return self._with(values)
+        return self._with(values, unset)
 
-    def _with(self, values: Mapping[str, str]) -> Scenario:
-        """Return the scenario with some values replaced, given as TOML or as bare text.
+    def _with(self, values: Mapping[str, str], unset: Sequence[str] = ()) -> Scenario:
+        """Return the scenario without some keys, and then with some values replaced.
 
         If a value names a file, the file is searched in the working directory.
         """
@@ -174,7 +181,7 @@ class Scenario:
                     f"two files are called `{name}`: the scenario's and the one in the working "
                     "directory\n   = give one of them another name"
                 )
-        return Scenario(self._core.with_values(pairs, [*_named(values), *code]))
+        return Scenario(self._core.with_values(pairs, [*_named(values), *code], list(unset)))
 
     @property
     def algorithms(self) -> list[tuple[str, str, str]]:

@@ -483,10 +483,10 @@ def test_the_command_prints_the_losses_their_runs_and_the_waits(
     rtt = np.full(4000, 0.05)
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
-    result = netspurt("replay", "a.csv")
-    assert "losses come in 3 runs, 1 of them of one probe; the longest: 30 probes" in result.stdout
-    assert "30 probes lost before the first answer" in result.stdout
-    heads = next(line for line in result.stdout.splitlines() if "waits 50 %" in line)
+    ran = netspurt("replay", "a.csv")
+    assert "losses in a row: 3 times, 1 of them of one probe; the longest: 30 probes" in ran.stdout
+    assert "30 probes lost before the first answer" in ran.stdout
+    heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
     assert "longest: 30 probes, 0:00:00 after the beginning" in netspurt("delays", "a.csv").stdout
     (data,) = json.loads(netspurt("delays", "a.csv", "--json").stdout)

@@ -238,9 +238,11 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
     (tmp_path / "e.csv").write_text(text)
-    result = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
-    notes = [line for line in result.stdout.splitlines() if "taken for milliseconds" in line]
-    assert notes == ["4 recordings: the unit of the delays was taken for milliseconds"]
+    ran = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
+    notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
+    told = "4 recordings: the unit of the delays was taken for milliseconds; `--column"
+    (note,) = notes
+    assert note.startswith(told)
     two = netspurt("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
     data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
@@ -268,6 +270,30 @@ def test_only_the_first_five_of_many_unreadable_files_are_named(tmp_path: Path) 
     assert result.output.count("left out:") == 6
     assert "7 more files of" in result.output
     (tmp_path / "sweep.json").write_text("{}")
-    result = CliRunner().invoke(application(), ["replay", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "this is a sweep's folder, with figures and no recordings" in result.output
+    ran = CliRunner().invoke(application(), ["replay", str(tmp_path)])
+    assert ran.exit_code == 2
+    assert "this is a sweep's folder, with figures and no recordings" in ran.output
+
+
+def test_delays_of_zero_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t_s,rtt_ms\n0,0\n1,0\n2,3\n")
+    (one,) = ns.read_delays(tmp_path / "a.csv")
+    assert any(
+        note.startswith("2 delays are 0, rounded below the resolution") for note in one.notes
+    )
+    (tmp_path / "b.csv").write_text("t_s,rtt_ms\n0,1\n1,2\n2,3\n")
+    (one,) = ns.read_delays(tmp_path / "b.csv")
+    assert not any("are 0" in note for note in one.notes)
+
+
+def test_what_is_said_of_a_table_in_seconds_names_the_option_for_its_unit(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("t_s,rtt\n0,0.041\n1,0.042\n")
+    (one,) = ns.read_delays(tmp_path / "a.csv")
+    assert any("`--column unit=s`" in note for note in one.notes)
+    assert "41.0" in netspurt("delays", "a.csv", "--column", "unit=s").stdout
+    (tmp_path / "b.csv").write_text("who,what\na,0.041\nb,0.042\n")
+    said = netspurt("delays", "b.csv").stderr
+    assert "`--column rtt=N`" in said
+    assert "`--column unit=s`" in said

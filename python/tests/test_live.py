@@ -18,7 +18,9 @@ import pytest
 import netspurt as ns
 from netspurt import _core
 from netspurt.analysis.compare import compare, events, why
+from netspurt.cli import live as command
 from netspurt.live import LiveError, run_live
+from netspurt.live_report import EndReport
 from netspurt.truth.pcapng import read_packets
 
 from conftest import NETSPURT, ROOT, Command
@@ -60,7 +62,9 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
     captured = read_packets(tmp_path / "r" / "a.pcapng")
     assert sum(packet.size_bytes for packet in captured) > 200_000
     assert max(len(packet.octets) for packet in captured) == 128
-    assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "the run must end with its flow"
+    ended = re.search(r"\n([01](\.\d+)?) s live,", str(run))
+    assert ended, "it ends when its flow has ended"
+    assert len(ended[1]) <= len("1.23"), "no digits that mean nothing"
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         assert netspurt("plot", "r", "--kind", kind).returncode == 0
 
@@ -501,3 +505,29 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     # The last acknowledgement takes half a round trip.
     behind = live.seconds("duration_ns") - live.seconds("response_ns")
     assert 0.009 < np.nanmedian(behind) < 0.02
+
+
+def test_linux_default_is_told_where_it_differs_from_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = {"sack": "1", "rmem": "4096\t131072\t33554432", "congestion_control": "bbr"}
+    folder = tmp_path / "net" / "ipv4"
+    folder.mkdir(parents=True)
+    for name, value in machine.items():
+        (folder / f"tcp_{name}").write_text(f"{value}\n")
+    monkeypatch.setattr(command, "_SYSCTLS", tmp_path)
+    asked = {"sack": "1", "rmem": "4096 131072 6291456", "rto_min_us": "200000"}
+    sysctls = {f"net.ipv4.tcp_{name}": value for name, value in asked.items()}
+
+    def end(profile: str, congestion: str) -> EndReport:
+        socket = {"TCP_CONGESTION": congestion}
+        return EndReport("web", "from", profile, sysctls, {}, {}, socket, {})
+
+    (told,) = command._unlike_machine([end("linux-default", "cubic"), end("reno-2005", "reno")])
+    assert " ".join(told.split()) == (
+        "web.from: linux-default differs from this machine's settings: "
+        "net.ipv4.tcp_rmem=4096 131072 6291456 (here 4096 131072 33554432), "
+        "net.ipv4.tcp_congestion_control=cubic (here bbr)"
+    ), "what is equal, what the machine lacks, and other profiles are left out"
+    (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
+    assert command._unlike_machine([end("linux-default", "bbr")]) == []

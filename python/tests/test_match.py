@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from pathlib import Path
 
 import pytest
 
 import netspurt as ns
+from netspurt.captures import explain, explain_pooled
 from netspurt.poll import CutCapture, cut_off
+from netspurt.shared import shared_connections
 
 from conftest import Command
 
@@ -52,10 +55,73 @@ def test_connections_in_two_captures_of_a_folder_are_listed_once(
     netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
-    output = " ".join(netspurt("explain", near, far).stdout.split())
-    expected = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
-    assert output.count(expected) == 1, output
+    said = " ".join(netspurt("explain", near, far).stdout.split())
+    told = f"{far} and {near} have 1 connection in common. It counts once, as captured nearest "
+    assert said.count(f"{told}to its sender: in {near}. See netspurt match.") == 1, said
     assert "in common" not in netspurt("explain", near).stdout
+
+
+def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
+    netspurt: Command, two_points: Path
+) -> None:
+    alone = explain(two_points / "source.pcapng")
+    for paths in (("receiver.pcapng", "source.pcapng"), ("source.pcapng", "receiver.pcapng")):
+        both = explain_pooled([[two_points / path] for path in paths])
+        for name in ("connections", "retransmissions", "waits", "spent"):
+            assert len(both.table(name)) == len(alone.table(name)), name
+        again = both.table("retransmissions")["cause"].tolist()
+        assert again == alone.table("retransmissions")["cause"].tolist()
+
+    def sums(text: str) -> str:
+        return next(line for line in text.splitlines() if "octets of data;" in line)
+
+    of_folder = netspurt("explain", two_points).stdout
+    assert "1 connection, 1 direction with data" in of_folder
+    sent = int(alone.table("connections")["unique_bytes"].sum())
+    assert sums(of_folder).startswith(f"{sent:,} octets of data; {len(again)} retransmissions")
+    told = json.loads(netspurt("explain", two_points, "--json").stdout)
+    (shared,) = told["in_common"]
+    assert shared["best"] == [str(two_points / "source.pcapng"), 0]
+    assert shared["others"] == [[str(two_points / "receiver.pcapng"), 0]]
+
+
+def test_captures_of_different_runs_have_nothing_in_common(
+    start: ns.Scenario, two_points: Path, tmp_path: Path
+) -> None:
+    other = start.replace({"record.capture": True, "seed": 2}).run().save(tmp_path / "other")
+    both = explain_pooled([[folder / "source.pcapng"] for folder in (two_points, other)])
+    assert both.shared == []
+    assert len(both.table("connections")) == 4
+
+
+def test_captures_that_left_their_runs_folder_are_not_taken_for_the_same(
+    netspurt: Command, two_points: Path, tmp_path: Path
+) -> None:
+    for name in ("near", "far"):
+        shutil.copy(two_points / "source.pcapng", tmp_path / f"{name}.pcapng")
+    both = explain_pooled([[tmp_path / "near.pcapng"], [tmp_path / "far.pcapng"]])
+    assert len(both.table("connections")) == 4
+    said = " ".join(
+        netspurt("explain", tmp_path / "near.pcapng", tmp_path / "far.pcapng").stdout.split()
+    )
+    assert "the same ends at the same time. If it is the same, it counts twice here" in said
+
+
+def test_the_same_ends_later_with_another_initial_number_are_another_connection() -> None:
+    def row(seq: int | None, t_ns: int, rtt_ns: int) -> dict[str, object]:
+        ends = {"source": "10.0.0.1", "source_port": 1, "destination": "10.0.0.2"}
+        sums = {"packets": 9, "unique_bytes": 100, "rtt_ns_min": rtt_ns, "initial_seq": seq}
+        return {**ends, "destination_port": 2, "t_ns": t_ns, "duration_ns": 50, **sums}
+
+    def best(*rows: dict[str, object]) -> list[tuple[str, int, bool]]:
+        files = ((f"{place}.pcap", place, one) for place, one in enumerate(rows))
+        return [(*one.best, one.certain) for one in shared_connections(files)]
+
+    assert best(row(7, 0, 10), row(7, 20, 40)) == [("1.pcap", 1, True)], "the longer round trip"
+    assert best(row(7, 0, 40), row(7, 1000, 10)) == [("0.pcap", 0, True)], "clocks that differ"
+    assert best(row(7, 0, 10), row(8, 20, 40)) == [], "another number"
+    assert best(row(None, 0, 10), row(None, 20, 40)) == [("0.pcap", 0, False)], "without its SYN"
+    assert best(row(None, 0, 10), row(7, 1000, 40)) == [], "later, and nothing shows the same"
 
 
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(

@@ -50,7 +50,7 @@ def test_senders_that_differ_in_options_have_the_same_connections() -> None:
 
 def test_runs_of_different_seeds_have_no_connection_in_common() -> None:
     scenario = ns.Scenario.parse(WEB)
-    with pytest.raises(ValueError, match="same seed"):
+    with pytest.raises(ValueError, match="whose seeds are 3 and 4: give both the same seed"):
         pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")
 
 

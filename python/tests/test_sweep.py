@@ -453,9 +453,12 @@ def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path
     assert "120 cases do not have the measure and are left out (a case needs 10 times" in output
     verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}
     assert verdicts <= {"better", "worse", "cannot tell"}
+    both = netspurt("sweep", "compare", "s", "--axis", "window", "-m", "sent,acked_bytes").stdout
+    assert both == netspurt("sweep", "compare", "s", "--axis", "window", "-m", "sent", "-m",
+                            "acked_bytes").stdout  # fmt: skip
     drawn = netspurt("sweep", "plot", "s", "-m", "retransmissions/sent", "--kind", "heat-map")
     assert drawn.returncode == 0, drawn.stderr
-    assert (tmp_path / "sweep.png").stat().st_size > 10_000
+    assert (tmp_path / "s" / "retransmissions-per-sent.png").stat().st_size > 10_000
 
 
 def test_mistakes_on_the_command_line_are_reported(netspurt: Command, tmp_path: Path) -> None:

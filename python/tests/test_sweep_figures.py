@@ -155,7 +155,7 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     drawn = netspurt("sweep", "plot", "s", "-m", "completion_ns_mean", "--by", "rate")
     assert drawn.returncode == 2
     assert "no case has the measure completion_ns_mean" in drawn.stderr
-    assert not (tmp_path / "sweep.png").exists()
+    assert not list(tmp_path.rglob("*.png"))
 
 
 def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> None:

@@ -303,7 +303,7 @@ def test_the_sample_is_small_and_its_labels_are_about_its_packets() -> None:
     assert {":" in row.source.rpartition(":")[0] for row in labels} == {True, False}
 
 
-def test_the_command_makes_a_collection(netspurt: Command) -> None:
+def test_the_command_makes_a_collection(netspurt: Command, tmp_path: Path) -> None:
     made = netspurt("truth", "make", "c", "--simulated", "--cases", 2, "--only", "tails")
     assert made.returncode == 0
     assert "2 cases" in made.stdout
@@ -311,3 +311,9 @@ def test_the_command_makes_a_collection(netspurt: Command) -> None:
     bad = netspurt("truth", "make", "d", "--simulated", "--only", "nothing")
     assert bad.returncode == 2
     assert "no path is called 'nothing'" in bad.stderr
+    said = netspurt("truth", "check", "c", "--only", "tail-*").stderr
+    assert "no case of c is called 'tail-*': there are tails-" in said
+    (tmp_path / "empty").mkdir()
+    said = netspurt("truth", "check", "empty").stderr
+    assert "empty is no folder of `netspurt truth make`" in said
+    assert "*" not in said, "a pattern that the user did not write"

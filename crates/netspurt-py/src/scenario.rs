@@ -57,17 +57,19 @@ impl PyScenario {
             .map_err(|e| scenario_error(py, &e))
     }
 
-    /// Returns the scenario with values set over it, each at a dotted path. A value that is not
-    /// TOML is taken as text.
-    #[pyo3(name = "with_values")]
+    /// Returns the scenario with values set over it, each at a dotted path, after the keys at the
+    /// paths `unset` were removed. A value that is not TOML is taken as text.
+    #[pyo3(name = "with_values", signature = (values, files, unset=Vec::new()))]
     fn with(
         &self,
         py: Python<'_>,
         values: Vec<(String, String)>,
         files: NamedTexts,
+        unset: Vec<String>,
     ) -> PyResult<Self> {
         let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
-        self.0.with_files(&pairs, files).map(Self).map_err(|e| scenario_error(py, &e))
+        let unset: Vec<&str> = unset.iter().map(String::as_str).collect();
+        self.0.without(&unset, &pairs, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
     /// The name of the scenario in errors.

@@ -164,8 +164,9 @@ def share_words(delays: Delays) -> list[str]:
 
     Examples
     --------
-    >>> share_words(Delays.of([0.1] * 40 + [None] * 20 + [0.1] * 40))
-    ['share of losses: 0.51 to 100 % (95 %), counting one outage and not 20 losses']
+    >>> (told,) = share_words(Delays.of([0.1] * 40 + [None] * 20 + [0.1] * 40))
+    >>> told.partition(", ")[0], told.partition(", ")[2][:43]
+    ('share of losses: 0.51 to 100 % (95 %)', 'counting one outage (losses close together)')
     """
     of = loss_share([np.isnan(delays.rtt_s)])
     if not of.lost:
@@ -174,5 +175,5 @@ def share_words(delays: Delays) -> list[str]:
     if of.longest > 1:
         number = len(of.outages)
         outages = "one outage" if number == 1 else f"{number:,} outages"
-        told += f", counting {outages} and not {of.lost:,} losses"
+        told += f", counting {outages} (losses close together) and not {of.lost:,} losses"
     return [told]

@@ -30,6 +30,10 @@ class Populated(Protocol):
     """An object that has tables of populations, such as a run."""
 
     @property
+    def seed(self) -> int:
+        """The seed of its random draws."""
+
+    @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
 
@@ -116,7 +120,8 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     ]
     if not both:
         raise ValueError(
-            f"no connection of {population} is in both runs: give both the same seed and population"
+            f"no connection of {population} is in both runs, whose seeds are {first.seed} and "
+            f"{second.seed}: give both the same seed and population"
         )
     durations = [np.array([row[key][1] for key in both]) for row in rows]
     missing = [np.isnan(each) for each in durations]

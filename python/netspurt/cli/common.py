@@ -1,17 +1,17 @@
-"""Finds connections that captures of a folder share, and captures without connections."""
+"""Lines on connections that captures of a folder share, and on captures without connections."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from netspurt.cli.output import named
 from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
+    from netspurt.shared import SharedConnection
 
 #: The most files, and the most pairs of files, that are named.
 _NAMED = 3
@@ -19,45 +19,53 @@ _NAMED = 3
 
 def of_files(found: Explained) -> Iterator[str]:
     """Yield lines on files without connections, and on connections in several files."""
-    firsts = [first for _, first in found.files]
-    ends = [*firsts[1:], len(set(found.table("connections")["connection"].tolist()))]
-    bare = [path for (path, first), end in zip(found.files, ends, strict=False) if first == end]
+    certain = [one for one in found.shared if one.certain]
+    elsewhere = Counter(path for one in certain for path, _ in one.others)
+    counts = Counter(place[0] for place in map(found.place_of, _connections(found)))
+    bare = [path for path, _ in found.files if not counts[path] and not elsewhere[path]]
     if bare:
         yield f"Without packets of TCP: {_few(bare)}."
-    pairs = Counter(_twice(found))
-    for (one, other), count in pairs.most_common(_NAMED):
-        have = f"{named(one)} and {named(other)} have {counted(count, 'connection')} in common"
-        yield f"{have}, counted twice: see netspurt match."
-    if len(pairs) > _NAMED:
-        yield f"So have {counted(len(pairs) - _NAMED, 'other pair')} of captures."
+    yield from _in_pairs(certain, _counted_once)
+    yield from _in_pairs([one for one in found.shared if not one.certain], _perhaps_twice)
 
 
-def _twice(found: Explained) -> Iterator[tuple[str, str]]:
-    """Yield the two files of each connection that two files have.
-
-    These are connections with the same addresses and ports at the same time.
-    """
-    if len(found.files) < 2:
-        return
-    spans: dict[frozenset[tuple[str, int]], list[tuple[str, int, int]]] = {}
-    for row in _forward(found):
-        ends = frozenset((row[end], row[f"{end}_port"]) for end in ("source", "destination"))
-        path, _ = found.place_of(row["connection"])
-        first = row["t_ns"]
-        spans.setdefault(ends, []).append((path, first, first + row["duration_ns"]))
-    for same in spans.values():
-        for one, other in combinations(same, 2):
-            if one[0] != other[0] and one[1] <= other[2] and other[1] <= one[2]:
-                yield one[0], other[0]
+def _in_pairs(
+    shared: Sequence[SharedConnection], told: Callable[[Mapping[str, int]], str]
+) -> Iterator[str]:
+    """Yield a sentence on each pair of captures, from the number of connections shown by each."""
+    pairs = Counter((one.best[0], path) for one in shared for path, _ in one.others)
+    files = list(dict.fromkeys(tuple(sorted(pair)) for pair, _ in pairs.most_common()))
+    for one, other in files[:_NAMED]:
+        yield told({one: pairs[one, other], other: pairs[other, one]})
+    if len(files) > _NAMED:
+        yield f"So have {counted(len(files) - _NAMED, 'other pair')} of captures."
 
 
-def _forward(found: Explained) -> Iterator[dict[str, Any]]:
-    """Yield a row for each connection: its ends, its beginning and its duration."""
-    table = found.table("connections").where(direction="forward")
-    names = ("connection", "source", "source_port", "destination", "destination_port", "t_ns")
-    columns = [table[name].tolist() for name in (*names, "duration_ns")]
-    for values in zip(*columns, strict=True):
-        yield dict(zip((*names, "duration_ns"), values, strict=True))
+def _counted_once(shown_by: Mapping[str, int]) -> str:
+    many = sum(shown_by.values())
+    there = {path: count for path, count in shown_by.items() if count}
+    where = ", ".join(
+        f"in {named(path)}" if len(there) == 1 else f"{number(count)} in {named(path)}"
+        for path, count in there.items()
+    )
+    return (
+        f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} in common. "
+        f"{'It counts' if many == 1 else 'Each counts'} once, as captured nearest to its sender: "
+        f"{where}. See netspurt match."
+    )
+
+
+def _perhaps_twice(shown_by: Mapping[str, int]) -> str:
+    many = sum(shown_by.values())
+    return (
+        f"{' and '.join(map(named, shown_by))} have {counted(many, 'connection')} between the same "
+        f"ends at the same time. If {'it is' if many == 1 else 'they are'} the same, "
+        f"{'it counts' if many == 1 else 'they count'} twice here: see netspurt match."
+    )
+
+
+def _connections(found: Explained) -> list[int]:
+    return list(dict.fromkeys(found.table("connections")["connection"].tolist()))
 
 
 def _few(paths: Sequence[str]) -> str:

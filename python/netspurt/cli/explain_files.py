@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ def explain_files(
     OSError
         If a file cannot be read or written.
     """
-    found = list(_files(files))
+    # A file that is named twice, or beside its folder, is read once.
+    own: dict[Path, str] = {}
+    for file in _files(files):
+        own.setdefault(Path(file).resolve(), file)
+    found = list(own.values())
     captures = [found] if as_one else [[file] for file in found]
     _check(captures, as_csv, parquet, connection, as_json=as_json)
     try:
@@ -214,6 +219,7 @@ def _print_captures(
     """Print captures for people or as JSON, or write tables; return the exit status."""
     from netspurt import captures as explaining
     from netspurt.cli import explained
+    from netspurt.shared import shared_connections
 
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
@@ -221,16 +227,20 @@ def _print_captures(
             print(line)
         return _complain_of_fault([], pooled.fault)
     status, documents = 0, []
+    rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for paths in captures:
         found = explaining.explain(*paths)
         status = max(status, _complain_of_fault(paths, found.fault))
         if as_json:
             documents.append(explained.document(found, connection))
+            own = documents[-1]["connections"]
+            rows += ((named(found.path), row["connection"], row) for row in own)
         elif parquet is not None:
             explained.write_tables(found, parquet)
         else:
             for line in fitted(explained.lines(found, connection, few=_FEW, room=width())):
                 print(line)
     if as_json:
-        print_json({"captures": documents})
+        shared = [asdict(one) for one in shared_connections(rows)]
+        print_json({"captures": documents, "in_common": shared})
     return status

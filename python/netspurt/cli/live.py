@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import ScenarioFile, count, lateness, setting
+from netspurt.cli.options import ScenarioFile, Unset, count, lateness, setting
 from netspurt.cli.output import complain, paint, print_json, width
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
 from netspurt.cli.screens import live_screen
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from netspurt.live_report import EndReport, LiveReport
     from netspurt.run import Run
     from netspurt.scenario import Scenario
+
+_SYSCTLS = Path("/proc/sys")
 
 app = App(help="Run the kernel's TCP on emulated links, in namespaces of its own.")
 
@@ -71,6 +73,7 @@ def run(
         typer.Option(parser=count, metavar="N", help="The seed of the random draws."),
     ] = None,
     set_: Values = None,
+    unset: Unset = None,
     case: Case = None,
     shadow: Annotated[
         list[str] | None,
@@ -89,7 +92,7 @@ def run(
     from netspurt.shipped import resolve
 
     scenario = resolve(scenario, live=True)
-    chosen = one_case(scenario, set_, seed, case)
+    chosen = one_case(scenario, set_, seed, case, unset)
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
@@ -146,6 +149,7 @@ def exec_(
     shim: Shim = None,
     out: Out = None,
     set_: Values = None,
+    unset: Unset = None,
     budget: Budget = 0.005,
     wire: Wires = Wire.VETH,
     offload: Offload = False,
@@ -159,6 +163,7 @@ def exec_(
 
     scenario = resolve(scenario, live=True)
     chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
+    chosen = chosen.set_text({}, unset or [])
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:
@@ -218,6 +223,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
         )
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
     lines += _given(live.ends) if ends else []
+    lines += _unlike_machine(live.ends)
     good = paint("valid", "green") if live.valid else f"{paint('INVALID', 'red')}: {live.why_not()}"
     lines.append(f"Linux {live.kernel}, {live.back_end}: {good}")
     return lines
@@ -233,6 +239,43 @@ def _given(ends: list[EndReport]) -> list[str]:
         fill(f"{who}, {text}", width(110), subsequent_indent="  ", break_on_hyphens=False)
         for text, who in seen.items()
     ]
+
+
+#: The profile that users take for the machine's own settings.
+_DEFAULT = "linux-default"
+
+
+def _unlike_machine(ends: list[EndReport]) -> list[str]:
+    """Return lines on the settings of ends with `linux-default` that this machine does not have."""
+    seen: dict[str, list[str]] = {}
+    for end in ends:
+        own = {**end.sysctls, "net.ipv4.tcp_congestion_control": end.socket.get("TCP_CONGESTION")}
+        here = {name: _of_machine(name) for name in own}
+        parts = [
+            f"{name}={value} (here {here[name]})"
+            for name, value in own.items()
+            if None not in (value, here[name]) and value != here[name]
+        ]
+        if end.profile == _DEFAULT and parts:
+            seen.setdefault(", ".join(parts), []).append(f"{end.flow}.{end.side}")
+    return [
+        fill(
+            f"{', '.join(who)}: {_DEFAULT} differs from this machine's settings: {text}",
+            width(110),
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+        for text, who in seen.items()
+    ]
+
+
+def _of_machine(sysctl: str) -> str | None:
+    """Return the value of a sysctl outside of the run's namespaces; `None` if it has none."""
+    try:
+        text = (_SYSCTLS / sysctl.replace(".", "/")).read_text()
+    except OSError:
+        return None
+    return " ".join(text.split())
 
 
 def _span(nanos: int) -> str:

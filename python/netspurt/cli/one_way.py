@@ -16,7 +16,7 @@ Rfc889 = Annotated[
 ]
 
 #: The columns of a row of RFC 889's second table.
-HEADING = ("", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "eff")
+HEADING = ("", "total s", "lost", "lost s", "rtx", "rtx s", "mean ms", "CoV", "eff")
 
 
 def share_of(measure: str) -> float:
@@ -25,10 +25,13 @@ def share_of(measure: str) -> float:
 
 
 def caption(measure: str) -> str:
-    """Return the caption for the times of RFC 889's table: as recorded, or half of round trips."""
+    """Return the caption for RFC 889's table: its columns, and the scale of its times."""
+    meaning = (
+        "lost s: the waits for lost probes; rtx: spurious retransmissions, rtx s: their delays"
+    )
     if measure == "one-way":
-        return "one-way delays and timers, as recorded"
+        return f"one-way delays and timers, as recorded; {meaning}"
     return (
         "one-way delays and timers, half of the round trips, as in RFC 889 §2.1; twice these "
-        "times, or --json, are the round trips"
+        f"times, or --json, are the round trips; {meaning}"
     )

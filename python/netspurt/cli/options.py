@@ -115,6 +115,16 @@ def setting(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+Unset = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unset",
+        metavar="PATH",
+        help="Remove a key of the file, so that its default holds. May be repeated.",
+    ),
+]
+
+
 #: The argument of a command that takes a scenario.
 ScenarioFile = Annotated[
     Path,
@@ -132,9 +142,10 @@ def loaded(
     values: Sequence[str] | None,
     seed: int | None = None,
     *,
+    unset: Sequence[str] | None = None,
     alone: bool = False,
 ) -> Scenario:
-    """Return a scenario with `--set` and `--seed` applied. With `alone` its sweep is removed.
+    """Return a scenario after `--unset`, `--set` and `--seed`. With `alone` its sweep is removed.
 
     Raises
     ------
@@ -147,9 +158,9 @@ def loaded(
     if seed is not None:
         over["seed"] = str(seed)
     chosen = load(scenario).alone() if alone else load(scenario)
-    if not over:
+    if not over and not unset:
         return chosen
-    chosen = chosen.set_text(over)
+    chosen = chosen.set_text(over, unset or ())
     axes = _axes(chosen)
     for path in over:
         for name, varied in axes.items():

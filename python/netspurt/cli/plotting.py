@@ -34,10 +34,28 @@ _OF_RUNS = ("cwnd", "queue", "path")
 _OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
 
+#: Words for what a kind shows, and the kind.
+_SHOWN_BY = {
+    **dict.fromkeys(("rtt", "rtts", "delay", "delays", "timer", "timers"), "rto"),
+    **dict.fromkeys(("window", "ssthresh"), "cwnd"),
+    **dict.fromkeys(("goodput", "rate"), "throughput"),
+    **dict.fromkeys(("sequence", "segments", "retransmissions"), "time-sequence"),
+    **dict.fromkeys(("flight", "flight_size", "pipe"), "outstanding"),
+}
+
+
+def _kinds_of(text: str) -> str:
+    """Return the kinds that the user names. The error for another word names the kind it is in."""
+    for word in (part.strip() for part in text.split(",")):
+        if kind := _SHOWN_BY.get(word):
+            raise typer.BadParameter(f"{word!r} is not a kind: `--kind {kind}` shows it")
+    return some_of((*_KINDS, _ALL))(text)
+
+
 Kind = Annotated[
     str,
     typer.Option(
-        parser=some_of((*_KINDS, _ALL)),
+        parser=_kinds_of,
         metavar="KIND",
         help=f"What to draw: {', '.join(_KINDS)}, several of these as A,B, or all that the "
         "recorded tables show.",

@@ -22,7 +22,7 @@ from netspurt.cli.options import one_of, span_of
 from netspurt.cli.output import columns, fitted, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
-from netspurt.wording import number, rate
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.probe import Hop, Plan, Watch
@@ -51,7 +51,7 @@ def probe(
     verbose: opt.Verbose = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as in RFC 889: echo probes with one in flight, each stored with four stamps."""
+    """Probe a path as in RFC 889: the next echo probe leaves after the last was answered."""
     from netspurt.probe import COUNT, Lengths, Plan, stamp_name
     from netspurt.timers import USUAL
 
@@ -287,6 +287,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         "late": watch.late,
         "duplicates": watch.duplicates,
         "clock_steps": watch.clock_steps,
+        "returned": watch.returned,
         "histogram": [],
         "delay": None,
         "line": None,
@@ -296,6 +297,9 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
     if recording is None:
         return told
     told |= path_data(recording)
+    if watch.header and watch.header.kind == "tcp":
+        # The answer to a SYN is as long as it is, whatever the length of the SYN.
+        told["line"] = None
     if recording.received:
         told["estimators"] = _algorithms(recording, estimators)
     return told
@@ -319,6 +323,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     text += f"{number(told['lost'])} lost{share}, {told['late']} late, "
     text += f"{told['duplicates']} duplicates"
     yield text + ("" if told["end"] == "complete" else f" · {told['end'] or 'cut short'}")
+    yield from _returned(watch)
     if told["clock_steps"]:
         yield f"the machine's clock was set {told['clock_steps']} times"
     delay = told["delay"]
@@ -332,6 +337,25 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
         yield length_text(told["line"], "round-trip")
     yield from burst_lines(told["bursts"], most=5)
     yield from _table(told["estimators"])
+
+
+def _returned(watch: Watch) -> Iterator[str]:
+    """Yield what ICMP errors say of lost probes, and what to do about a port without a host."""
+    for why, count in watch.returned.items():
+        yield f"{counted(count, 'lost probe')}: {why}"
+    about = watch.header
+    if about is None or about.kind != "udp" or watch.answered:
+        return
+    if any(why.startswith(_CLOSED) for why in watch.returned):
+        yield (
+            f"No host echoes at UDP port {about.port} of {about.address}. Start one there: "
+            f"`netspurt serve echo --port {about.port} --address {about.address}`; --kind icmp "
+            "needs none."
+        )
+
+
+#: The beginning of the reason if nothing listens at a UDP port.
+_CLOSED = "port unreachable"
 
 
 def _table(algorithms: list[dict[str, Any]]) -> Iterator[str]:

@@ -28,6 +28,11 @@ _MEANINGS = {
     "efficiency": "efficiency: delays / (delays + waits + delays of spurious ones), RFC 889",
     "cost": "cost: for 1,000 probes",
 }
+#: How timers learn of replies.
+_ORDERS = {
+    "causal": "replies in order of arrival",
+    "sequence": "one probe in flight: each reply is known before the next probe leaves",
+}
 _PERCENTS = (50, 90, 99, 100)
 
 
@@ -35,9 +40,8 @@ def lines(advice: Advice) -> Iterator[str]:
     """Yield the report on a recording. Each sentence or paragraph is one line."""
     of = advice.replays[0]
     yield from about(of.delays)
-    order = "order of arrival" if of.order == "causal" else "one probe in flight"
     backoff = "backoff" if of.told else "no backoff"
-    yield paint(f"replies in {order}; {of.clock} clock; {backoff}", "dim")
+    yield paint(f"{_ORDERS[of.order]}; {of.clock} clock; {backoff}", "dim")
     yield ""
     if advice.weighing is None:
         yield from (*advice.paragraphs(), "")

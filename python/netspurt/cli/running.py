@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt import _core
-from netspurt.cli.options import ScenarioFile, count, loaded
+from netspurt.cli.options import ScenarioFile, Unset, count, loaded
 from netspurt.cli.output import columns, paint, print_json, progress
 from netspurt.wording import counted, number, rate
 
@@ -50,13 +50,14 @@ def run(
             help="Set a value, as in --set links.modem.rate='2400 bit/s'. May be repeated.",
         ),
     ] = None,
+    unset: Unset = None,
     case: Case = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scenario and save the results."""
     from netspurt.stored import check_free
 
-    chosen = one_case(scenario, set_, seed, case)
+    chosen = one_case(scenario, set_, seed, case, unset)
     folder = check_free(out or next_free(RUNS, scenario.stem))
     with progress(f"running {scenario.name}") as update:
         result = chosen.run(update)
@@ -77,9 +78,15 @@ def tell_notes(scenario: Scenario) -> None:
 
 
 def one_case(
-    file: Path, values: Sequence[str] | None, seed: int | None, case: int | None
+    file: Path,
+    values: Sequence[str] | None,
+    seed: int | None,
+    case: int | None,
+    unset: Sequence[str] | None = None,
 ) -> Scenario:
     """Return the scenario of a file, or the requested case of the file's sweep.
+
+    The arguments are those of the command.
 
     Raises
     ------
@@ -87,10 +94,10 @@ def one_case(
         If the file cannot be read, or there is no such case.
     """
     if case is None:
-        return loaded(file, values, seed, alone=True)
+        return loaded(file, values, seed, unset=unset, alone=True)
     from netspurt.sweep import Sweep
 
-    sweep = Sweep.of(loaded(file, values, seed))
+    sweep = Sweep.of(loaded(file, values, seed, unset=unset))
     if case >= len(sweep):
         raise ValueError(
             f"there is no case {case}: {file} is a sweep of {len(sweep)} cases, counted from 0"
@@ -178,8 +185,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     parts = [f(result) for f in lines_of]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
-    how = "simulated" if result.live is None else "live"
-    typer.echo(f"\n{result.stop_ns / 1e9:g} s {how}, {number(hops)} packet-hops")
+    typer.echo(f"\n{result.lasted()}, {number(hops)} packet-hops")
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
 
 

@@ -86,20 +86,23 @@ def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -
             section = capture_section(found, name, how.lines(found), own)
         else:
             found = how.explain(one.path, False)
-            section = Section(name, [_undrawn(found, name, how)])
+            section = Section(name, [_undrawn(found, name, how, elsewhere=not one.connections)])
         yield replace(section, heading=name, within=True)
 
 
-def _undrawn(found: Explained, name: str, how: Opener) -> Part:
+def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Part:
+    """Return the part of a capture without pictures; `elsewhere` says that others count for it."""
     part = undrawn_part(found, name, how.lines(found))
     if found.tcp == 0:
         return replace(
             part, words=["The capture has no packets of TCP."], answer="", lines=(), tables=()
         )
-    note = (
-        "Not drawn, because other captures of the folder lost more time. `netspurt report` with "
-        "this file draws it."
+    why = (
+        "another capture of the folder shows the same connections nearer to their senders"
+        if elsewhere
+        else "other captures of the folder lost more time"
     )
+    note = f"Not drawn, because {why}. `netspurt report` with this file draws it."
     return replace(part, notes=[*part.notes, note])
 
 

@@ -41,22 +41,29 @@ def check_collection(
     Raises
     ------
     TruthError
-        If the folder has no such case.
+        If the folder was not made by `make_collection`, or has no such case.
     """
     folder = Path(folder)
     found = sorted(folder.glob(f"*/{TRUTH}"))
     cases = [file.parent for file in found if fnmatchcase(file.parent.name, only)]
-    if not cases:
+    if not found:
         raise TruthError(
-            f"{folder} has no case of a collection with the name {only!r}: "
-            "`netspurt truth make FOLDER` makes one"
+            f"{folder} is no folder of `netspurt truth make`, which makes captures to check"
         )
+    if not cases:
+        names = ", ".join(file.parent.name for file in found[:_NAMED])
+        more = ", ..." if len(found) > _NAMED else ""
+        raise TruthError(f"no case of {folder} is called {only!r}: there are {names}{more}")
     score = Score()
     for done, case in enumerate(cases, 1):
         _check(score, case, explainer)
         if progress is not None:
             progress(done, len(cases))
     return score
+
+
+#: The most cases that an error names.
+_NAMED = 5
 
 
 def _check(score: Score, case: Path, explainer: Explainer) -> None:

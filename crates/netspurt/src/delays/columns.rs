@@ -346,7 +346,10 @@ fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
     named.or_else(counted).ok_or_else(|| {
         RecordingError::new(
             format!("no column `{said}`"),
-            format!("the columns are {}; say `--column WHAT=NAME`", names.join(", ")),
+            match unit_of(&said.to_lowercase()) {
+                Some(_) => format!("`--column unit={said}` says the unit of the delays"),
+                None => format!("the columns are {}; say `--column WHAT=NAME`", names.join(", ")),
+            },
         )
     })
 }

@@ -54,7 +54,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
         return Err(RecordingError::new(
             format!("no column of delays is known among {}", names.join(", ")),
-            "name it, as in `--column rtt=NAME`",
+            "name it, as in `--column rtt=NAME`, and its unit, as in `--column unit=s`",
         ));
     }
     // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when

@@ -1,5 +1,6 @@
 //! Round trips of captured packets: of TCP data until the ACK that covers it, and of ICMP echoes.
 
+use core::cmp::Reverse;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
@@ -31,6 +32,8 @@ struct Conversation {
 struct Trips {
     /// The direction's number, in the order of their first appearance.
     place: Option<usize>,
+    /// The octets of payload that were sent, those sent again included.
+    octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
     /// The ACKs without a sample, because they covered retransmitted segments.
@@ -47,7 +50,9 @@ impl Conversation {
                 *directions
             });
         };
-        hear(&mut self.trips[side.index()]);
+        let own = &mut self.trips[side.index()];
+        hear(own);
+        own.octets += u64::from(packet.payload_bytes);
         let answered = &mut self.trips[side.peer().index()];
         if packet.flags.has(Flags::ACK) {
             hear(answered);
@@ -219,9 +224,9 @@ pub(super) fn parse(
         echoes.tally.finish(&mut delays, range, None)?;
         reading.recordings.push(delays);
     }
-    let mut directions: Vec<_> = contents.flows.into_all().flat_map(directions_of).collect();
-    directions.sort_by_key(|direction| direction.2.place);
-    for ([from, to], retransmissions, trips) in directions {
+    let mut connections: Vec<_> = contents.flows.into_all().collect();
+    connections.sort_by_key(|flow| flow.state.trips.iter().filter_map(|trips| trips.place).min());
+    for ([from, to], retransmissions, trips) in connections.into_iter().flat_map(directions_of) {
         reading.recordings.push(trips.finish(format!("{name}: {from} to {to}"), retransmissions));
     }
     if let Some(cut) = contents.cut {
@@ -245,13 +250,16 @@ pub(super) fn parse(
     Ok(reading)
 }
 
-/// Returns the directions of a connection that have samples. Each has its source and destination,
-/// its number of retransmissions, and its samples.
+/// Returns the directions of a connection that have samples, the one with more data first. Each has
+/// its source and destination, its number of retransmissions, and its samples.
 fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
     let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
     let ends = [[from, to], [to, from]];
     let all = Side::BOTH.into_iter().zip(ends).zip(trips);
     let sampled = all.filter(|(_, trips)| !trips.samples.is_empty());
     let retransmissions = |side| seen.way(side).map_or(0, |way| way.retransmissions());
-    sampled.map(|((side, ends), trips)| (ends, retransmissions(side), trips)).collect()
+    let mut told: Vec<_> =
+        sampled.map(|((side, ends), trips)| (ends, retransmissions(side), trips)).collect();
+    told.sort_by_key(|(.., trips)| Reverse(trips.octets));
+    told
 }

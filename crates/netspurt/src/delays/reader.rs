@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::units::Duration;
 use crate::wire::is_capture;
 
 use super::format::Format;
@@ -53,7 +54,20 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
         return Err(hollow(&reading, format));
     }
     number(&mut reading);
+    reading.recordings.iter_mut().for_each(note_zeros);
     Ok(reading)
+}
+
+/// Notes how many delays are 0. No round trip is, so the tool rounded them.
+fn note_zeros(recording: &mut Delays) {
+    let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
+    if zeros > 0 {
+        let noun = if zeros == 1 { "delay is" } else { "delays are" };
+        recording.notes.push(format!(
+            "{zeros} {noun} 0, rounded below the resolution of the recording: they count as \
+             answers without delay"
+        ));
+    }
 }
 
 /// Reads the contents in the format that the hints name, or else in the one that the contents show.
@@ -169,7 +183,7 @@ fn alien(content: &str) -> RecordingError {
         let (names, count) = (names.join(", "), names.len());
         return RecordingError::new(
             format!("{ALIEN}; as a table its columns would be {names}"),
-            format!("`--column rtt=N`, N from 1 to {count}, says which holds the delays"),
+            format!("`--column rtt=N`, N from 1 to {count}, says which holds the delays, and `--column unit=s` that they are seconds and not ms"),
         )
         .at(line);
     }

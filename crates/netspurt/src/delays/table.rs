@@ -391,7 +391,11 @@ impl TableRows {
             let shown = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
             delays.order = rows.order.unwrap_or(shown);
             if self.assumed {
-                delays.notes.push("the unit of the delays was taken for milliseconds".into());
+                delays.notes.push(
+                    "the unit of the delays was taken for milliseconds; `--column unit=s` makes it \
+                     seconds"
+                        .into(),
+                );
             }
             let paced = plan.paced.then_some(PACE);
             if plan.paced && hints.interval.is_none() {

@@ -119,6 +119,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("urgent_packets", Count(|row| row.statistics().packets.urgent.into())),
     ("urgent_bytes", Count(|row| row.statistics().packets.urgent_bytes)),
     ("hardware_duplicates", Count(|row| row.statistics().copies.count)),
+    ("initial_seq", Whole(|row| row.way.initial_seq().map(i64::from))),
     ("mss_bytes", Whole(|row| row.statistics().offers.mss.map(i64::from))),
     ("window_scale", Whole(|row| row.statistics().offers.window_scale.map(i64::from))),
     ("sack_permitted", Flag(|row| row.statistics().offers.sack)),

@@ -29,6 +29,11 @@ impl EndedWay {
         &self.statistics
     }
 
+    /// The number of its SYN on the wire. `None` if no SYN was captured.
+    pub fn initial_seq(&self) -> Option<u32> {
+        (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
+    }
+
     /// Converts a direction of a connection that has ended.
     pub fn of(way: CapturedWay) -> Self {
         let CapturedWay {

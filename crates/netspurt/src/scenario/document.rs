@@ -9,6 +9,7 @@ use super::error::{Problem, ScenarioError};
 use super::followed::{self, Files, Followable};
 use super::form::{ReadError, read};
 use super::pins;
+use super::removal::without_key;
 use super::reword::reword;
 use super::spec::Spec;
 use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
@@ -59,6 +60,25 @@ impl Document {
         self.overrides.retain(|(set, _)| set != path);
         self.overrides.push((path.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Removes the key at `path` from the text, or the value that was set there.
+    ///
+    /// # Errors
+    /// When there is neither.
+    pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
+        let keys = keys(path);
+        if keys.is_empty() {
+            return Err(self.blame(&no_path(path)));
+        }
+        let set = self.overrides.len();
+        self.overrides.retain(|(set, _)| !self::keys(set).starts_with(&keys));
+        match without_key(&self.text, &keys) {
+            Ok(text) => self.text = text,
+            Err(problem) if self.overrides.len() == set => return Err(self.blame(&problem)),
+            Err(_) => {}
+        }
+        Ok(self)
     }
 
     /// Reads the scenario.
@@ -293,6 +313,13 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     told.then_some(bare)
 }
 
+/// What is wrong with a text that is not a path.
+fn no_path(text: &str) -> Problem {
+    let mut problem = Problem::at([], format!("`{text}` is not a path of keys joined by dots"));
+    problem.path = vec![text.to_owned()];
+    problem.fix("as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`")
+}
+
 /// Sets `value` at a dotted path. A value that is not TOML is taken as text.
 fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let keys = keys(path);
@@ -302,11 +329,7 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
         problem
     };
     if keys.is_empty() {
-        let mut problem = problem(format!("`{path}` is not a path of keys joined by dots"));
-        problem.path = vec![path.to_owned()];
-        let fix =
-            "as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`";
-        return Err(problem.fix(fix));
+        return Err(no_path(path));
     }
     let digits = value.trim_start_matches(['+', '-']);
     let value = match value.parse::<Value>() {

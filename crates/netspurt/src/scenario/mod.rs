@@ -42,6 +42,7 @@ mod queue_plan;
 mod queue_spec;
 mod random_axis;
 mod reach;
+mod removal;
 mod reword;
 mod run;
 mod slots_plan;

@@ -47,10 +47,25 @@ impl Scenario {
         values: &[(&str, &str)],
         files: Vec<(String, String)>,
     ) -> Result<Self, ScenarioError> {
-        let document = values
-            .iter()
-            .fold(self.document.clone(), |document, (path, value)| document.with(path, value));
-        Self::read(document.with_files(files))
+        self.without(&[], values, files)
+    }
+
+    /// As [`with_files`](Self::with_files), after the keys at the paths `unset` were removed.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and when there is no such key.
+    pub fn without(
+        &self,
+        unset: &[&str],
+        values: &[(&str, &str)],
+        files: Vec<(String, String)>,
+    ) -> Result<Self, ScenarioError> {
+        let mut document = self.document.clone();
+        for path in unset {
+            document = document.without(path)?;
+        }
+        let set = |document: Document, (path, value): &(&str, &str)| document.with(path, value);
+        Self::read(values.iter().fold(document, set).with_files(files))
     }
 
     fn read(document: Document) -> Result<Self, ScenarioError> {

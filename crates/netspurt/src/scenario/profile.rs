@@ -63,7 +63,7 @@ impl Words for Profile {
         (
             Self::LinuxDefault,
             "linux-default",
-            "the running kernel with its defaults: only in live runs",
+            "the running kernel with Linux's defaults, whatever the machine's sysctls are: only in live runs",
         ),
     ];
 }

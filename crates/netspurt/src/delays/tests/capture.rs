@@ -214,3 +214,19 @@ fn a_capture_without_a_round_trip_is_an_error() {
     let error = read("x", &pcapng(&[(0, tcp(1, 0, 100, 0))])).unwrap_err();
     assert!(error.message.contains("a capture of 1 packets"), "{error}");
 }
+
+/// Each request has 100 octets and each reply 1000.
+#[test]
+fn the_direction_with_more_data_is_the_first_of_its_connection() {
+    let packets = [
+        (0, tcp(1, 1, 100, 1)),
+        (20, tcp(2, 1, 1000, 101)),
+        (40, tcp(1, 101, 0, 1001)),
+        (60, tcp(1, 101, 100, 1001)),
+        (80, tcp(2, 1001, 1000, 201)),
+        (100, tcp(1, 201, 0, 2001)),
+    ];
+    let reading = all(&pcapng(&packets));
+    let names: Vec<&str> = reading.recordings.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["x: 10.0.0.2:80 to 10.0.0.1:80", "x: 10.0.0.1:80 to 10.0.0.2:80"]);
+}

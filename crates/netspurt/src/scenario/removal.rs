@@ -1,0 +1,100 @@
+//! Removal of a key from the text of a scenario, so that its default holds.
+
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use super::error::Problem;
+use super::tree::dotted;
+use crate::place::did_you_mean;
+
+/// Removes the key at the end of a path from a text, with all below it. All other lines keep their
+/// numbers, so that errors name the lines of the file.
+///
+/// A text that is not TOML is returned as it is: reading it names the mistake.
+pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {
+    let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
+    remove(document.as_table_mut(), path, 0)?;
+    Ok(at_their_lines(text, &document.to_string()))
+}
+
+/// Removes the key with the number `depth` of a path, or one below it, from its table.
+fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
+    let key = path[depth].as_str();
+    let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
+    if depth + 1 == path.len() {
+        table.remove(key);
+        return Ok(());
+    }
+    match item.as_table_like_mut() {
+        Some(inner) => remove(inner, path, depth + 1),
+        None => {
+            let above = dotted(&path[..=depth]);
+            let message = format!("`{above}` is not a table in the file, so it has no keys");
+            Err(at(path, depth, message).fix(format!("unset `{above}` as a whole")))
+        }
+    }
+}
+
+/// What is wrong if `table` does not have the key with the number `depth` of a path.
+fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
+    let message = format!("the file has no `{}` to remove", dotted(&path[..=depth]));
+    let there = |(_, item): &(&str, &Item)| !item.is_none();
+    let own: Vec<&str> = table.iter().filter(there).map(|(name, _)| name).collect();
+    at(path, depth, message).fix(match did_you_mean(&path[depth], own.iter().copied()) {
+        Some(question) => question,
+        None if own.is_empty() => "no key is written there, so its default holds".to_owned(),
+        None => format!("written there are {}; all other keys have their defaults", own.join(", ")),
+    })
+}
+
+/// A problem of the table that should have the key with the number `depth`.
+fn at(path: &[String], depth: usize, message: String) -> Problem {
+    let mut problem = Problem::at([], message);
+    problem.path = path[..depth].to_vec();
+    problem.key = true;
+    problem
+}
+
+/// Puts an empty line into `after` for each line that `before` has more, at the first difference.
+fn at_their_lines(before: &str, after: &str) -> String {
+    let same = before.lines().zip(after.lines()).take_while(|(one, other)| one == other).count();
+    let gone = before.lines().count().saturating_sub(after.lines().count());
+    let place: usize = after.split_inclusive('\n').take(same).map(str::len).sum();
+    let (head, tail) = after.split_at(place);
+    format!("{head}{}{tail}", "\n".repeat(gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = 1\n\n# of b\n[b]\nc = { d = 1, e = 2 }\nf.g = 3\n\n[h]\ni = 4\n";
+
+    fn without(path: &str) -> Result<String, Problem> {
+        without_key(TEXT, &super::super::tree::keys(path))
+    }
+
+    #[test]
+    fn a_key_is_removed_and_all_other_lines_keep_their_numbers() {
+        for (path, gone) in [("a", 1), ("b", 5), ("b.c", 5), ("b.c.d", 0), ("b.f.g", 6), ("h", 9)] {
+            let found = without(path).expect(path);
+            let lines: Vec<&str> = found.lines().collect();
+            let at = |line: &str| TEXT.lines().position(|one| one == line);
+            for line in ["a = 1", "f.g = 3", "[h]", "i = 4"] {
+                let kept = lines.contains(&line);
+                assert!(!kept || lines.iter().position(|one| *one == line) == at(line), "{path}");
+            }
+            assert!(gone == 0 || !lines.contains(&TEXT.lines().nth(gone - 1).unwrap()), "{path}");
+        }
+        assert!(without("b.c.d").expect("it is there").contains("c = { e = 2 }"));
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_is_told_with_those_that_are() {
+        let told = |path: &str| without(path).map_err(|one| (one.message, one.fix)).unwrap_err();
+        assert_eq!(told("b.c.dd").0, "the file has no `b.c.dd` to remove");
+        assert_eq!(told("b.c.dd").1, "did you mean `d`?");
+        assert_eq!(told("bb.c").0, "the file has no `bb` to remove");
+        assert!(told("b.zzzz").1.starts_with("written there are c, f;"));
+        assert_eq!(told("a.b").1, "unset `a` as a whole");
+    }
+}

@@ -1,0 +1,175 @@
+"""Connections that several captures hold, and which capture shows each of them best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from netspurt import _core
+
+#: What is read of a row of the table `connections`.
+COLUMNS = (
+    *("connection", "source", "source_port", "destination", "destination_port"),
+    *("t_ns", "duration_ns", "packets", "initial_seq", "unique_bytes", "rtt_ns_min"),
+)
+
+#: An end of a connection: its address and port.
+_End = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class SharedConnection:
+    """A connection that several captures hold.
+
+    Attributes
+    ----------
+    best
+        The file and the number of the connection in the capture nearest to its sender.
+    others
+        The same for the other captures.
+    certain
+        Whether it is the same connection. Otherwise the captures hold connections between the same
+        ends at the same time, and nothing else shows whether they are the same.
+    """
+
+    best: tuple[str, int]
+    others: Sequence[tuple[str, int]]
+    certain: bool = True
+
+
+@dataclass
+class _Seen:
+    """A connection as one capture shows it. `ends` has the row of each end that sent."""
+
+    file: str
+    number: int
+    ends: dict[_End, Mapping[str, Any]]
+    between: frozenset[_End]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        row = next(iter(self.ends.values()))
+        return row["t_ns"], row["t_ns"] + row["duration_ns"]
+
+    @property
+    def packets(self) -> int:
+        return sum(row["packets"] for row in self.ends.values())
+
+
+def shared_connections(
+    rows: Iterable[tuple[str, int, Mapping[str, Any]]],
+) -> list[SharedConnection]:
+    """Return the connections that several captures hold.
+
+    Connections of different captures are the same if they have the same addresses, ports and
+    initial sequence numbers, or if one run made both captures. Simulated connections have the same
+    addresses, numbers and times in each run. So captures of different runs hold no connection in
+    common, and a simulated capture outside of its run's folder is not known to hold the same one
+    as another.
+
+    Parameters
+    ----------
+    rows
+        For each row of the tables `connections`: the file, the number of the connection, and the
+        row with the columns `COLUMNS`.
+    """
+    found: dict[tuple[str, int], _Seen] = {}
+    for file, number, row in rows:
+        ends = tuple((row[end], row[f"{end}_port"]) for end in ("source", "destination"))
+        one = found.setdefault((file, number), _Seen(file, number, {}, frozenset(ends)))
+        one.ends[ends[0]] = row
+    alike: dict[frozenset[_End], list[_Seen]] = {}
+    for one in found.values():
+        alike.setdefault(one.between, []).append(one)
+    runs = {file: _run_of(file) for file in {file for file, _ in found}}
+    return [one for seen in alike.values() for one in _shared(seen, runs)]
+
+
+def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[SharedConnection]:
+    """Yield the connections that several captures hold, of those between the same two ends."""
+    groups: list[list[_Seen]] = []
+    alone = len({one.file for one in seen}) == len(seen)
+    for one in seen:
+        others = (group for group in groups if all(member.file != one.file for member in group))
+        match = next((g for g in others if _same(g[0], one, runs, alone=alone)), None)
+        if match is None:
+            groups.append([one])
+        else:
+            match.append(one)
+    yield from (_chosen(group) for group in groups if len(group) > 1)
+    for (first, *_), (second, *_) in combinations(groups, 2):
+        if first.file != second.file and _may_be_same(first, second, runs):
+            other = (second.file, second.number)
+            yield SharedConnection((first.file, first.number), [other], certain=False)
+
+
+def _run_of(file: str) -> Path | None:
+    """Return the folder of the run that made a capture; `None` if it is in no run's folder."""
+    folder = Path(file).resolve().parent
+    return folder if (folder / _core.RUN_SCENARIO).is_file() else None
+
+
+def _same(one: _Seen, other: _Seen, runs: Mapping[str, Path | None], *, alone: bool) -> bool:
+    """Return whether two captures certainly show the same connection between the same ends.
+
+    `alone` says that no file holds several connections between these ends.
+    """
+    if not _may_be_same(one, other, runs, at_the_same_time=False):
+        return False
+    if runs[one.file] is not None and runs[one.file] == runs[other.file]:
+        return _overlap(one, other)
+    numbers = [first for first, second in _numbers(one, other) if None not in (first, second)]
+    # Simulated ends have the same initial sequence number; those of real ones are random.
+    simulated = len(numbers) > 1 and len(set(numbers)) == 1
+    return bool(numbers) and not simulated and (alone or _overlap(one, other))
+
+
+def _may_be_same(
+    one: _Seen,
+    other: _Seen,
+    runs: Mapping[str, Path | None],
+    *,
+    at_the_same_time: bool = True,
+) -> bool:
+    """Return whether nothing shows that connections between the same ends are different."""
+    own, others = runs[one.file], runs[other.file]
+    if own is not None and others is not None and own != others:
+        return False
+    if any(None not in pair and pair[0] != pair[1] for pair in _numbers(one, other)):
+        return False
+    return not at_the_same_time or _overlap(one, other)
+
+
+def _numbers(one: _Seen, other: _Seen) -> list[tuple[int | None, int | None]]:
+    """Return the initial sequence numbers of each end in both captures."""
+    both = one.ends.keys() & other.ends.keys()
+    return [(one.ends[end]["initial_seq"], other.ends[end]["initial_seq"]) for end in both]
+
+
+def _overlap(one: _Seen, other: _Seen) -> bool:
+    (began, ended), (began_too, ended_too) = one.span, other.span
+    return bool(began <= ended_too and began_too <= ended)
+
+
+#: Round trips are equal if the shorter one has at least this share of the longer one.
+_AS_NEAR = 0.9
+
+
+def _chosen(group: Sequence[_Seen]) -> SharedConnection:
+    """Choose the capture nearest to the sender of most data; of equals that with most packets.
+
+    The nearer a capture is to the sender, the longer is the round trip that it shows.
+    """
+    sent: dict[_End, int] = {}
+    for one in group:
+        for end, row in one.ends.items():
+            sent[end] = max(sent.get(end, 0), row["unique_bytes"])
+    sender = max(sent, key=sent.__getitem__)
+    trips = [one.ends.get(sender, {}).get("rtt_ns_min") or 0 for one in group]
+    near = [one for one, trip in zip(group, trips, strict=True) if trip >= _AS_NEAR * max(trips)]
+    best = max(near, key=lambda one: one.packets)
+    others = [(one.file, one.number) for one in group if one is not best]
+    return SharedConnection((best.file, best.number), others)

@@ -1,0 +1,59 @@
+"""The summary of `netspurt probe`: what it says, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netspurt.cli.one_way import HEADING
+from netspurt.cli.probing import _summary, _told
+from netspurt.probe import Watch
+from netspurt.probe_lines import read_line
+
+from conftest import NETSPURT, ROOT
+
+
+def watched(kind: str) -> Watch:
+    """Return the state after the probes of a recording, as if they were of this kind."""
+    first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
+    lines = [json.dumps(json.loads(first) | {"kind": kind}) + "\n", *rest]
+    watch = Watch([], kept=lines)
+    for line in lines:
+        watch.take(read_line(line))
+    watch.files = []
+    return watch
+
+
+@pytest.mark.parametrize(("kind", "told"), [("icmp", True), ("udp", True), ("tcp", False)])
+def test_delay_on_length_is_told_only_of_probes_whose_answers_are_as_long(
+    kind: str, told: bool
+) -> None:
+    watch = watched(kind)
+    data = _told(watch, ["mills"])
+    assert (data["line"] is not None) is told
+    assert ("delay on length" in "\n".join(_summary(watch, data))) is told
+
+
+def test_every_column_of_the_table_has_a_name_of_its_own() -> None:
+    assert len(set(HEADING)) == len(HEADING)
+    watch = watched("udp")
+    text = " ".join(_summary(watch, _told(watch, ["mills"])))
+    for name in ("lost s", "rtx", "rtx s"):
+        assert f"{name}: " in text
+
+
+def test_a_closed_port_is_told_with_the_command_that_opens_it(tmp_path: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "-n", "2"]
+    command = [str(NETSPURT), *words, "--calibrate", "0", "--timeout", "2s", "--out", "p.jsonl"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    said = " ".join(ran.stdout.split())
+    assert "2 lost probes: port unreachable, says 127.0.0.1" in said
+    assert f"`netspurt serve echo --port {port} --address 127.0.0.1`" in said
