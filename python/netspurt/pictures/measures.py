@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 #: The meaning of a column in words, if its name does not contain these words.
 _WORDS = {
@@ -17,6 +19,7 @@ _WORDS = {
     "delivered_bytes": "delivered",
     "waited_ns": "waited for timeouts",
     "completion_ns": "completion time",
+    "connection_ns": "duration of a connection",
     "fairness": "Jain's index of fairness",
     "carried": "packets carried",
     "carried_bytes": "carried",
@@ -58,6 +61,63 @@ def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
 
 
+@dataclass(frozen=True)
+class Shown:
+    """How the figures of a measure are shown: its name, the unit, and the factor to this unit."""
+
+    words: str
+    unit: str
+    factor: float
+
+    @property
+    def label(self) -> str:
+        """The name with the unit."""
+        return f"{self.words} [{self.unit}]" if self.unit else self.words
+
+
+#: The most digits before the point that figures have in a common unit.
+_DIGITS = 6
+
+
+def alike(most: Mapping[str, float]) -> dict[str, Shown]:
+    """Return how to show several measures, so that all times are in one unit, and all rates.
+
+    The unit suits the measure with the smallest values, unless others would have too many digits.
+
+    Parameters
+    ----------
+    most
+        For each measure its greatest absolute value.
+
+    Examples
+    --------
+    >>> told = alike({"completion_ns_mean": 1.2e9, "waited_ns": 0.3e9, "timeouts": 4})
+    >>> [one.label for one in told.values()]
+    ['mean completion time [ms]', 'waited for timeouts [ms]', 'timeouts']
+    >>> alike({"completion_ns_max": 9e12, "waited_ns": 4e3})["waited_ns"].unit
+    's'
+    """
+    named = {measure: in_words(measure) for measure in most}
+    known: dict[str, list[float]] = {}
+    for measure, (_, factor, unit) in named.items():
+        own = known.setdefault(unit, [])
+        own += [factor * most[measure]] if most[measure] > 0 else []
+    units = {unit: _legible(unit, sizes) for unit, sizes in known.items()}
+    return {
+        measure: Shown(words, units[unit][1], factor / units[unit][0])
+        for measure, (words, factor, unit) in named.items()
+    }
+
+
+def _legible(unit: str, most: list[float]) -> tuple[float, str]:
+    sizes = sorted(_PREFIXED.get(unit, ((1.0, unit),)))
+    least, _ = fitting_unit(unit, min(most, default=0.0))
+    fit = [
+        one for one in sizes if one[0] >= least and max(most, default=0.0) < one[0] * 10**_DIGITS
+    ]
+    return fit[0] if fit else sizes[-1]
+
+
 def in_words(measure: str) -> tuple[str, float, str]:
     """Return a measure's name in words, the factor of its figures, and their unit.
 
@@ -72,6 +132,8 @@ def in_words(measure: str) -> tuple[str, float, str]:
     ('mean completion time', 1e-09, 's')
     >>> in_words("request_ns_p999")
     ('99.9th percentile of time to the whole reply', 1e-09, 's')
+    >>> in_words("connection_ns_p50")[0]
+    'median duration of a connection'
     >>> in_words("queue_packets_max"), in_words("dropped/sent")
     (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
     >>> in_words("goodput_bps"), in_words("cause_rack")
@@ -94,6 +156,8 @@ def _column(name: str) -> tuple[str, float, str]:
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
     of_most = "longest" if unit in ("s", "packets") else "largest"
+    if statistic == "p50":
+        return f"median {words}", scale, unit
     if statistic.startswith("p"):
         return f"{_percent(statistic[1:])} percentile of {words}", scale, unit
     return f"{ {'mean': 'mean ', 'max': of_most + ' '}.get(statistic, '') }{words}", scale, unit
