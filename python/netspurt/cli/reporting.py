@@ -200,7 +200,8 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
             text = [unstyled(line) for line in lines(advice)]
-            yield replay_section(found, told, text, str(file), advice.pick)
+            # The advice has the timers whose constants it computed, too.
+            yield replay_section(advice.replays[0], told, text, str(file), advice.pick)
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:

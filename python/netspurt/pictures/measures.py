@@ -49,6 +49,13 @@ _PREFIXED = {
 }
 
 
+#: The unit of instants on an axis: seconds, of long spans minutes or hours, and never less.
+ELAPSED = "elapsed"
+
+#: An axis of time over spans as long as these is in hours or minutes [s].
+_LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
+
+
 def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     """Return the unit with a prefix that suits the largest value, and its size in the plain unit.
 
@@ -56,7 +63,11 @@ def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     --------
     >>> fitting_unit("s", 0.25), fitting_unit("bit/s", 2.5e6), fitting_unit("packets", 9)
     ((0.001, 'ms'), (1000000.0, 'Mbit/s'), (1.0, 'packets'))
+    >>> fitting_unit(ELAPSED, 0.2), fitting_unit(ELAPSED, 4000), fitting_unit(ELAPSED, 86_400)
+    ((1.0, 's'), (60.0, 'min'), (3600.0, 'h'))
     """
+    if unit == ELAPSED:
+        return next(((size, name) for least, size, name in _LONG if most >= least), (1.0, "s"))
     sizes = _PREFIXED.get(unit, ((1.0, unit),))
     return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
 
@@ -116,6 +127,18 @@ def _legible(unit: str, most: list[float]) -> tuple[float, str]:
         one for one in sizes if one[0] >= least and max(most, default=0.0) < one[0] * 10**_DIGITS
     ]
     return fit[0] if fit else sizes[-1]
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Return a value with the prefix that suits it.
+
+    Examples
+    --------
+    >>> in_unit(0.25, "s"), in_unit(1.0, "s")
+    ('250 ms', '1 s')
+    """
+    size, name = fitting_unit(unit, 2 * abs(value))
+    return f"{value / size:.4g} {name}"
 
 
 def in_words(measure: str) -> tuple[str, float, str]:
