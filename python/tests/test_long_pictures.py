@@ -129,3 +129,23 @@ def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run)
     box = legend.get_window_extent()
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.x1
+
+
+def test_the_place_of_zeros_on_a_logarithmic_axis_is_read_as_zero(
+    browser: Any, tmp_path: Path
+) -> None:
+    point = Points(label="none seen", ink="blue", x=np.array([0.001]), y=np.array([1.0]), size=6)
+    other = Points(label="some", ink="red", x=np.array([0.05]), y=np.array([2.0]), size=6)
+    x = Scale("spurious", "%", low=0.0008, log=True, zero=0.001)
+    shown = Picture((point, other), Scale("timer", "s"), x)
+    flow = Flow("x", [Panel("apart-pareto", "front", shown)])
+    file = tmp_path / "zero.html"
+    section = Section("zero", [Part("zero")], groups=[Group([Side("zero", [flow])], "")])
+    file.write_text(page([section], file))
+    opened(browser, file)
+    spoken = []
+    for _ in range(2):
+        all_of(browser, ".frame")[0].send_keys(".")
+        settled(browser)
+        spoken.append(all_of(browser, ".spoken")[0].get_attribute("value"))
+    assert spoken == ["front: none seen, 0 %, 1 s", "front: some, 5 %, 2 s"]

@@ -16,7 +16,7 @@ import netspurt as ns
 from netspurt.pictures.marks import Bars, Points, Spans
 from netspurt.pictures.replay import replayed
 from netspurt.plots.replay import KINDS, draw
-from netspurt.plots.style import SERIES
+from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
 
 SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
@@ -162,7 +162,7 @@ def test_no_spurious_retransmission_is_marked_as_zero_on_the_logarithmic_axis() 
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")
-    axes.figure.draw_without_rendering()
+    root_figure(axes).draw_without_rendering()
     (zero,) = (
         place
         for place, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)

@@ -14,6 +14,7 @@ import netspurt as ns
 from netspurt.captures import Explained, explain
 from netspurt.cli.explained import pooled
 from netspurt.pictures import View, picture
+from netspurt.pictures.marks import Points
 from netspurt.report import capture_section, page
 from netspurt.report.parts import Section
 
@@ -144,6 +145,7 @@ def test_the_timer_of_a_capture_is_said_to_be_computed_and_backs_off(slow: Captu
         assert own["backoff"][n] == 2
         assert own["backoff"][n + 1] == 1
     marks = next(mark for mark in shown.marks if mark.label == "timeout (inferred)")
+    assert isinstance(marks, Points)
     assert marks.x.tolist() == own.seconds()[fired].tolist()
 
 

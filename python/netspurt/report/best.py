@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import Comparison, Summary, compare, direction, summarise
+from netspurt.analysis.cases import Columns, Comparison, Summary, compare, direction, summarise
 from netspurt.pictures.measures import Shown
 from netspurt.report.flows import few
 from netspurt.sweep import SweepFolder
-from netspurt.sweep.cases import Cases
 from netspurt.wording import number, rounded
 
 #: The digits of a figure in a table or a sentence.
@@ -33,7 +32,7 @@ class Best:
 
 
 def best_of(
-    cases: Cases, folder: SweepFolder, axis: str, measure: str, shown: Shown
+    cases: Columns, folder: SweepFolder, axis: str, measure: str, shown: Shown
 ) -> Best | None:
     """Return which label of an axis is best by a measure, and which cannot be told apart from it.
 
