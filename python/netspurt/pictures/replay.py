@@ -113,8 +113,10 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     size = 3.0 if len(rtt) < _FEW else 1.5
     y = placed(rtt, scale)
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
-    for algorithm, (ink, dashed) in zip(algorithms, _LOOKS, strict=False):
-        marks += _over_time(algorithm, t, (ink, dashed), scale, start)
+    for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
+        # Triangles of several timers stand beside each other.
+        beside = place / len(algorithms)
+        marks += _over_time(algorithm, t, (ink, dashed), scale, (start, beside))
         with np.errstate(invalid="ignore"):
             early = rtt > algorithm.waits
         marks.append(Points(label="", ink=ink, x=t[early], y=rtt[early], shape="cross", size=4))
@@ -144,10 +146,13 @@ _TRIANGLES = 12
 
 
 def _over_time(
-    one: JudgedBy, t: Floats, look: tuple[Ink, bool], scale: Scale, start: int
+    one: JudgedBy, t: Floats, look: tuple[Ink, bool], scale: Scale, shown: tuple[int, float]
 ) -> list[Mark]:
-    """Return the line of a timer, and triangles at the upper end of the axis where it is above."""
-    ink, dashed = look
+    """Return the line of a timer, and triangles at the upper end of the axis where it is above.
+
+    `shown` has the first probe whose timer counts, and the place of the triangles, from 0 to 1.
+    """
+    (ink, dashed), (start, beside) = look, shown
     top = scale.high if scale.high is not None else np.inf
     above = one.waits > top
     early = np.arange(len(t)) < start
@@ -162,7 +167,8 @@ def _over_time(
         if always
         else f"{one.estimator} (up to {most})"
     )
-    some = far[:: -(-len(far) // _TRIANGLES)]
+    step = -(-len(far) // _TRIANGLES)
+    some = far[int(beside * step) :: step]
     edge = np.full(len(some), _below(scale, top))
     return [
         Line(label=label, ink=ink, x=t, y=y, steps=True, dashed=dashed, width=1.1),
