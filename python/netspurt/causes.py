@@ -58,8 +58,10 @@ def begun(causes: Iterable[str]) -> list[str]:
     return found
 
 
-def tallied(causes: Sequence[str]) -> str:
+def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     """Return the number of retransmissions of each cause in words, or an empty text.
+
+    Causes that a capture cannot tell apart are one; with `likeliest` their names follow.
 
     Examples
     --------
@@ -67,16 +69,18 @@ def tallied(causes: Sequence[str]) -> str:
     'timeout 2, tail loss probe 1'
     >>> tallied(["rack", "rto", "sack-recovery", "rack"])
     'loss seen in ACKs 3 (likeliest RACK 2, SACK recovery 1), timeout 1'
+    >>> tallied(["rack", "rto", "sack-recovery", "rack"], likeliest=False)
+    'loss seen in ACKs 3, timeout 1'
     """
     counts = Counter(causes)
     seen = [one for one in counts if one in SEEN_IN_ACKS]
     told: list[str] = []
     for one in counts:
         if one in seen[:1]:
-            likeliest = ", ".join(_count(cause, counts) for cause in seen)
-            likeliest = likeliest if len(seen) > 1 else WORDS[one]
+            names = ", ".join(_count(cause, counts) for cause in seen)
+            names = names if len(seen) > 1 else WORDS[one]
             total = sum(counts[cause] for cause in seen)
-            told.append(f"{SEEN} {total:,} (likeliest {likeliest})")
+            told.append(f"{SEEN} {total:,}" + f" (likeliest {names})" * likeliest)
         elif one not in seen:
             told.append(_count(one, counts))
     return ", ".join(told)

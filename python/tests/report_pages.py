@@ -1,15 +1,20 @@
-"""Reads the page of a report: its description, its columns, the rows of its tables."""
+"""Reads what the page of a report has, from its file and in a browser."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netspurt.report.payload import decoded
+
+#: How long the page may take for anything on a machine that is busy [s].
+PATIENT_S = 30.0
 
 
 def data(text: str, kind: str) -> str:
@@ -35,5 +40,37 @@ def rows_of(text: str, caption: str) -> list[list[str]]:
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)
     tags = re.compile("<[^>]+>")
     return [
-        [unescape(tags.sub("", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows
+        [unescape(tags.sub("", cell)) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+        for row in rows
     ]
+
+
+def opened(browser: Any, file: Path, width: int = 1280) -> Any:
+    """Open a page and wait until it is drawn."""
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    browser.get(file.as_uri())
+    wait(lambda: browser.execute_script("return document.documentElement.dataset.ready"))
+    return browser
+
+
+def wait(until: Any) -> Any:
+    """Wait until a condition holds, and return its value."""
+    end = time.monotonic() + PATIENT_S
+    while not (found := until()):
+        assert time.monotonic() < end, "the page does not answer"
+        time.sleep(0.02)
+    return found
+
+
+def settled(browser: Any) -> None:
+    """Wait until what was asked for is drawn."""
+    script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+    browser.execute_async_script(script)
+
+
+def all_of(browser: Any, selector: str) -> list[Any]:
+    found: list[Any] = browser.find_elements("css selector", selector)
+    return found

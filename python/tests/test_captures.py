@@ -49,7 +49,7 @@ def test_a_capture_has_the_packets_of_the_run(run: ns.Run, folder: Path) -> None
 def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
     explained = explain(folder / "source.pcapng", segments=True)
     rtt, rto = explained.table("rtt"), explained.table("rto")
-    assert len(rtt) == len(rto) > 0
+    assert len(rtt) == len(rto.where(fired=False)) > 0
     assert np.array_equal(rtt["t_ns"] - rtt["sent_ns"], rtt["rtt_ns"])
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
 

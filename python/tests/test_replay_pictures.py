@@ -16,7 +16,7 @@ import netspurt as ns
 from netspurt.pictures.marks import Bars, Points, Spans
 from netspurt.pictures.replay import replayed
 from netspurt.plots.replay import KINDS, draw
-from netspurt.plots.style import SERIES
+from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
 
 SETTINGS = ["fixed:rto=70ms,max=1s", "fixed:rto=150ms,max=1s", "mills"]
@@ -70,7 +70,11 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
     for algorithm in replay.algorithms:
-        assert handles[algorithm.estimator].get_ydata().tolist() == algorithm.waits.tolist()
+        # Before the first delay the timer of 3 s is beyond the axis, where it is not drawn.
+        drawn = handles[algorithm.estimator].get_ydata()
+        start = int(np.argmax(~np.isnan(rtt))) + 1
+        assert drawn[start:].tolist() == algorithm.waits[start:].tolist()
+        assert np.isnan(drawn[:start][algorithm.waits[:start] > axes.get_ylim()[1]]).all()
     crosses = [line for line in axes.lines if line.get_marker() == "x" and len(points(line))]
     marked = [len(points(line)) for line in crosses]
     assert marked == [algorithm.spurious for algorithm in replay.algorithms if algorithm.spurious]
@@ -123,18 +127,54 @@ def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
     assert written == ["2 s", "50 ms", "20 µs"]
 
 
-def test_six_of_many_timers_are_drawn_and_a_note_says_so() -> None:
-    names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 8)]
+def test_some_of_many_timers_are_drawn_and_a_note_says_so() -> None:
+    names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
-    for kind in ("timeline", "histogram", "scatter"):
+    for kind, most in (("timeline", 12), ("histogram", 12), ("scatter", len(SERIES))):
         axes = axes_of(many, kind)
         drawn = [name for name in names if name in shown(axes)]
-        assert len(drawn) == len(SERIES) == 6
-        assert axes.get_title(loc="right") == "6 of 10 timers drawn"
+        assert len(drawn) == most
+        assert axes.get_title(loc="right") == f"{most} of 16 timers drawn"
+        looks = {
+            (shown(axes)[name].get_color(), shown(axes)[name].get_linestyle()) for name in drawn
+        }
+        assert len(looks) == most
         assert many.front()[0].estimator in drawn
     axes = axes_of(many, "pareto")
     assert axes.get_title(loc="right") == ""
-    assert len([label for label in shown(axes) if label.startswith("fixed")]) == 10
+    assert len([label for label in shown(axes) if label.startswith("fixed")]) == 16
+
+
+def test_timers_far_above_all_delays_are_told_beside_an_axis_that_suits_the_delays() -> None:
+    made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
+    most = float(np.nanmax(made.delays.rtt_s))
+    assert float(made["rfc6298"].waits[5:].min()) > 4 * most
+    axes = axes_of(made, "timeline")
+    top = axes.get_ylim()[1]
+    assert most < top < 0.5
+    assert "rfc6298 (above the picture: 1 s)" in shown(axes)
+    (triangles,) = (line for line in axes.lines if line.get_marker() == "^" and len(points(line)))
+    assert [y for _, y in points(triangles)] == pytest.approx([0.98 * top] * 12)
+    beside = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=2s", "mills"])
+    both = [line for line in axes_of(beside, "timeline").lines if line.get_marker() == "^"]
+    first, second = (set(line.get_xdata().tolist()) for line in both if len(points(line)))
+    assert not first & second, "no triangle hides another"
+    assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
+
+
+def test_no_spurious_retransmission_is_marked_as_zero_on_the_logarithmic_axis() -> None:
+    made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
+    assert [one.spurious > 0 for one in made.algorithms] == [False, True]
+    axes = axes_of(made, "pareto")
+    root_figure(axes).draw_without_rendering()
+    (zero,) = (
+        place
+        for place, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        if label.get_text() == "0"
+    )
+    point = shown(axes)["rfc6298 (none seen)"]
+    assert points(point)[0][0] == zero
+    assert axes.get_xlim()[0] < zero
 
 
 def test_timers_of_a_front_differ_in_colour_or_shape() -> None:

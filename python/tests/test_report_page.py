@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -37,32 +34,7 @@ from netspurt.report.compared import Subject
 from netspurt.report.parts import Flow, Group, Panel, Part, Side
 
 from conftest import ROOT, Command
-
-webdriver: Any = pytest.importorskip(
-    "selenium.webdriver", reason="selenium is not installed: no page is opened"
-)
-
-#: How long the page may take for anything on a machine that is busy [s].
-PATIENT_S = 30.0
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start Chromium without a window."""
-    from selenium.webdriver.chrome.service import Service
-
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or chromedriver is not installed: no page is opened")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    words = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage")
-    for word in (*words, "window-size=1280,1000"):
-        options.add_argument(f"--{word}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    yield started
-    started.quit()
+from report_pages import all_of, opened, settled, wait
 
 
 @pytest.fixture(scope="module")
@@ -87,37 +59,6 @@ def page_of_two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path
     subjects = [Subject(early, "early"), Subject(other, "patient")]
     file.write_text(page([compared_section(subjects)], file))
     return file
-
-
-def opened(browser: Any, file: Path, width: int = 1280) -> Any:
-    """Open a page and wait until it is drawn."""
-    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    browser.get(file.as_uri())
-    wait(lambda: browser.execute_script("return document.documentElement.dataset.ready"))
-    return browser
-
-
-def wait(until: Any) -> Any:
-    """Wait until a condition holds, and return its value."""
-    end = time.monotonic() + PATIENT_S
-    while not (found := until()):
-        assert time.monotonic() < end, "the page must answer in time"
-        time.sleep(0.02)
-    return found
-
-
-def settled(browser: Any) -> None:
-    """Wait until the page has drawn the last change."""
-    script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
-    browser.execute_async_script(script)
-
-
-def all_of(browser: Any, selector: str) -> list[Any]:
-    found: list[Any] = browser.find_elements("css selector", selector)
-    return found
 
 
 def button(browser: Any, text: str) -> Any:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netspurt.analysis.seen import heard
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import ALIKE, heard, pooled_lines, rate_lines, time_line
+from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import NO_TCP, counted, number, rate
 
@@ -99,7 +100,7 @@ def lines(
             raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
         yield ""
-        yield time_line(_chosen(heard(found), connection), "this connection")
+        yield time_line(_chosen(heard(found.tables), connection), "this connection")
         yield from rate_lines(found, connection)
         names = ("waits", "floors", "habits")
         own = {name: _chosen(found.table(name), connection) for name in names}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.seen import heard, vantages
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
@@ -46,7 +47,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _vantages(found)
     yield from _causes(found, room)
     yield ""
-    yield time_line(heard(found), "all connections")
+    yield time_line(heard(found.tables), "all connections")
     yield from rate_lines(found)
     yield from remedy_lines(found.tables)
     yield from _worst(found)
@@ -54,11 +55,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
 def _vantages(found: Explained) -> Iterator[str]:
     """Yield the number of directions that were captured at the sender, and elsewhere."""
-    connections, habits = found.table("connections"), found.table("habits")
-    where = _by_handshakes(connections)
-    keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
-    told = zip(keys, habits["vantage"].tolist(), strict=True)
-    where |= {key: vantage for key, vantage in told if vantage != "unknown"}
+    connections, where = found.table("connections"), vantages(found.tables)
     data = connections.select(connections["data_packets"] > 0)
     of = list(zip(data["connection"].tolist(), data["direction"].tolist(), strict=True))
     counts = Counter(where.get(key, "unknown") for key in of)
@@ -75,27 +72,6 @@ def _vantages(found: Explained) -> Iterator[str]:
             "may be a sender's timers, and not its application."
         )
     yield ""
-
-
-#: If one half of a handshake is this many times shorter, the capture was taken at its host.
-_SHORTER = 8
-
-
-def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
-    """Decide where each direction was captured, from the two halves of its handshake."""
-    keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
-    halves = dict(zip(keys, connections["handshake_rtt_ns"].tolist(), strict=True))
-    where: dict[tuple[int, str], str] = {}
-    for (connection, direction), far in halves.items():
-        other = "reverse" if direction == "forward" else "forward"
-        near = halves.get((connection, other))
-        if far is None or near is None or near == far:
-            continue
-        if max(near, far) >= _SHORTER * min(near, far):
-            where[connection, direction] = "sender" if near < far else "receiver"
-        else:
-            where[connection, direction] = "middle"
-    return where
 
 
 #: Where a capture was taken, in words.
@@ -191,13 +167,6 @@ def _waited(found: Explained, own: Table) -> float:
     waited = dict(zip(keys, waits.seconds("waited_ns").tolist(), strict=True))
     of = zip(own["connection"].tolist(), own["t_ns"].tolist(), strict=True)
     return float(sum(waited.get(key, 0.0) for key in of))
-
-
-def heard(found: Explained) -> Table:
-    """Return the rows of `spent` for connections whose two directions were captured."""
-    connections, spent = found.table("connections"), found.table("spent")
-    silent = connections["connection"][connections["packets"] == 0]
-    return spent.select(~np.isin(spent["connection"], silent))
 
 
 def time_line(spent: Table, whose: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
     from netspurt.report import Section
     from netspurt.report.compared import Subject
+    from netspurt.sweep import SweepFolder
     from netspurt.timers import Replay
 
 #: The name of a page without `--out`.
@@ -110,13 +111,24 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
     from netspurt.sweep import open_sweep
 
     if _is_sweep(path):
-        yield sweep_section(open_sweep(path), name)
+        opened = open_sweep(path)
+        yield sweep_section(opened, name, list(_on_seeds(opened)))
         return
     one = _subject(path, name)
     if is_run(one.run):
         yield run_section(one.run, name, one.lines, Room(room))
     elif is_explained(one.run):
         yield capture_section(one.run, name, one.lines, Room(room))
+
+
+def _on_seeds(folder: SweepFolder) -> Iterator[str]:
+    """Yield what the number of seeds of a sweep means for its figures."""
+    from netspurt.analysis.cases import summarise
+    from netspurt.cli.sweep_words import of_seeds, suggested
+
+    cases = folder.read()
+    rows = summarise(cases, suggested(cases, folder), folder.names, folder.labels)
+    yield from of_seeds(cases, folder, [row.mean for row in rows])
 
 
 def _is_sweep(path: Path) -> bool:
@@ -188,7 +200,8 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
             text = [unstyled(line) for line in lines(advice)]
-            yield replay_section(found, told, text, str(file), advice.pick)
+            # The advice has the timers whose constants it computed, too.
+            yield replay_section(advice.replays[0], told, text, str(file), advice.pick)
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:

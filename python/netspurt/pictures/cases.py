@@ -22,7 +22,7 @@ from netspurt.pictures.marks import (
     Scale,
 )
 from netspurt.pictures.marks import reach as reach_of
-from netspurt.pictures.measures import fitting_unit, in_words
+from netspurt.pictures.measures import Shown, alike
 from netspurt.quantities import quantity
 from netspurt.wording import rounded
 
@@ -69,7 +69,13 @@ def _number(label: str) -> tuple[str, float]:
     return "", value
 
 
-def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) -> Picture:
+def of_cases(
+    kind: str,
+    figures: Figures,
+    names: Sequence[str],
+    measure: str,
+    shown: Shown | None = None,
+) -> Picture:
     """Return a picture of figures.
 
     Parameters
@@ -82,6 +88,8 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
         The names of the labels. There are one or two. A heat-map needs two.
     measure
         The column, or the ratio of two columns, of the figures. The picture has its name in words.
+    shown
+        The name and the unit; by default the unit that suits the figures.
 
     Raises
     ------
@@ -100,7 +108,10 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
             f"{names[1]} has {len(series)} labels, and a {kind} shows at most {_SERIES} of the "
             "second name: draw a heat-map, or exchange the two names"
         )
-    figures, label = _in_unit(figures, measure)
+    known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
+    shown = shown or alike({measure: max(known, default=0.0)})[measure]
+    figures = {labels: one.scaled(shown.factor) for labels, one in figures.items()}
+    label = shown.label
     if kind == "heat-map":
         return _heat(figures, rows, series, names, label)
     drawn = _bars if kind == "bar" else _lines
@@ -109,15 +120,6 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
 
 #: The most series of bars or lines, twice the number of colours.
 _SERIES = 2 * len(SERIES)
-
-
-def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
-    """Return figures in a suitable unit, and the measure in words with that unit."""
-    words, factor, unit = in_words(measure)
-    known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
-    size, unit = fitting_unit(unit, factor * max(known, default=0.0))
-    scaled = {labels: one.scaled(factor / size) for labels, one in figures.items()}
-    return scaled, f"{words} [{unit}]" if unit else words
 
 
 def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:

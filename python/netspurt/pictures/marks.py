@@ -194,9 +194,13 @@ class Scale:
         What it shows, without its unit.
     unit
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
-        is for shares from 0 to 1.
+        is for shares from 0 to 1; `elapsed` is for instants in seconds.
     low, high
         The ends of the axis. By default they are the ends of the marks plus a margin.
+    start
+        The value at which all begins: no margin reaches below it.
+    zero
+        The place of zeros on a logarithmic axis, which has none. It is marked with `0`.
     log, whole
         Whether it is logarithmic, and whether it has numbers at whole values only.
     ticks
@@ -210,10 +214,12 @@ class Scale:
     log: bool = False
     whole: bool = False
     ticks: tuple[tuple[float, str], ...] = ()
+    start: float | None = None
+    zero: float | None = None
 
 
 #: The x axis of most pictures.
-TIME = Scale("time [s]")
+TIME = Scale("time", "elapsed", start=0.0)
 
 
 @dataclass(frozen=True)
@@ -295,7 +301,10 @@ def _heights(mark: Mark) -> list[Floats]:
 def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[float, float]:
     known = [scale.low, scale.high]
     if None in known:
-        found = _spaced(reach(marks, axis) or (0.0, 1.0), log=scale.log)
+        there = reach(marks, axis) or (0.0, 1.0)
+        found = _spaced(there, log=scale.log)
+        if scale.start is not None and there[0] >= scale.start:
+            found = max(found[0], scale.start), found[1]
         known = [end if own is None else own for own, end in zip(known, found, strict=True)]
     low, high = float(known[0] or 0.0), float(known[1] or 0.0)
     return low, high if high > low else low + 1.0

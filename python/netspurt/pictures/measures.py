@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 #: The meaning of a column in words, if its name does not contain these words.
 _WORDS = {
@@ -17,6 +19,7 @@ _WORDS = {
     "delivered_bytes": "delivered",
     "waited_ns": "waited for timeouts",
     "completion_ns": "completion time",
+    "connection_ns": "duration of a connection",
     "fairness": "Jain's index of fairness",
     "carried": "packets carried",
     "carried_bytes": "carried",
@@ -46,6 +49,13 @@ _PREFIXED = {
 }
 
 
+#: The unit of instants on an axis: seconds, of long spans minutes or hours, and never less.
+ELAPSED = "elapsed"
+
+#: An axis of time over spans as long as these is in hours or minutes [s].
+_LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
+
+
 def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     """Return the unit with a prefix that suits the largest value, and its size in the plain unit.
 
@@ -53,9 +63,82 @@ def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     --------
     >>> fitting_unit("s", 0.25), fitting_unit("bit/s", 2.5e6), fitting_unit("packets", 9)
     ((0.001, 'ms'), (1000000.0, 'Mbit/s'), (1.0, 'packets'))
+    >>> fitting_unit(ELAPSED, 0.2), fitting_unit(ELAPSED, 4000), fitting_unit(ELAPSED, 86_400)
+    ((1.0, 's'), (60.0, 'min'), (3600.0, 'h'))
     """
+    if unit == ELAPSED:
+        return next(((size, name) for least, size, name in _LONG if most >= least), (1.0, "s"))
     sizes = _PREFIXED.get(unit, ((1.0, unit),))
     return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How the figures of a measure are shown: its name, the unit, and the factor to this unit."""
+
+    words: str
+    unit: str
+    factor: float
+
+    @property
+    def label(self) -> str:
+        """The name with the unit."""
+        return f"{self.words} [{self.unit}]" if self.unit else self.words
+
+
+#: The most digits before the point that figures have in a common unit.
+_DIGITS = 6
+
+
+def alike(most: Mapping[str, float]) -> dict[str, Shown]:
+    """Return how to show several measures, so that all times are in one unit, and all rates.
+
+    The unit suits the measure with the smallest values, unless others would have too many digits.
+
+    Parameters
+    ----------
+    most
+        For each measure its greatest absolute value.
+
+    Examples
+    --------
+    >>> told = alike({"completion_ns_mean": 1.2e9, "waited_ns": 0.3e9, "timeouts": 4})
+    >>> [one.label for one in told.values()]
+    ['mean completion time [ms]', 'waited for timeouts [ms]', 'timeouts']
+    >>> alike({"completion_ns_max": 9e12, "waited_ns": 4e3})["waited_ns"].unit
+    's'
+    """
+    named = {measure: in_words(measure) for measure in most}
+    known: dict[str, list[float]] = {}
+    for measure, (_, factor, unit) in named.items():
+        own = known.setdefault(unit, [])
+        own += [factor * most[measure]] if most[measure] > 0 else []
+    units = {unit: _legible(unit, sizes) for unit, sizes in known.items()}
+    return {
+        measure: Shown(words, units[unit][1], factor / units[unit][0])
+        for measure, (words, factor, unit) in named.items()
+    }
+
+
+def _legible(unit: str, most: list[float]) -> tuple[float, str]:
+    sizes = sorted(_PREFIXED.get(unit, ((1.0, unit),)))
+    least, _ = fitting_unit(unit, min(most, default=0.0))
+    fit = [
+        one for one in sizes if one[0] >= least and max(most, default=0.0) < one[0] * 10**_DIGITS
+    ]
+    return fit[0] if fit else sizes[-1]
+
+
+def in_unit(value: float, unit: str) -> str:
+    """Return a value with the prefix that suits it.
+
+    Examples
+    --------
+    >>> in_unit(0.25, "s"), in_unit(1.0, "s")
+    ('250 ms', '1 s')
+    """
+    size, name = fitting_unit(unit, 2 * abs(value))
+    return f"{value / size:.4g} {name}"
 
 
 def in_words(measure: str) -> tuple[str, float, str]:
@@ -72,6 +155,8 @@ def in_words(measure: str) -> tuple[str, float, str]:
     ('mean completion time', 1e-09, 's')
     >>> in_words("request_ns_p999")
     ('99.9th percentile of time to the whole reply', 1e-09, 's')
+    >>> in_words("connection_ns_p50")[0]
+    'median duration of a connection'
     >>> in_words("queue_packets_max"), in_words("dropped/sent")
     (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
     >>> in_words("goodput_bps"), in_words("cause_rack")
@@ -94,6 +179,8 @@ def _column(name: str) -> tuple[str, float, str]:
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
     of_most = "longest" if unit in ("s", "packets") else "largest"
+    if statistic == "p50":
+        return f"median {words}", scale, unit
     if statistic.startswith("p"):
         return f"{_percent(statistic[1:])} percentile of {words}", scale, unit
     return f"{ {'mean': 'mean ', 'max': of_most + ' '}.get(statistic, '') }{words}", scale, unit

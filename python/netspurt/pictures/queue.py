@@ -6,18 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.pictures.marks import SERIES, Band, Floats, Ink, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.marks import SERIES, Floats, Mark, Picture, Points, Scale
+from netspurt.pictures.steps import steps
 from netspurt.pictures.view import Tables, View, pick
 from netspurt.table import Table
 
 #: A queue without drops is shown if it held more packets than this.
 _FEW = 5
-
-#: A queue with more changes than this is drawn as a band and a mean, over spans of time with this
-#: many changes each; the second number is the most spans.
-_CHANGES = 400
-_CHANGES_PER_SPAN = 4
-_SPANS = 250
 
 #: With more drops than this their marks are smaller.
 _DROPS = 200
@@ -60,7 +55,7 @@ def queues(run: Tables, view: View) -> Picture:
     marks: list[Mark] = []
     # The fullest queue comes first in the legend. It is drawn last, above the others.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
-        marks += _length(queue, ink, whole=view.whole)
+        marks += steps(queue.label, ink, (queue.t, queue.packets), whole=view.whole)
     marks += _drops(found)
     return Picture(tuple(marks), Scale("queued or in transmission", "packets", low=0.0, whole=True))
 
@@ -97,32 +92,6 @@ def _interesting(queues: list[_Queue]) -> list[_Queue]:
     longest = {id(q): int(q.packets.max(initial=0)) for q in queues}
     chosen = [q for q in queues if len(q.dropped) or longest[id(q)] > _FEW]
     return chosen or [q for q in queues if longest[id(q)] > 1]
-
-
-def _length(queue: _Queue, ink: Ink, *, whole: bool) -> list[Mark]:
-    if whole or len(queue.t) <= _CHANGES:
-        x, y = queue.t, queue.packets
-        return [Line(label=queue.label, ink=ink, x=x, y=y, steps=True)]
-    spans = min(_SPANS, len(queue.t) // _CHANGES_PER_SPAN)
-    edges = np.linspace(queue.t[0], queue.t[-1], spans + 1)
-    least, mean, most = (np.append(one, one[-1]) for one in _spans(queue, edges))
-    label = f"{queue.label}, mean and range"
-    band = Band(label="", ink=ink, x=edges, low=least, high=most, alpha=0.3)
-    return [band, Line(label=label, ink=ink, x=edges, y=mean, steps=True)]
-
-
-def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
-    """Return the least, the mean and the greatest length between each edge and the next."""
-    # The queue's length at each edge counts as a change at the edge.
-    place = np.searchsorted(queue.t, edges, side="right") - 1
-    t = np.concatenate([queue.t, edges])
-    packets = np.concatenate([queue.packets, queue.packets[place]])
-    order = np.argsort(t, kind="stable")
-    t, packets = t[order], packets[order]
-    first = np.searchsorted(t, edges[:-1], side="left")
-    held = packets * np.diff(t, append=t[-1])
-    mean = np.add.reduceat(held, first) / np.diff(edges)
-    return np.minimum.reduceat(packets, first), mean, np.maximum.reduceat(packets, first)
 
 
 def _drops(found: list[_Queue]) -> list[Mark]:

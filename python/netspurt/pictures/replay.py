@@ -22,7 +22,13 @@ from netspurt.pictures.marks import (
     Shape,
     Spans,
 )
-from netspurt.pictures.scales import of_times
+from netspurt.pictures.measures import in_unit
+from netspurt.pictures.scales import of_times, placed
+
+#: The colours of lines, and whether they are dashed. No two lines share both.
+_LOOKS: tuple[tuple[Ink, bool], ...] = tuple(
+    (ink, dashed) for dashed in (False, True) for ink in SERIES
+)
 
 #: Delays of fewer probes than this have larger dots.
 _FEW = 2000
@@ -89,8 +95,10 @@ class Judged(Protocol):
 def timeline(replay: Judged, first: str = "") -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most six algorithms are shown, including the one named `first`. The spurious retransmissions
-    of an algorithm have its colour.
+    At most twelve algorithms are shown, including the one named `first`. The spurious
+    retransmissions of an algorithm have its colour. The axis suits the delays, the shortest timer
+    and the one named `first`: other timers far above all delays are beyond it, where triangles and
+    the legend tell how long they are.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -100,12 +108,15 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
-    scale = of_times("delay, timer", [rtt, *waits])
+    roof = _roof(rtt, waits, [one.estimator == first for one in algorithms])
+    scale = of_times("delay, timer", [rtt, *(wait[wait <= roof] for wait in waits)])
     size = 3.0 if len(rtt) < _FEW else 1.5
-    marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=rtt, size=size)]
-    for algorithm, ink in zip(algorithms, SERIES, strict=False):
-        label, y = algorithm.estimator, algorithm.waits
-        marks.append(Line(label=label, ink=ink, x=t, y=y, steps=True, width=1.1))
+    y = placed(rtt, scale)
+    marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=y, size=size)]
+    for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
+        # Triangles of several timers stand beside each other.
+        beside = place / len(algorithms)
+        marks += _over_time(algorithm, t, (ink, dashed), scale, (start, beside))
         with np.errstate(invalid="ignore"):
             early = rtt > algorithm.waits
         marks.append(Points(label="", ink=ink, x=t[early], y=rtt[early], shape="cross", size=4))
@@ -114,8 +125,61 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     if lost.any():
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
-    x = Scale("probe") if counted else Scale("sent [s]")
+    x = Scale("probe") if counted else Scale("sent", "elapsed", start=0.0)
     return Picture(tuple(marks), scale, x, aside=_told(replay))
+
+
+def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
+    """Return the greatest value that the axis of a timeline needs to reach."""
+    if not np.isfinite(rtt).any() or not len(waits[0]):
+        return np.inf
+    shortest = min(float(np.quantile(wait, 0.9)) for wait in waits)
+    own = [float(wait.max()) for wait, one in zip(waits, named, strict=True) if one]
+    return max(_FAR * float(np.nanmax(rtt)), shortest, *own)
+
+
+#: Timers that are this many times longer than the longest delay are beyond the axis.
+_FAR = 4.0
+
+#: The most triangles that show that a timer is beyond the axis.
+_TRIANGLES = 12
+
+
+def _over_time(
+    one: JudgedBy, t: Floats, look: tuple[Ink, bool], scale: Scale, shown: tuple[int, float]
+) -> list[Mark]:
+    """Return the line of a timer, and triangles at the upper end of the axis where it is above.
+
+    `shown` has the first probe whose timer counts, and the place of the triangles, from 0 to 1.
+    """
+    (ink, dashed), (start, beside) = look, shown
+    top = scale.high if scale.high is not None else np.inf
+    above = one.waits > top
+    early = np.arange(len(t)) < start
+    y = np.where(early & above, np.nan, one.waits)
+    far = np.flatnonzero(above & ~early)
+    if not len(far):
+        return [Line(label=one.estimator, ink=ink, x=t, y=y, steps=True, dashed=dashed, width=1.1)]
+    most = in_unit(float(one.waits[far].max()), "s")
+    always = len(far) == int((~early).sum())
+    label = (
+        f"{one.estimator} (above the picture: {most})"
+        if always
+        else f"{one.estimator} (up to {most})"
+    )
+    step = -(-len(far) // _TRIANGLES)
+    some = far[int(beside * step) :: step]
+    edge = np.full(len(some), _below(scale, top))
+    return [
+        Line(label=label, ink=ink, x=t, y=y, steps=True, dashed=dashed, width=1.1),
+        Points(label="", ink=ink, x=t[some], y=edge, shape="up", size=5, rank=2.4),
+    ]
+
+
+def _below(scale: Scale, top: float) -> float:
+    """Return a value a little below the upper end of an axis."""
+    low = scale.low or 0.0
+    return top * (low / top) ** 0.02 if scale.log else low + 0.98 * (top - low)
 
 
 def _of_legend(label: str, shape: Shape) -> Points:
@@ -125,7 +189,7 @@ def _of_legend(label: str, shape: Shape) -> Points:
 
 
 def histogram(replay: Judged, first: str = "") -> Picture:
-    """Show the distributions of the delays and of the timers of at most six algorithms.
+    """Show the distributions of the delays and of the timers of at most twelve algorithms.
 
     The algorithm named `first` is always shown.
     """
@@ -138,9 +202,10 @@ def histogram(replay: Judged, first: str = "") -> Picture:
     marks: list[Mark] = [
         Blocks(label="delays", ink="grey", left=edges[:-1], right=edges[1:], y=counts, alpha=0.6)
     ]
-    for algorithm, ink in zip(algorithms, SERIES, strict=False):
+    for algorithm, (ink, dashed) in zip(algorithms, _LOOKS, strict=False):
         own = np.append(_counts(algorithm.waits, edges), 0.0)
-        marks.append(Line(label=algorithm.estimator, ink=ink, x=edges, y=own, steps=True))
+        name = algorithm.estimator
+        marks.append(Line(label=name, ink=ink, x=edges, y=own, steps=True, dashed=dashed))
     most = max(float(np.max(getattr(mark, "y", 0.0))) for mark in marks)
     y = Scale("probes", low=0.5, high=2 * most, log=True)
     return Picture(tuple(marks), y, Scale("delay, timer", "s", log=True), aside=_told(replay))
@@ -161,13 +226,13 @@ def scatter(replay: Judged) -> Picture:
     x = _answered(replay)
     known = ~np.isnan(rtt)
     marks: list[Mark] = []
-    for algorithm, ink in zip(_drawn(replay), SERIES, strict=False):
+    for algorithm, ink in zip(_drawn(replay, most=len(SERIES)), SERIES, strict=False):
         y = algorithm.waits[known]
         marks.append(Points(label=algorithm.estimator, ink=ink, x=x, y=y, size=1.5))
     ends = np.array([float(x.min()), float(x.max())])
     marks.append(Line(label="timer = delay", ink="grey", x=ends, y=ends, dashed=True))
     scales = Scale("timer", "s", log=True), Scale("delay", "s", log=True)
-    return Picture(tuple(marks), *scales, aside=_told(replay))
+    return Picture(tuple(marks), *scales, aside=_told(replay, len(SERIES)))
 
 
 def _answered(replay: Judged) -> Floats:
@@ -182,10 +247,10 @@ def pareto(replay: Judged) -> Picture:
     """Show spurious retransmissions against the mean timer, with intervals, and the front."""
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
-    # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at the left
-    # edge, and intervals that begin at zero leave the picture there.
+    # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at a place
+    # of their own at the left, which is marked, and intervals that begin at zero begin there.
     seen = [end for share in shares for end in (share.value, share.low) if end > 0]
-    least = min(seen or [shares[0].high]) / 2
+    least = min(seen or [shares[0].high]) / 3
     named = _named(replay)
     marks: list[Mark] = []
     for algorithm in replay.algorithms:
@@ -198,7 +263,9 @@ def pareto(replay: Judged) -> Picture:
     if others := len(replay.algorithms) - len(named):
         marks.append(_of_legend(f"{others} others", "square"))
     y = Scale("mean timer", "s", log=True)
-    x = Scale("answers that were retransmitted spuriously", "%", low=0.9 * least, log=True)
+    name = "answers that were retransmitted spuriously"
+    zeros = any(min(share.value, share.low) <= 0 for share in shares)
+    x = Scale(name, "%", low=0.8 * least, log=True, zero=least if zeros else None)
     return Picture(tuple(marks), y, x)
 
 
@@ -246,26 +313,26 @@ def _named(replay: Judged) -> list[JudgedBy]:
     return front[:: -(-len(front) // _NAMED)]
 
 
-def _drawn(replay: Judged, first: str = "") -> list[JudgedBy]:
-    """Return the estimators to show, at most one for each colour.
+def _drawn(replay: Judged, first: str = "", most: int = len(_LOOKS)) -> list[JudgedBy]:
+    """Return the estimators to show, at most `most`.
 
     The estimator named `first` comes first, then the estimators of the front.
     """
-    if len(replay.algorithms) <= len(SERIES):
+    if len(replay.algorithms) <= most:
         return list(replay.algorithms)
     front = list(replay.front())
-    step = max(1, -(-len(front) // len(SERIES)))
+    step = max(1, -(-len(front) // most))
     others = [algorithm for algorithm in replay.algorithms if algorithm not in front]
     ahead = [algorithm for algorithm in replay.algorithms if algorithm.estimator == first]
     rest = [algorithm for algorithm in [*front[::step], *others] if algorithm not in ahead]
-    chosen = [*ahead, *rest][: len(SERIES)]
+    chosen = [*ahead, *rest][:most]
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
-def _told(replay: Judged) -> str:
+def _told(replay: Judged, most: int = len(_LOOKS)) -> str:
     """Return a note on the number of timers that are shown, if not all of them are."""
     count = len(replay.algorithms)
-    return f"{len(SERIES)} of {count} timers drawn" if count > len(SERIES) else ""
+    return f"{most} of {count} timers drawn" if count > most else ""
 
 
 #: Kinds of pictures by name.

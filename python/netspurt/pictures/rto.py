@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
+from netspurt.analysis.seen import vantages
 from netspurt.pictures.marks import Line, Mark, Picture, Points
-from netspurt.pictures.scales import of_times
-from netspurt.pictures.view import Tables, View, flow_end, pick
+from netspurt.pictures.scales import of_times, placed
+from netspurt.pictures.view import Tables, View, captured, connection_of, flow_end, pick
+
+#: How the reason begins for which a direction of a capture has no timer.
+BESIDE = "the capture was taken beside the receiver"
 
 
 def timer(run: Tables, view: View) -> Picture:
     """Show round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
 
     A timeout is marked at the value of the timer that fired. After the timeout, the timer is backed
-    off.
+    off. A capture does not show its sender's timer: the picture has the one that Linux would have
+    computed from the samples, and says so.
+
+    Raises
+    ------
+    ValueError
+        If there is no timer in that time, or the capture does not show the round trips of the
+        sender.
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")
     own = everything.where(flow=flow, direction=view.sends)
+    name, aside = _told(run, flow, view)
     end = flow_end(run, flow, view.sends)
     t, states = view.during(own, end)
     if len(states) == 0:
@@ -25,17 +37,44 @@ def timer(run: Tables, view: View) -> Picture:
     samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     rtt, srtt, rto = samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")
     rttvar = states.seconds("rttvar_ns")
+    scale = of_times("timer, round trip", [rtt, srtt, rto])
+    rtt = placed(rtt, scale)
     marks: list[Mark] = [
         Points(label="round-trip sample", ink="grey", x=samples.seconds(), y=rtt),
         Line(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),
         Line(label="rttvar", ink="purple", x=t, y=rttvar, steps=True, width=1.1),
-        Line(label="rto", ink="red", x=t, y=rto, steps=True, width=1.4),
+        Line(label=name, ink="red", x=t, y=rto, steps=True, width=1.4),
     ]
     fired = view.clip(own.where(fired=True)).seconds()
     fired = fired[fired <= end]
     if len(fired):
         before = np.maximum(np.searchsorted(own.seconds(), fired) - 1, 0)
         at = own.seconds("rto_ns")[before]
-        marks.append(Points(label="timeout", ink="red", x=fired, y=at, shape="down", size=7))
-    scale = of_times("timer, round trip", [rtt, srtt, rto])
-    return Picture(tuple(marks), scale, aside=view.titled(flow))
+        what = "timeout" if captured(run) is None else "timeout (inferred)"
+        marks.append(Points(label=what, ink="red", x=fired, y=at, shape="down", size=7))
+    return Picture(tuple(marks), scale, aside=aside)
+
+
+def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
+    """Return the name of the timer in the legend, and the text beside the heading.
+
+    Raises
+    ------
+    ValueError
+        If the capture was taken beside the receiver.
+    """
+    titled = view.titled(flow)
+    connections = captured(run)
+    if connections is None:
+        return "rto", titled
+    tables = {"connections": connections, "habits": run.table("habits")}
+    where = vantages(tables).get((connection_of(flow), view.sends))
+    # Beside a simulated receiver its answers come in no time, even if no handshake was captured.
+    samples = run.table("rtt").where(flow=flow, direction=view.sends)
+    if where == "receiver" or (len(samples) and not samples["rtt_ns"].any()):
+        raise ValueError(
+            f"{BESIDE} of {titled}, where the sender's round trips are not seen, so its RTO cannot "
+            "be computed"
+        )
+    part = "; captured on the path: samples lack the part from the sender" * (where == "middle")
+    return "RTO that Linux would compute from these samples, not observed", titled + part

@@ -12,6 +12,11 @@ from netspurt.pictures.marks import Floats, Scale
 _TENS = 20
 
 
+def placed(values: Floats, scale: Scale) -> Floats:
+    """Return the places of values on an axis: zeros have one of their own on a logarithmic axis."""
+    return values if scale.zero is None else np.where(values == 0, scale.zero, values)
+
+
 def of_times(label: str, series: Sequence[Floats]) -> Scale:
     """Return a scale for times, logarithmic if they differ by tens.
 
@@ -29,5 +34,7 @@ def of_times(label: str, series: Sequence[Floats]) -> Scale:
     typical = min(float(np.median(values)) for values in known)
     least, most = (float(end([end(values) for values in known])) for end in (min, max))
     if most > _TENS * typical:
-        return Scale(label, "s", low=0.8 * least, high=1.3 * most, log=True)
+        zero = 0.5 * least if any(bool((values == 0).any()) for values in series) else None
+        low = 0.8 * (zero or least)
+        return Scale(label, "s", low=low, high=1.3 * most, log=True, zero=zero)
     return Scale(label, "s", low=0.0, high=1.05 * most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
+from netspurt.pictures.steps import steps
 from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
 
@@ -16,13 +17,14 @@ _PARTS = 100
 def outstanding_data(run: Tables, view: View) -> Picture:
     """Show the octets that were sent and not yet acknowledged, as seen at one point of the path.
 
-    Octets that SACK blocks report count as outstanding, because the gap before them is open.
+    Octets that SACK blocks report count as outstanding, because the gap before them is open. If the
+    amount changes too often, the picture shows a band from the least to the most, and the mean.
     """
     data, acks = both_directions(run, view)
     t, octets = outstanding(data, acks)
     ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
     marks = (
-        Line(label="outstanding", ink="blue", x=t, y=octets, steps=True),
+        *steps("outstanding", "blue", (t, octets), whole=view.whole),
         Line(label="mean over time", ink="grey", x=ends, y=mean, dashed=True, width=1.0),
     )
     return Picture(marks, Scale("outstanding data", "B", low=0.0), aside=_named(data, view))

@@ -155,11 +155,22 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
     return run.stop_ns / 1e9
 
 
-def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether this is a connection of a capture, and was closed or reset in it."""
+def captured(run: Tables) -> Table | None:
+    """Return the table of a capture's connections; `None` for a run."""
     connections = optional(run, "connections")
     # In a run, the table of this name has the connections of populations.
-    if connections is None or "ending" not in set(connections):
+    return connections if connections is not None and "ending" in set(connections) else None
+
+
+def connection_of(flow: str) -> int:
+    """Return the number of a capture's connection from the name of its flow."""
+    return int(flow.removeprefix("c"))
+
+
+def _was_seen_to_end(run: Tables, flow: str) -> bool:
+    """Return whether this is a connection of a capture, and was closed or reset in it."""
+    connections = captured(run)
+    if connections is None:
         return False
-    own = connections.where(connection=int(flow.removeprefix("c")))
+    own = connections.where(connection=connection_of(flow))
     return bool(np.any(own["ending"] != "open"))

@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from netspurt.pictures.measures import ELAPSED, fitting_unit
 from netspurt.pictures.time_sequence import time_sequence
 from netspurt.pictures.view import Tables, View
 from netspurt.plots.marks import draw_picture
@@ -90,10 +91,12 @@ def draw_beside(
 
 def _from_data(axes: Axes, start_s: float, span_s: float) -> None:
     """Shift the time axis so that it begins with the first data segment."""
-    ticks = [tick for tick in MaxNLocator(nbins=8).tick_values(0, span_s) if 0 <= tick <= span_s]
+    size, unit = fitting_unit(ELAPSED, span_s)
+    round_values = MaxNLocator(nbins=8).tick_values(0, span_s / size)
+    ticks = [size * tick for tick in round_values if 0 <= size * tick <= span_s]
     axes.set_xlim(start_s - 0.02 * span_s, start_s + 1.02 * span_s)
-    axes.set_xticks([start_s + tick for tick in ticks], [f"{tick:g}" for tick in ticks])
-    axes.set_xlabel("time since the first data segment [s]")
+    axes.set_xticks([start_s + tick for tick in ticks], [f"{tick / size:g}" for tick in ticks])
+    axes.set_xlabel(f"time since the first data segment [{unit}]")
 
 
 def _part(axes: Axes, at_s: float) -> None:

@@ -35,5 +35,17 @@ def one_legend(
         known |= dict(zip(labels, handles, strict=True))
         if own := axes.get_legend():
             own.remove()
-    across = len(known) if loc.startswith("outside") else 1
-    figure.legend(known.values(), known.keys(), loc=loc, ncols=across, frameon=across > 1)
+    across = _across(figure, list(known)) if loc.startswith("outside") else 1
+    figure.legend(
+        known.values(), known.keys(), loc=loc, ncols=across, frameon=loc.startswith("outside")
+    )
+
+
+#: The widths of a character of a legend, and of the sample and the space beside it [inch].
+_CHARACTER_IN, _SAMPLE_IN = 0.075, 0.6
+
+
+def _across(figure: Figure, labels: Sequence[str]) -> int:
+    """Return how many labels of equal width fit side by side into a figure."""
+    widest = _CHARACTER_IN * max(map(len, labels), default=0) + _SAMPLE_IN
+    return max(1, min(len(labels), int(figure.get_figwidth() / widest)))

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator
 
 from netspurt.pictures import marks
 from netspurt.pictures.cases import crowded
-from netspurt.pictures.measures import fitting_unit
+from netspurt.pictures.measures import ELAPSED, fitting_unit
 
 #: The colours by name.
 BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY, OLIVE = (
@@ -140,8 +140,25 @@ def draw_scale(
     elif scale.unit == "%":
         axis.set_major_formatter(FuncFormatter(_percent))
     else:
-        label = _linear(axis, scale, axis.get_view_interval()[1])
+        least, most = axis.get_view_interval()
+        label = _linear(axis, scale, most - least if scale.unit == ELAPSED else most)
     axes.set(**{f"{which}label": label})
+    if scale.zero is not None:
+        _mark_zero(axes, which, scale.zero)
+
+
+def _mark_zero(axes: Axes, which: Literal["x", "y"], at: float) -> None:
+    """Mark the place of zeros on a logarithmic axis with a dashed line and a tick."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    line = axes.axvline if which == "x" else axes.axhline
+    line(at, color=GREY, linestyle=":", linewidth=1.0, zorder=0.5)
+    locate, told = axis.get_major_locator(), axis.get_major_formatter()
+    low, high = sorted(axis.get_view_interval())
+    # Numbers so near to the zero that they would cover it are left out.
+    near = at * (high / low) ** 0.06
+    places = [one for one in locate() if low <= one <= high and one > near]
+    axis.set_major_locator(FixedLocator([at, *places]))
+    axis.set_major_formatter(FuncFormatter(lambda v, n: "0" if v == at else told(v, n)))
 
 
 def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
@@ -149,9 +166,22 @@ def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
     if scale.whole:
         axis.set_major_locator(MaxNLocator(integer=True))
     size, unit = fitting_unit(scale.unit, most)
+    if scale.unit == ELAPSED:
+        axis.set_major_locator(_Units(size))
     if scale.unit and not scale.whole:
         axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / size:g}"))
     return f"{scale.label} [{unit}]" if unit else scale.label
+
+
+class _Units(MaxNLocator):
+    """Ticks at round values in a unit of this size."""
+
+    def __init__(self, size: float) -> None:
+        super().__init__(nbins="auto", steps=[1, 2, 2.5, 5, 10])
+        self.size = size
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        return [self.size * one for one in super().tick_values(vmin / self.size, vmax / self.size)]
 
 
 def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
@@ -224,9 +254,18 @@ def legend(
     title: str | None = None,
 ) -> None:
     """Put the legend outside the data or in an empty corner, so that it hides no data."""
-    if not axes.get_legend_handles_labels()[0]:
+    handles, labels = axes.get_legend_handles_labels()
+    if not handles:
         return
+    # A long name beside the picture would take the width of the picture.
+    told = [textwrap.fill(label, _NAME, break_on_hyphens=False) for label in labels]
     if corner is None:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title=title)
+        axes.legend(
+            handles, told, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title=title
+        )
     else:
-        axes.legend(loc=corner, frameon=True, framealpha=1.0, title=title)
+        axes.legend(handles, told, loc=corner, frameon=True, framealpha=1.0, title=title)
+
+
+#: The most characters of a line of a legend.
+_NAME = 36

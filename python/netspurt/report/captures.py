@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.seen import heard, vantages
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, WORDS, begun, tallied
+from netspurt.report.findings import finding, shares
 from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import Drawn
@@ -64,7 +66,7 @@ def capture_part(
     """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
         raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
-    flows = flows_of(found, _KINDS, room, _TITLES)
+    flows = flows_of(found, _KINDS, room, _TITLES, _lost(found))
     drawn = Drawn({flow.name for flow in flows.flows}, side)
     tables = [_spurious(found, drawn), _missed(found, drawn)]
     told = undrawn_part(found, name, lines)
@@ -75,19 +77,13 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
     """Return the words and the table of directions of a capture, which needs no segments."""
     return Part(
         name=name,
-        answer=plain(answer_of(lines)),
-        words=list(_missing_end(found)),
+        answer=finding(found, lines),
+        words=[*_missing_end(found), *shares(lines)],
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
-        notes=[*(f"{note}." for note in found.notes), *_cut(found)],
+        notes=[*(f"{note}." for note in found.notes), *_cut(found), *_not_seen(found)],
         links=[Link("the capture", path) for path in found.sources],
-        foot=[f"netspurt {_version()}"],
     )
-
-
-def answer_of(lines: Sequence[str]) -> str:
-    """Return of the lines on a capture the one that says where the time went; empty if none."""
-    return next((line for line in lines if line.startswith("Time went to")), "")
 
 
 def _missing_end(found: Explained) -> Iterator[str]:
@@ -108,43 +104,80 @@ def _cut(found: Explained) -> Iterator[str]:
         )
 
 
-def _version() -> str:
-    from netspurt._core import __version__
+def _not_seen(found: Explained) -> Iterator[str]:
+    """Yield a sentence on the round trips that a capture beside receivers does not show."""
+    if "receiver" in vantages(found.tables).values():
+        yield (
+            "The round trips of directions that were captured beside their receiver are not seen: "
+            "the capture has only the receiver's part of them."
+        )
 
-    return __version__
+
+def _lost(found: Explained) -> dict[str, float]:
+    """Return the time that each connection lost to silence before timers and to repair [s].
+
+    The keys are the names of the flows.
+    """
+    spent = heard(found.tables)
+    lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
+    names = (f"c{number}" for number in spent["connection"].tolist())
+    return dict(zip(names, lost.tolist(), strict=True))
 
 
 def _directions(found: Explained) -> Rows:
-    """Return the table of the directions with data. The direction with the most data is first."""
+    """Return the table of the directions with data. The connections that lost most time are first.
+
+    Of those that lost no time, the direction with the most data is first.
+    """
     connections, again = found.table("connections"), found.table("retransmissions")
+    lost = _lost(found)
     every = [row for row in connections.records() if row["data_packets"]]
-    every.sort(key=lambda row: -int(row["unique_bytes"]))
-    habits = found.table("habits")
-    beside = habits.where(vantage="receiver")
-    far = set(zip(beside["connection"].tolist(), beside["direction"].tolist(), strict=True))
+    every.sort(
+        key=lambda row: (
+            -lost.get(f"c{row['connection']}", 0.0),
+            -int(row["retransmissions"]),
+            -int(row["unique_bytes"]),
+        )
+    )
+    where = vantages(found.tables)
     rows = [
-        _cells(row, again, beside=(row["connection"], row["direction"]) in far)
+        _cells(
+            row,
+            again,
+            lost.get(f"c{row['connection']}"),
+            beside=where.get((row["connection"], row["direction"])) == "receiver",
+        )
         for row in every[:MOST_ROWS]
     ]
     head = (
-        *("flow", "direction", "throughput", "RTT, mean", "data packets", "octets"),
-        *("retransmitted", "spurious", "by cause", "from, to"),
+        *("flow", "direction", "time lost", "retransmitted", "spurious", "by cause"),
+        *("throughput", "RTT, mean", "data packets", "octets", "from, to"),
     )
-    more = len(every) - len(rows)
-    return Rows("Directions with data", head, rows, (2, 3, 4, 5, 6, 7), more=more, elsewhere=_ALL)
+    return Rows(
+        f"Directions with data: {len(every):,}. The connections that lost most time to silence "
+        "before timers and to repair are first.",
+        head,
+        rows,
+        (2, 3, 4, 6, 7, 8, 9),
+        more=len(every) - len(rows),
+        elsewhere=_ALL,
+    )
 
 
-def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...]:
+def _cells(
+    row: dict[str, Any], again: Table, lost_s: float | None, *, beside: bool
+) -> tuple[str, ...]:
     """Return the cells of a direction. `beside` says whether it was captured at its receiver."""
     own = again.where(connection=row["connection"], direction=row["direction"])
-    told = tallied(own["cause"].tolist())
+    told = tallied(own["cause"].tolist(), likeliest=False)
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
     return (
         *(f"c{row['connection']}", row["direction"]),
+        span(lost_s) if lost_s else "-",
+        *(number(len(own)), number((own["verdict"] == "spurious").sum()), told or "-"),
         "-" if throughput is None else rate(throughput),
         _round_trip(rtt, beside=beside),
-        *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
-        *(number((own["verdict"] == "spurious").sum()), told or "-"),
+        *(number(row["data_packets"]), number(row["unique_bytes"])),
         f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
     )
 
@@ -153,7 +186,7 @@ def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
     """Return a mean round trip; beside the receiver only the receiver's part of it is seen."""
     if mean_ns is None:
         return "no samples"
-    return "not seen beside the receiver" if beside or mean_ns == 0 else span(mean_ns / 1e9)
+    return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)
 
 
 #: Where all rows of a capture's tables are.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.pictures import OPTIONS, Picture, Tables, View, picture
+from netspurt.pictures.rto import BESIDE
 from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
 from netspurt.wording import number
@@ -74,8 +75,16 @@ class Room:
 ROOM = Room()
 
 
+#: Why kinds of pictures are missing: for each kind the directions without it, with the reasons.
+_Missing = dict[str, dict[str, str]]
+
+
 def flows_of(
-    run: Tables, kinds: Sequence[str], room: Room, titles: Mapping[str, str] = TITLES
+    run: Tables,
+    kinds: Sequence[str],
+    room: Room,
+    titles: Mapping[str, str] = TITLES,
+    lost_s: Mapping[str, float] | None = None,
 ) -> Found:
     """Return the pictures of as many flows as there is room for.
 
@@ -86,25 +95,38 @@ def flows_of(
     kinds
         The kinds of pictures to draw, of `TITLES`.
     room
-        The most marks and directions. The direction with the most data is drawn even if it has
-        more marks.
+        The most marks and directions. The first direction is drawn even if it has more marks.
     titles
         The headings of the kinds.
+    lost_s
+        The time that each flow lost [s]. If given, directions of flows that lost most are chosen,
+        and come first.
 
-    After the direction with the most data, those with the most timeouts are chosen, then those with
-    the most retransmissions. The chosen ones are in the order of their data.
+    Without `lost_s` the direction with the most data is chosen, then those with the most timeouts,
+    then those with the most retransmissions. The chosen ones are in the order of their data.
     """
     every = ways(run)
     if not every:
         return Found((), ["No pictures: no direction sent data."])
     flows: dict[str, Flow] = {}
-    missing: dict[str, str] = {}
-    shared = {kind: _shown(run, kind, View(whole=True), missing) for kind in kinds if _whole(kind)}
+    missing: _Missing = {}
+    shared = {
+        kind: _shown(run, kind, View(whole=True), missing.setdefault(kind, {}))
+        for kind in kinds
+        if _whole(kind)
+    }
     taken = numbers(shown for shown in shared.values() if shown is not None)
-    first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
+    if lost_s is None:
+        first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
+    else:
+        first = every = sorted(every, key=lambda way: (-lost_s.get(way.flow, 0.0), -way.again))
     for way in first[: room.directions]:
-        view = View(flow=way.flow, direction=way.direction)
-        own = {kind: _shown(run, kind, view, missing) for kind in kinds if not _whole(kind)}
+        view = View(flow=way.flow, direction=way.direction, whole=True)
+        own = {
+            kind: _shown(run, kind, view, missing.setdefault(kind, {}))
+            for kind in kinds
+            if not _whole(kind)
+        }
         size = numbers(shown for shown in own.values() if shown is not None)
         panels = [
             Panel(kind, titles[kind], shown)
@@ -116,7 +138,16 @@ def flows_of(
         taken += size
         flows[way.name] = Flow(way.name, panels)
     drawn = [flows[way.name] for way in every if way.name in flows]
-    return Found(drawn, [*_left_out(first, drawn, room), *_not_drawn(missing, drawn)])
+    order = _BY_DATA if lost_s is None else _BY_LOSS
+    return Found(drawn, [*_left_out(first, drawn, room, order), *_not_drawn(missing, drawn)])
+
+
+#: Which directions are drawn, if not all are.
+_BY_DATA = (
+    "the one with the most data, then those with the most timeouts, then those with the most "
+    "retransmissions"
+)
+_BY_LOSS = "those of the connections that lost most time, then those with the most retransmissions"
 
 
 def _whole(kind: str) -> bool:
@@ -125,18 +156,21 @@ def _whole(kind: str) -> bool:
 
 
 def _shown(run: Tables, kind: str, view: View, missing: dict[str, str]) -> Picture | None:
-    """Return a picture, or `None` with the reason in `missing` if there is nothing to show."""
+    """Return a picture, or `None` if there is nothing to show.
+
+    Then `missing` gets the reason, under the name of the direction.
+    """
     try:
         return picture(run, kind, view)
     except ValueError as error:
-        missing.setdefault(kind, str(error))
+        missing[view.titled(view.flow) if view.flow else ""] = str(error)
         return None
 
 
-def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterator[str]:
+def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: str) -> Iterator[str]:
     """Yield sentences on the directions that are not drawn, by the limit that leaves them out.
 
-    `first` has all directions in the order in which they are chosen.
+    `first` has all directions in the order in which they are chosen; `order` names this order.
     """
     there = {flow.name for flow in flows}
     large = [way.name for way in first[: room.directions] if way.name not in there]
@@ -144,9 +178,8 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterat
     if not flows or not (large or beyond):
         return
     yield (
-        f"Pictures are of {number(len(flows))} of {number(len(first))} directions: the one with "
-        "the most data, then those with the most timeouts, then those with the most "
-        "retransmissions. `netspurt plot --flow NAME` draws any other."
+        f"Pictures are of {number(len(flows))} of {number(len(first))} directions: "
+        f"{order}. `netspurt plot --flow NAME` draws any other."
     )
     if beyond:
         yield f"Not drawn, for at most {number(room.directions)} are: {few(beyond)}."
@@ -167,10 +200,23 @@ def few(names: Sequence[str]) -> str:
 _EMPTY = {"rto": "no acknowledgement gave a round trip"}
 
 
-def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:
-    """Yield a sentence for each kind of picture that no flow has, with the reason."""
+def _not_drawn(missing: _Missing, flows: Sequence[Flow]) -> Iterator[str]:
+    """Yield a sentence for each kind of picture that no flow has, or that some lack.
+
+    A flow without such data lacks it without a sentence.
+    """
     there = {panel.kind for flow in flows for panel in flow.panels}
-    for kind, why in missing.items():
-        if kind not in there:
+    names = {flow.name for flow in flows}
+    for kind, whys in missing.items():
+        if kind not in there and whys:
+            why = next(iter(whys.values()))
             reason = _EMPTY.get(kind, why) if why.endswith("is empty") else why
             yield f"Not drawn: {TITLES[kind].lower()}. {reason[0].upper()}{reason[1:]}."
+            continue
+        lacking = [name for name, why in whys.items() if name in names and BESIDE in why]
+        if lacking:
+            yield f"Not drawn: {TITLES[kind].lower()} of {few(lacking)}, because {_WHY_BESIDE}."
+
+
+#: Why the timer of a direction is missing that was captured beside its receiver.
+_WHY_BESIDE = f"{BESIDE}, where the sender's round trips are not seen"

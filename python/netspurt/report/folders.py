@@ -15,7 +15,8 @@ import numpy as np
 
 from netspurt.captures import Explained
 from netspurt.causes import tallied
-from netspurt.report.captures import answer_of, capture_section, undrawn_part
+from netspurt.report.captures import capture_section, undrawn_part
+from netspurt.report.findings import finding, shares
 from netspurt.report.flows import Room
 from netspurt.report.parts import MOST_ROWS, Part, Rows, Section
 from netspurt.report.words import span
@@ -125,8 +126,8 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
     lines = [plain(line) for line in how.lines(pooled)]
     return Part(
         name=_name(folder),
-        words=words,
-        answer=answer_of(lines),
+        words=[*words, *shares(lines)],
+        answer=finding(pooled, lines),
         lines=lines,
         tables=[_table(sums, folder, told)],
         notes=notes,

@@ -188,9 +188,13 @@ def _row(n: int, rows: Rows, spot: Spot) -> str:
         texts[0] = f'<button type="button" class="go">{texts[0]}</button>'
     elif rows.sections and rows.sections[n]:
         texts[0] = f'<a href="#{anchor(spot.number + rows.sections[n])}">{texts[0]}</a>'
-    told = "".join(f"<td{_side(n, rows)}>{text}</td>" for n, text in enumerate(texts))
+    told = "".join(
+        f"<td{_side(n, rows, lines=chr(10) in text)}>{text}</td>" for n, text in enumerate(texts)
+    )
     return f"<tr{place}>{told}</tr>"
 
 
-def _side(n: int, rows: Rows) -> str:
-    return " class=right" if n in rows.right else ""
+def _side(n: int, rows: Rows, *, lines: bool = False) -> str:
+    """Return the class of a cell; `lines` says that its text has several lines."""
+    classes = ["right"] * (n in rows.right) + ["lines"] * lines
+    return f' class="{" ".join(classes)}"' if classes else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from netspurt._core import __version__
 from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
 from netspurt.report.repairs import (
@@ -17,7 +18,7 @@ from netspurt.report.repairs import (
     unrecorded,
     unseen_senders,
 )
-from netspurt.report.words import span
+from netspurt.report.words import is_long, span
 from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted, number, plain, rate
@@ -65,9 +66,14 @@ def run_part(
         places=places,
         notes=[*found.notes, *_not_recorded(run), *_unseen(run, every)],
         links=list(_files(run)),
-        foot=[f"netspurt {run.version}", _length(run), f"seed {run.seed}", f"digest {run.digest}"],
+        foot=[*_version(run), _length(run), f"seed {run.seed}", f"digest {run.digest}"],
     )
     return part, found
+
+
+def _version(run: Run) -> list[str]:
+    """Return the version that made the run, unless it is the one that makes the page."""
+    return [] if run.version == __version__ else [f"run by netspurt {run.version}"]
 
 
 def _length(run: Run) -> str:
@@ -83,16 +89,24 @@ def _answer(run: Run) -> str:
     done = int(np.count_nonzero(~np.isnan(ends)))
     if len(flows) == 1:
         when = (
-            f"Finished after {_took(run, 0):.3f} s" if done else f"Not finished in {_length(run)}"
+            f"Finished after {_to_the_ms(_took(run, 0))}"
+            if done
+            else f"Not finished in {_length(run)}"
         )
         carried = int(flows["acked_bytes"][0]) > 0
         told = (
             f"{when}, at {_goodput(run, 0)}." if carried else f"{when}: no data was acknowledged."
         )
     else:
-        last = f", the last at {np.nanmax(ends):.3f} s" if done else ""
+        last = f", the last at {_to_the_ms(float(np.nanmax(ends)))}" if done else ""
         told = f"{done} of {len(flows)} directions with data finished{last}."
     return " ".join([told, *_costs(run)])
+
+
+def _to_the_ms(seconds: float) -> str:
+    """Return a time to the millisecond; of a long one also its hours and minutes."""
+    told = f"{seconds:,.3f} s"
+    return f"{told} ({span(seconds)})" if is_long(seconds) else told
 
 
 def _costs(run: Run) -> Iterator[str]:
@@ -183,7 +197,7 @@ def _directions(run: Run) -> Rows:
         counts = ("sent", "retransmissions", "spurious", "timeouts")
         rows.append(
             (
-                *(flow, way, "-" if np.isnan(end) else f"{end:.3f} s", _goodput(run, n)),
+                *(flow, way, "-" if np.isnan(end) else f"{end:,.3f} s", _goodput(run, n)),
                 *(span(one) if one > 0 else "-" for one in spent),
                 *(number(flows[c][n]) for c in counts),
                 *(causes.get((flow, way), "-"), f"{flows['from'][n]} to {flows['to'][n]}"),

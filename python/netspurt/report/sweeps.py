@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import Summary, compare, measures, summarise
+from netspurt.analysis.cases import Comparison, Summary, compare, measures, summarise
 from netspurt.pictures.cases import Figures, of_cases, positions
-from netspurt.pictures.measures import fitting_unit, in_words
+from netspurt.pictures.measures import Shown, alike, in_words
+from netspurt.report.best import best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
@@ -40,27 +42,105 @@ _LINES = 8
 _COMPARED = 24
 
 
-def sweep_section(folder: SweepFolder, name: str) -> Section:
+@dataclass(frozen=True)
+class _Sweep:
+    """A sweep with what its page shows of it.
+
+    Attributes
+    ----------
+    folder, cases
+        Its folder, and the cases that have ended.
+    shown
+        The measures of the page, and how their figures are shown.
+    means
+        For each measure the rows of all groups.
+    verdicts
+        For each axis that is compared, and each measure, the comparisons with the first label.
+    """
+
+    folder: SweepFolder
+    cases: Cases
+    shown: Mapping[str, Shown]
+    means: Mapping[str, Sequence[Summary]]
+    verdicts: Mapping[str, Mapping[str, Sequence[Comparison]]]
+
+    @classmethod
+    def of(cls, folder: SweepFolder) -> _Sweep:
+        """Read a sweep."""
+        cases = folder.read()
+        chosen = _chosen(cases)
+        means = {one: summarise(cases, one, folder.names, folder.labels) for one in chosen}
+        verdicts = {
+            axis: {
+                one: compare(cases, one, axis, folder.labels, paired=folder.paired, by=[])
+                for one in chosen
+            }
+            for axis in folder.names
+            if 2 <= len(folder.labels[axis]) <= _COMPARED
+        }
+        return cls(folder, cases, alike(dict(_most(means))), means, verdicts)
+
+
+def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
+    """Yield each measure with its greatest mean, by which the units are chosen."""
+    for measure, rows in means.items():
+        known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
+        yield measure, max(known, default=0.0)
+
+
+def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -> Section:
     """Return the section of a sweep.
+
+    Parameters
+    ----------
+    folder
+        The sweep's folder.
+    name
+        The name of the sweep on the page.
+    remarks
+        The lines that `netspurt sweep show` prints on the number of seeds.
 
     Raises
     ------
     SweepError
         If no case has ended.
     """
-    cases = folder.read()
-    chosen = _chosen(cases)
-    verdicts = [rows for axis in folder.names if (rows := _verdicts(cases, folder, axis, chosen))]
+    sweep = _Sweep.of(folder)
+    answers = _answers(sweep)
+    verdicts = [rows for axis in sweep.verdicts if (rows := _verdicts(sweep, axis))]
     part = Part(
         name=name,
-        words=list(_words(folder)),
-        tables=[*([_table(cases, folder, chosen)] if folder.names else []), *verdicts],
+        answer=answers[0] if answers else "",
+        words=[*_words(folder), *answers[1:], *map(plain, remarks)],
+        tables=[*([_table(sweep)] if folder.names else []), *verdicts],
         links=[Link("the sweep's folder", folder.where)],
-        notes=[*_without(cases, folder, chosen), *_notes(folder, chosen)],
+        notes=[*_without(sweep), *_notes(sweep)],
         foot=[f"fingerprint {folder.fingerprint}"],
     )
-    groups = list(_groups(cases, folder, chosen))
+    groups = list(_groups(sweep))
     return Section(plain(folder.title or name), [part], groups=groups)
+
+
+#: The most measures by which the best value of an axis is told.
+_MOST_ANSWERED = 4
+
+
+def _answers(sweep: _Sweep) -> list[str]:
+    """Return for each measure which value of each axis is best.
+
+    The first one is by the most important measure that decides anything.
+    """
+    told: list[tuple[bool, str]] = []
+    for measure in [*sweep.shown][:_MOST_ANSWERED]:
+        shown = sweep.shown[measure]
+        found = [
+            best_of(sweep.cases, sweep.folder, axis, measure, shown) for axis in sweep.verdicts
+        ]
+        known = [one for one in found if one]
+        if known:
+            words = plain(" ".join(one.words for one in known))
+            told.append((any(one.decided for one in known), words))
+    return [words for _, words in sorted(told, key=lambda one: not one[0])]
 
 
 def _words(folder: SweepFolder) -> Iterator[str]:
@@ -78,27 +158,32 @@ def _words(folder: SweepFolder) -> Iterator[str]:
         yield f"First failure, case {case}: {why}"
 
 
-def _without(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
+def _without(sweep: _Sweep) -> Iterator[str]:
     """Yield sentences on cases without measures: their groups look better or worse than real."""
     lacking: dict[int, list[str]] = {}
-    for measure in chosen:
-        rows = summarise(cases, measure, folder.names, folder.labels)
+    for measure, rows in sweep.means.items():
         if missing := sum(row.without for row in rows):
             lacking.setdefault(missing, []).append(in_words(measure)[0])
     for missing, words in lacking.items():
         whose = "its" if len(words) == 1 else "their"
         yield (
-            f"{counted(missing, 'case')} of {number(len(cases['case']))} without "
+            f"{counted(missing, 'case')} of {number(len(sweep.cases['case']))} without "
             f"{', '.join(words)}, such as those that failed, did not finish, or have too few times "
             f"for a quantile, are left out of {whose} means."
         )
 
 
-def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
+def _notes(sweep: _Sweep) -> Iterator[str]:
+    folder = sweep.folder
     if not folder.names:
         yield "Nothing is varied, so there are no groups to compare."
-    if not chosen:
+    if not sweep.shown:
         yield "No measure varies among the cases."
+    elif len(folder.names) > 1:
+        yield "A value is compared with others over all values of the other axes together."
+    compared = sum(len(rows) for each in sweep.verdicts.values() for rows in each.values())
+    if told := chance(compared):
+        yield told
     yield "`netspurt sweep show` and `netspurt sweep compare` tell every other measure."
 
 
@@ -114,89 +199,74 @@ def _varies(cases: Cases, name: str) -> bool:
     return len(np.unique(values)) > 1
 
 
-def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
+def _table(sweep: _Sweep) -> Rows:
     """Return the table with a row for each group: the means of all measures with intervals."""
-    by = list(folder.names)
-    told = [summarise(cases, measure, by, folder.labels) for measure in chosen]
-    units = [
-        _unit((row.mean.value for row in rows), measure)
-        for rows, measure in zip(told, chosen, strict=True)
-    ]
+    by = list(sweep.folder.names)
+    told = list(sweep.means.values())
     groups = [row.labels for row in told[0]] if told else []
     rows = [
-        (*labels, *(_cell(rows[n], unit[0]) for rows, unit in zip(told, units, strict=True)))
+        (
+            *labels,
+            *(
+                _interval(own[n].mean.scaled(sweep.shown[measure].factor))
+                for measure, own in sweep.means.items()
+            ),
+        )
         for n, labels in enumerate(groups[:MOST_ROWS])
     ]
-    right = range(len(by), len(by) + len(chosen))
-    head = (*by, *(words for _, words in units))
     more = len(groups) - len(rows)
     return Rows(
         "Means and 95 % intervals",
-        head,
+        (*by, *(shown.label for shown in sweep.shown.values())),
         rows,
-        tuple(right),
+        tuple(range(len(by), len(by) + len(told))),
         more=more,
         elsewhere="`netspurt sweep show` prints all.",
     )
 
 
-def _verdicts(cases: Cases, folder: SweepFolder, axis: str, chosen: Sequence[str]) -> Rows | None:
+def _verdicts(sweep: _Sweep, axis: str) -> Rows | None:
     """Return the table that compares the labels of an axis with its first label, over all groups.
 
-    Return `None` if the axis has one label, or more than a table can show.
+    Return `None` if there is nothing to compare.
     """
-    labels = folder.labels[axis]
-    if not 2 <= len(labels) <= _COMPARED or not chosen:
-        return None
     cells: dict[str, list[str]] = {}
-    head, baseline = [axis], ""
-    for measure in chosen:
-        rows = compare(cases, measure, axis, folder.labels, paired=folder.paired, by=[])
-        factor, words = _unit((row.difference.value for row in rows), measure)
-        head.append(words)
+    baseline = ""
+    for measure, rows in sweep.verdicts[axis].items():
         for row in rows:
             baseline = row.baseline
-            told = _interval(row.difference.scaled(factor))
-            cells.setdefault(row.label, []).append(f"{told} {row.verdict}")
-    whole = [(label, *told) for label, told in cells.items() if len(told) == len(chosen)]
-    pairing = "pair by pair" if folder.paired else "between groups"
+            told = _interval(row.difference.scaled(sweep.shown[measure].factor), row.verdict)
+            cells.setdefault(row.label, []).append(told)
+    count = len(sweep.shown)
+    whole = [(label, *told) for label, told in cells.items() if len(told) == count]
+    pairing = "pair by pair" if sweep.folder.paired else "between groups"
     caption = f"Differences from {axis} {baseline}, {pairing}: better, worse or cannot tell"
-    return Rows(caption, tuple(head), whole, tuple(range(1, 1 + len(chosen)))) if whole else None
+    head = (axis, *(shown.label for shown in sweep.shown.values()))
+    return Rows(caption, head, whole, tuple(range(1, 1 + count))) if whole else None
 
 
-def _unit(values: Iterable[float], measure: str) -> tuple[float, str]:
-    """Return the factor for a measure's figures, and the measure's name with the unit."""
-    words, factor, unit = in_words(measure)
-    known = [abs(value) for value in values if np.isfinite(value)]
-    size, unit = fitting_unit(unit, factor * max(known, default=0.0))
-    return factor / size, f"{words} [{unit}]" if unit else words
-
-
-def _cell(row: Summary, factor: float) -> str:
-    return _interval(row.mean.scaled(factor))
-
-
-def _interval(mean: Interval) -> str:
+def _interval(mean: Interval, verdict: str = "") -> str:
+    """Return a figure, with its verdict if there is one, and its interval in a line below."""
     if not np.isfinite(mean.value):
         return "-"
-    around = f" ({mean.low:.4g} .. {mean.high:.4g})" if np.isfinite(mean.low) else ""
-    return f"{mean.value:.4g}{around}"
+    around = f"\n{figure(mean.low)} .. {figure(mean.high)}" if np.isfinite(mean.low) else ""
+    return ", ".join(filter(None, (figure(mean.value), verdict))) + around
 
 
-def _groups(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[Group]:
+def _groups(sweep: _Sweep) -> Iterator[Group]:
     """Yield pictures of each measure: one for two varied names, else one for each name."""
+    folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]
-    for measure in chosen:
+    for measure, shown in sweep.shown.items():
         for by in ways:
-            rows = summarise(cases, measure, by, folder.labels)
+            rows = summarise(sweep.cases, measure, by, folder.labels)
             figures: Figures = {row.labels: row.mean for row in rows}
             if not any(np.isfinite(row.mean.value) for row in rows):
                 continue
             kind = _kind(figures, by)
-            words = in_words(measure)[0]
-            title = f"{words[0].upper()}{words[1:]}, by {' and '.join(by)}"
-            panel = Panel(f"apart-{kind}", title, of_cases(kind, figures, by, measure))
+            title = f"{shown.words[0].upper()}{shown.words[1:]}, by {' and '.join(by)}"
+            panel = Panel(f"apart-{kind}", title, of_cases(kind, figures, by, measure, shown))
             yield Group([Side(folder.where, [Flow(measure, [panel])])], "")
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 
-from netspurt.pictures.measures import fitting_unit
+from netspurt.pictures.measures import in_unit
+
+#: Durations from this one on are in minutes or hours [s].
+_LONG_S = 600.0
+
+
+def is_long(seconds: float) -> bool:
+    """Return whether a duration is in minutes or hours."""
+    return seconds >= _LONG_S
 
 
 def span(seconds: float) -> str:
@@ -14,11 +22,16 @@ def span(seconds: float) -> str:
     --------
     >>> span(0.25), span(12.5), span(float("nan"))
     ('250 ms', '12.5 s', '-')
+    >>> span(754), span(4000), span(90_000)
+    ('12 min 34 s', '1 h 7 min', '25 h 0 min')
     """
     if math.isnan(seconds):
         return "-"
-    size, unit = fitting_unit("s", 2 * abs(seconds))
-    return f"{seconds / size:.4g} {unit}"
+    if is_long(seconds):
+        minutes, rest = divmod(round(seconds), 60)
+        hours = round(seconds / 60) // 60
+        return f"{hours} h {round(seconds / 60) % 60} min" if hours else f"{minutes} min {rest} s"
+    return in_unit(seconds, "s")
 
 
 def instant(seconds: float) -> str:
@@ -29,4 +42,4 @@ def instant(seconds: float) -> str:
     >>> instant(1.5)
     '1.500000 s'
     """
-    return f"{seconds:.6f} s"
+    return f"{seconds:,.6f} s"

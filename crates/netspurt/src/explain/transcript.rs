@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use crate::event::{Event, Way, What};
+use crate::event::{Event, RtoState, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::observe::{Observed, Sighting};
 use crate::record::{FlowProperties, FlowSum, Names, Recorder, Table, flows_table};
-use crate::rto::{EstimatorConfig, RtoEstimator};
+use crate::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
 use crate::seq::to_wire;
@@ -76,7 +76,7 @@ impl Transcript {
     }
 
     /// Returns the tables of a run for the `connections`. The table `rto` has the values of Linux's
-    /// timer for their round trips. The tables of cwnd, queues and drops are empty, because a
+    /// timer for their round trips, which backs off at each timeout. The tables of cwnd, queues and drops are empty, because a
     /// capture does not show these. Times count from `start`. A flow's name is `c` and the number
     /// of its connection.
     pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
@@ -111,6 +111,15 @@ impl Transcript {
                 let way = if packet.side == Side::From { Way::Out } else { Way::In };
                 let frame = Segment { id, ..piece };
                 recorder.take(&Event { at, what: What::Seen { node: 0, way, frame } });
+            }
+            let end = known.flow.end(packet.side);
+            // Before the first sample the sender's timer is not the one of this table.
+            if let Some(timer) =
+                timers.get_mut(&end).filter(|_| segment.cause.get() == Some(Cause::Rto))
+            {
+                timer.on_timeout(at, TimeoutKind::Rto);
+                let state = RtoState { fired: true, ..timer.state() };
+                recorder.take(&Event { at, what: What::Rto { end, state } });
             }
             if let Some(sample) = packet.sample {
                 let end = known.flow.end(packet.side.peer());

@@ -41,12 +41,27 @@ function logTicks(low, high, wanted) {
 // The ticks of an axis from `low` to `high`, which are places on a straight line, each with its text.
 function axisTicks(scale, low, high, wanted) {
   if (scale.ticks.length) return named(scale, low, high);
-  if (scale.log) return logTicks(low, high, wanted).map((one) => [one, brief(one, scale.unit)]);
-  const [size] = fitting(scale.unit, Math.max(Math.abs(low), Math.abs(high)));
+  if (scale.log) {
+    const found = logTicks(low, high, wanted).map((one) => [one, brief(one, scale.unit)]);
+    return scale.zero === null ? found : withZero(found, scale.zero, low, high);
+  }
+  const [size] = fitting(scale.unit, extent(scale, low, high));
   const found = ticksOf(low / size, high / size, wanted, scale.whole);
   const step = found.length > 1 ? found[1] - found[0] : 1;
   const decimals = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   return found.map((one) => [one * size, grouped(one, decimals)]);
+}
+
+// Ticks with the place of zeros, and without those so near to it that they would cover its text.
+function withZero(ticks, zero, low, high) {
+  const at = straight(zero, true);
+  if (at < low || at > high) return ticks;
+  return [[zero, "0"], ...ticks.filter(([value]) => straight(value, true) > at + 0.06 * (high - low))];
+}
+
+// What decides the prefix of a unit: of instants how long a span is shown, else the largest value.
+function extent({ unit }, low, high) {
+  return unit === "elapsed" ? high - low : Math.max(Math.abs(low), Math.abs(high));
 }
 
 function named({ ticks, log }, low, high) {

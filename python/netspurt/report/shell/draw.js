@@ -125,8 +125,75 @@ function shapeOf(mark) {
   return mark.rank >= 2.5 ? SHAPES[mark.ink] || "dot" : "dot";
 }
 
+// Whether a stepped line has more values than the screen has dots, so that it would be a block.
+const CROWD = 2;
+
+function isCrowded(mark, map) {
+  if (mark.type !== "Line" || !mark.steps || !mark.sorted) return false;
+  const [first, last] = map.visible(mark);
+  return last - first > (CROWD * map.width) / map.dot;
+}
+
+// Whether a crowded line has a range that can be seen.
+function swings(mark, map) {
+  return isCrowded(mark, map)
+    && rangesOf(mark, map).some(({ low, high }) => map.y(low) - map.y(high) > 12 * map.dot);
+}
+
+// The range of a crowded line in columns of a few dots, and its mean over time.
+function drawCrowded(pen, mark, map) {
+  const columns = rangesOf(mark, map);
+  pen.globalAlpha = 0.3;
+  pen.beginPath();
+  for (const { from, to, low, high } of columns) pen.rect(from, map.y(high), to - from, map.y(low) - map.y(high));
+  pen.fill();
+  pen.globalAlpha = 1;
+  pen.beginPath();
+  for (const { from, to, mean } of columns) {
+    pen.lineTo(from, map.y(mean));
+    pen.lineTo(to, map.y(mean));
+  }
+  pen.lineWidth = mark.width * 1.2 * map.dot;
+  pen.setLineDash(mark.dashed ? [5 * map.dot, 4 * map.dot] : []);
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+function rangesOf(mark, map) {
+  const [first, last] = map.visible(mark);
+  const wide = 3 * map.dot;
+  const end = Math.min(map.left + map.width, map.x(mark.x[last]));
+  const found = [];
+  let n = first;
+  for (let from = Math.max(map.left, map.x(mark.x[first])); from < end; from += wide) {
+    const to = Math.min(from + wide, end);
+    const column = { from, to, low: Infinity, high: -Infinity };
+    let [sum, time] = [0, 0];
+    // What holds at the beginning of the column, and all that follows in it.
+    while (n < last && map.x(mark.x[n + 1]) <= from) n += 1;
+    for (let at = from; at < to; n += 1) {
+      const until = n < last ? Math.min(to, map.x(mark.x[n + 1])) : to;
+      const value = mark.y[n];
+      if (Number.isFinite(value)) {
+        column.low = Math.min(column.low, value);
+        column.high = Math.max(column.high, value);
+        sum += value * (until - at);
+        time += until - at;
+      }
+      at = until;
+      if (at >= to) break;
+    }
+    if (time > 0) found.push({ ...column, mean: sum / time });
+  }
+  return found;
+}
+
 // A line. Of all points in one column of the screen the lowest, the highest and the last count.
 function drawLine(pen, mark, map) {
+  if (isCrowded(mark, map)) {
+    drawCrowded(pen, mark, map);
+    return;
+  }
   const [first, last] = map.visible(mark);
   let column = null;
   pen.beginPath();

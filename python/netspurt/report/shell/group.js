@@ -194,9 +194,10 @@ class Group {
   spanWords() {
     const { log, unit } = this.panels[0].picture.x;
     if (log || this.told.x !== "time") return "";
-    const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(this.span.to - this.span.from))));
-    const [from, to] = [this.span.from, this.span.to].map((one) => one.toFixed(digits));
-    return `${from} to ${to} ${unit || "s"}`;
+    const [size, name] = fitting(unit, this.span.to - this.span.from);
+    const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10((this.span.to - this.span.from) / size))));
+    const [from, to] = [this.span.from, this.span.to].map((one) => (one / size).toFixed(digits));
+    return `${from} to ${to} ${name || "s"}`;
   }
 
   show(from, to) {
@@ -268,7 +269,8 @@ class Group {
   // Go to the next mark of the chosen panel, or back.
   step(forward) {
     const panel = this.seen()[this.chosen];
-    const from = this.cursor ? this.cursor.at : this.span.from;
+    // A mark may stand at the very beginning of what is shown.
+    const from = this.cursor ? this.cursor.at : this.span.from - 1e-9 * this.width();
     const exactly = this.cursor && this.cursor.found && this.cursor.found.mark.x && this.cursor.panel === panel
       ? this.cursor.found.mark.x[this.cursor.found.n]
       : bent(from + panel.zero, panel.log);

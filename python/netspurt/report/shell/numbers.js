@@ -7,8 +7,12 @@ const PREFIXES = {
   "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
 };
 
+// The units of instants of long spans.
+const LONG = [[3600, "h"], [60, "min"]];
+
 // The size and the name of the unit whose prefix suits the largest value.
 function fitting(unit, most) {
+  if (unit === "elapsed") return LONG.find(([size]) => most >= (size > 60 ? 3 : 10) * size) || [1, "s"];
   const sizes = PREFIXES[unit] || [[1, unit]];
   return sizes.find(([size]) => most >= 2 * size) || sizes[sizes.length - 1];
 }
@@ -24,12 +28,20 @@ function exact(value, unit) {
     const [size, name] = fitting(unit, 2 * value);
     return `${Number((value / size).toPrecision(4))} ${name}`;
   }
+  if (unit === "elapsed") return value < 600 ? exact(value, "s") : `${exact(value, "s")} (${clock(value)})`;
   if (unit === "s" && value) {
     const [size, name] = fitting(unit, 2 * Math.abs(value));
     return `${Number((value / size).toFixed(Math.round(9 + Math.log10(size))))} ${name}`;
   }
   const text = Number.isInteger(value) ? grouped(value) : grouped(Number(value.toPrecision(6)));
   return unit ? `${text} ${unit}` : text;
+}
+
+// A long span in hours, minutes and seconds.
+function clock(seconds) {
+  const whole = Math.floor(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  return `${hours ? `${hours} h ` : ""}${minutes} min ${whole % 60} s`;
 }
 
 // An instant of the x axis; its unit stands in the label of the axis.

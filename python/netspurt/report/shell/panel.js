@@ -3,6 +3,7 @@
 const HEIGHTS = { "time-sequence": 380, timeline: 320, rto: 240, cwnd: 240 };
 const USUAL_HEIGHT = 190;
 const APART_HEIGHT = 300;
+const CROWDED = "shaded: the range of a line that changes often, around its mean; zoom in for all values";
 // The nearest mark is read if it is not farther than this, in points of the page.
 const REACH = 24;
 
@@ -24,6 +25,8 @@ class Panel {
       element("span", { class: "side" }, [name]),
       element("span", { class: "aside" }, [picture.aside || ""]),
     ]);
+    this.crowded = element("span", { class: "aside", hidden: "" }, [CROWDED]);
+    heading.append(this.crowded);
     this.root.append(heading, this.legend(), stack, this.readout);
   }
 
@@ -183,6 +186,7 @@ class Panel {
     this.drawParting(pen);
     pen.restore();
     this.drawSamples();
+    this.crowded.hidden = !this.shown().some((mark) => lengthOf(mark) && swings(mark, this.map));
     this.canvas.setAttribute("aria-label", this.told(heights));
   }
 
@@ -227,6 +231,9 @@ class Panel {
       if (map.slanted) this.slant(pen, text, x, bottom);
       else this.below(pen, text, x, bottom + 12 * dot);
     }
+    const { zero } = picture.x;
+    // Zeros stand beside a logarithmic axis, not on it.
+    if (zero !== null && map.x(zero) >= map.left) this.apart(pen, map.x(zero), bottom);
     this.rule(pen, [map.left, map.top], [map.left, bottom], look.colours.axis);
     this.rule(pen, [map.left, bottom], [map.left + map.width, bottom], look.colours.axis);
     this.labels(pen, heights, span);
@@ -261,8 +268,15 @@ class Panel {
     pen.textAlign = "left";
     pen.fillText(axisLabel(picture.y, most), 4 * map.dot, map.top - 13 * map.dot);
     pen.textAlign = "right";
-    const label = this.sinceData ? "time since the first data [s]" : axisLabel(picture.x, bent(span.to, this.log));
+    const scale = this.sinceData ? { ...picture.x, label: "time since the first data" } : picture.x;
+    const label = axisLabel(scale, extent(scale, span.from, span.to));
     pen.fillText(label, map.left + map.width, map.top - 13 * map.dot);
+  }
+
+  apart(pen, x, bottom) {
+    pen.setLineDash([2 * this.map.dot, 3 * this.map.dot]);
+    this.rule(pen, [x, this.map.top], [x, bottom], this.look.colours.axis);
+    pen.setLineDash([]);
   }
 
   rule(pen, from, to, colour) {

@@ -97,14 +97,19 @@ function tellMark(panel, { mark, n, company = [] }) {
   const lines = [[...new Set(labels)].join(", ") || "mark"];
   if (!mark.x) return [...lines, ...tellArea(panel, mark, n)];
   const at = mark.x[n];
-  lines.push(panel.zero ? `${exact(at - panel.zero, "s")} (${exact(at, "s")})` : exact(at, unitOf(x)));
+  lines.push(panel.zero ? `${exact(at - panel.zero, "s")} (${exact(at, "s")})` : valueOf(x, at, unitOf(x)));
   if (mark.low) lines.push(`${exact(mark.low[n], y.unit)} to ${exact(mark.high[n], y.unit)}`);
-  else lines.push(exact(mark.y[n], y.unit));
+  else lines.push(valueOf(y, mark.y[n], y.unit));
   if (mark.packet) lines.push(`packet ${grouped(mark.packet[n])}`);
   else if (size && mark.low && mark.label !== "SACK block") {
     lines.push(`packet ${grouped(Math.floor((mark.low[n] - 1) / size) + 1)}`);
   }
   return lines;
+}
+
+// A value in words; what stands at the place of zeros is zero.
+function valueOf(scale, value, unit) {
+  return exact(value === scale.zero ? 0 : value, unit);
 }
 
 // A block, a cell or an interval in words.
@@ -117,8 +122,12 @@ function tellArea({ picture }, mark, n) {
     return [...names, exact(mark.values[n], "")];
   }
   const named = x.ticks.find(([value]) => value >= mark.left[n] - 0.5 && value <= mark.right[n] + 0.5);
-  const width = `${brief(mark.left[n], x.unit)} to ${brief(mark.right[n], x.unit)}`;
+  const width = `${endOf(x, mark.left[n])} to ${endOf(x, mark.right[n])}`;
   return [named && x.ticks.length ? `${x.label} ${named[1]}` : width, exact(mark.y[n], y.unit)];
+}
+
+function endOf(scale, value) {
+  return value === scale.zero ? "0" : brief(value, scale.unit);
 }
 
 // The next mark of a panel after x, or the last before it, whatever its kind.

@@ -1,0 +1,168 @@
+"""The page of a capture: the finding and the worst connections first, a computed timer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.captures import Explained, explain
+from netspurt.cli.explained import pooled
+from netspurt.pictures import View, picture
+from netspurt.pictures.marks import Points
+from netspurt.report import capture_section, page
+from netspurt.report.parts import Section
+
+from report_pages import all_of, opened, rows_of
+
+#: Many short connections over a path that loses packets, seen at both of its ends.
+MANY = """
+title = "Many connections"
+stop = "30 s"
+[dumbbell]
+pairs = 1
+access = { rate = "100 Mbit/s", delay = "0.1 ms" }
+[dumbbell.bottleneck]
+rate = "5 Mbit/s"
+delay = "30 ms"
+queue = "50 packets"
+loss = { probability = 0.03 }
+[populations.web]
+from = "east0"
+to = "west0"
+arrivals = "poisson"
+load = { share = 0.2, link = "bottleneck" }
+send = "400 B"
+reply = "pareto:shape=1.2,mean=60 kB,most=400 kB"
+profile = "linux-6"
+[record]
+spy = ["west0", "east0"]
+capture = true
+"""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A capture and its section."""
+
+    found: Explained
+    section: Section
+
+
+def captured(file: Path) -> Captured:
+    found = explain(file, segments=True)
+    return Captured(found, capture_section(found, file.name, list(pooled(found))))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("runs") / "many.toml"
+    file.write_text(MANY)
+    return ns.load(file).run().save(file.with_suffix(""))
+
+
+@pytest.fixture(scope="module")
+def sender(many: Path) -> Captured:
+    return captured(many / "west0.pcapng")
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    folder = ns.load("slow-download").run().save(tmp_path_factory.mktemp("runs") / "slow")
+    return captured(folder / "server.pcapng")
+
+
+def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captured) -> None:
+    (part,) = slow.section.parts
+    assert re.fullmatch(
+        r"14 retransmissions in 3,999 data packets: loss seen in ACKs 9, timeout 5\. "
+        r"None is known to be spurious\. "
+        r"5 s passed in silence before timers, [\d.]+ s in repair\. "
+        r"A minimum RTO of 100 ms would have saved 4\.23 s, .*",
+        part.answer,
+    )
+    assert part.words[0].startswith("Time went to: ")
+
+
+def test_spurious_retransmissions_are_in_the_finding(sender: Captured) -> None:
+    again = sender.found.table("retransmissions")
+    spurious = int((again["verdict"] == "spurious").sum())
+    assert spurious > 1
+    assert f" {spurious} were spurious; of " in sender.section.parts[0].answer
+
+
+def test_the_connections_that_lost_most_time_are_first(sender: Captured, tmp_path: Path) -> None:
+    spent = sender.found.table("spent")
+    lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
+    worst = f"c{spent['connection'][int(np.argmax(lost))]}"
+    text = page([sender.section], tmp_path / "page.html")
+    rows = rows_of(text, "lost most time to silence before timers and to repair are first")
+    assert len(rows) > 60
+    assert [row[0] for row in rows[:2]] == [worst, worst]
+    first = {row[0]: n for n, row in reversed(list(enumerate(rows)))}
+    order = sorted(first, key=first.__getitem__)
+    times = dict(zip(spent["connection"].tolist(), lost.tolist(), strict=True))
+    told = [times[int(name[1:])] for name in order]
+    assert told == sorted(told, reverse=True)
+    flows = sender.section.groups[0].sides[0].flows
+    assert flows[0].name.startswith(worst)
+
+
+def test_many_connections_are_seen_at_once(browser: Any, sender: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page([sender.section], file))
+    opened(browser, file, 1400)
+    script = """
+    const box = [...document.querySelectorAll(".scroll")].find(
+      (one) => one.textContent.includes("Directions with data"));
+    const row = box.querySelector("tbody tr").offsetHeight;
+    return [box.clientHeight / row, box.scrollWidth - box.clientWidth];
+    """
+    rows, hidden = browser.execute_script(script)
+    assert rows > 25
+    assert hidden == 0
+    chosen = all_of(browser, ".bar select")[0].find_element("css selector", "option")
+    assert chosen.is_selected()
+
+
+def test_the_timer_of_a_capture_is_said_to_be_computed_and_backs_off(slow: Captured) -> None:
+    shown = picture(slow.found, "rto", View(flow="c3", direction="reverse"))
+    labels = [mark.label for mark in shown.marks]
+    assert "RTO that Linux would compute from these samples, not observed" in labels
+    assert "rto" not in labels
+    own = slow.found.table("rto").where(flow="c3", direction="reverse")
+    fired = np.flatnonzero(own["fired"])
+    again = slow.found.table("retransmissions").where(cause="rto")
+    assert len(fired) == len(again) == 5
+    rto = own.seconds("rto_ns")
+    for n in fired.tolist():
+        assert rto[n] == pytest.approx(2 * rto[n - 1], rel=0.01)
+        assert own["backoff"][n] == 2
+        assert own["backoff"][n + 1] == 1
+    marks = next(mark for mark in shown.marks if mark.label == "timeout (inferred)")
+    assert isinstance(marks, Points)
+    assert marks.x.tolist() == own.seconds()[fired].tolist()
+
+
+def test_beside_the_receiver_no_timer_is_drawn_and_the_page_says_so(many: Path) -> None:
+    receiver = captured(many / "east0.pcapng")
+    with pytest.raises(ValueError, match="beside the receiver of c0 \\(reverse\\)"):
+        picture(receiver.found, "rto", View(flow="c0", direction="reverse"))
+    (part,) = receiver.section.parts
+    assert any(
+        note.startswith("Not drawn: round trip and rto of c") and "beside the receiver" in note
+        for note in part.notes
+    )
+    drawn = {
+        flow.name: [panel.kind for panel in flow.panels]
+        for flow in receiver.section.groups[0].sides[0].flows
+    }
+    assert any("rto" not in kinds for kinds in drawn.values())
+    assert all(
+        ("rto" in kinds) == (not name.endswith("(reverse)")) for name, kinds in drawn.items()
+    )

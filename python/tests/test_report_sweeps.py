@@ -1,0 +1,121 @@
+"""The page of a sweep: its answer in words, its units, and tables that fit the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netspurt as ns
+from netspurt.pictures.measures import alike, in_words
+from netspurt.report import page, sweep_section
+from netspurt.report.best import best_of
+from netspurt.report.parts import Section
+from netspurt.sweep import Sweep, SweepFolder, run_sweep
+
+from report_pages import opened, rows_of
+
+#: A page whose last segments are lost: stacks differ, and so do the losses.
+TAIL = ns.load("tail-loss").replace({"sweep.seeds": 3})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
+    found, _ = run_sweep(Sweep.of(TAIL), str(tmp_path_factory.mktemp("sweeps") / "tail"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def section(folder: SweepFolder) -> Section:
+    return sweep_section(folder, "tail", ["Nothing is random."])
+
+
+def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section) -> None:
+    (part,) = section.parts
+    best = re.match(
+        r"By mean completion time, tail = (\S+) is best: \S+ ms \(95 %: \S+ \.\. \S+\)\.",
+        part.answer,
+    )
+    assert best
+    assert "By mean completion time, stack = linux-sfr is best" in part.answer
+    assert re.search(r"Cannot be told apart from it: .*linux\.", part.answer)
+    assert re.search(r"Worse: reno, .*rack\.", part.answer)
+    assert part.words[0] == "120 cases: tail (4), stack (10), 3 runs each, paired."
+    assert any(
+        words.startswith("By goodput, no value of tail can be told apart from tail = ")
+        for words in part.words
+    )
+    assert "Nothing is random." in part.words
+
+
+def test_the_best_value_is_the_one_that_the_comparison_calls_best(folder: SweepFolder) -> None:
+    cases = folder.read()
+    shown = alike({"completion_ns_mean": 1e9})["completion_ns_mean"]
+    found = best_of(cases, folder, "stack", "completion_ns_mean", shown)
+    assert found is not None
+    assert found.decided
+    only = best_of(
+        {name: column[:1] for name, column in cases.items()},
+        folder,
+        "stack",
+        "completion_ns_mean",
+        shown,
+    )
+    assert only is None  # one label leaves nothing to compare
+
+
+def test_all_times_of_a_sweep_s_page_have_one_unit(section: Section) -> None:
+    (part,) = section.parts
+    heads = {text for rows in part.tables for text in rows.head}
+    labels = {
+        one
+        for group in section.groups
+        for panel in group.sides[0].flows[0].panels
+        for one in (panel.picture.y.label, panel.picture.marks[0].label)
+    }
+    units = re.findall(r"\[(\S*s)\]", " ".join(heads | labels))
+    assert set(units) - {"kbit/s"} == {"ms"}
+    assert {"mean completion time [ms]", "waited for timeouts [ms]"} <= heads & labels
+
+
+def test_a_common_unit_is_legible_for_the_smallest_and_the_largest_measure() -> None:
+    told = alike({"request_ns_p50": 142e6, "request_ns_p99": 1.9e9, "goodput_bps": 5e6})
+    assert [one.unit for one in told.values()] == ["ms", "ms", "Mbit/s"]
+    assert told["request_ns_p99"].factor * 1.9e9 == pytest.approx(1900)
+    # Nine hours in milliseconds would have too many digits.
+    assert alike({"request_ns_p50": 0.5e6, "request_ns_max": 32e12})["request_ns_p50"].unit == "s"
+    assert in_words("connection_ns_mean")[0] == "mean duration of a connection"
+
+
+def test_a_cell_of_a_sweep_has_its_interval_in_a_second_line(
+    section: Section, tmp_path: Path
+) -> None:
+    text = page([section], tmp_path / "page.html")
+    cell = rows_of(text, "Differences from stack reno")[0][1]
+    assert re.fullmatch(r"-[\d.,]+, better\n-[\d.,]+ \.\. -[\d.,]+", cell)
+    assert 'class="right lines"' in text
+
+
+def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
+    browser: Any, section: Section, tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page([section], file))
+    script = """
+    const every = [...document.querySelectorAll(".scroll")];
+    return every.map((one) => one.scrollWidth - one.clientWidth);
+    """
+    opened(browser, file, 1400)
+    assert browser.execute_script(script) == [0, 0, 0]
+    opened(browser, file, 718)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.execute_script(script) == [0, 0, 0]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    # In a narrow window tables scroll, with a bar that is always there, and the page does not.
+    opened(browser, file, 400)
+    assert min(browser.execute_script(script)) > 0
+    bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"
+    assert browser.execute_script(bar) == "scroll"
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
