@@ -346,7 +346,7 @@ def test_a_file_without_an_end_is_refused(
     netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netspurt.orbit._MOST_OCTETS", 1 << 16)
-    monkeypatch.setattr("netspurt.timelines.files._MOST_OCTETS", 1 << 16)
+    monkeypatch.setattr("netspurt.timelines.files._OCTETS_MAX", 1 << 16)
     refused(netspurt("orbit", "passes", "/dev/zero", "--from", SITE), "more than 65,536 octets")
     refused(netspurt("timeline", "/dev/zero"), "more than 65,536 octets")
 
