@@ -277,5 +277,5 @@ def test_impossible_names_for_qlog_files_are_errors(
     ran = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
     assert ran.stdout.endswith("events of transfer at receiver\n")
     refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")
-    with pytest.raises(ValueError, match="holds one connection at one node, and there are 3"):
+    with pytest.raises(ValueError, match="holds one connection at one node, and 3 were found"):
         write_qlog(tmp_path / "all.sqlog", run, vantages(run))

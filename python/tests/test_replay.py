@@ -220,13 +220,13 @@ def test_a_clear_difference_is_reported() -> None:
 def test_few_answers_give_no_recommendation() -> None:
     said = ns.replay(steady(20), USUAL).recommendation()
     assert said == [
-        "20 answered probes are too few to prefer one timer to another: 50 are the least."
+        "20 answered probes are too few to prefer one timer to another: at least 50 are needed."
     ]
 
 
 def test_the_lack_of_a_choice_is_stated_before_the_tables() -> None:
     said = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
-    few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
+    few = "20 answered probes are too few to prefer one timer to another: at least 50 are needed."
     assert said.count(few) == 1
     table = next(n for n, line in enumerate(said) if line.startswith("rfc6298 "))
     assert said.index(few) < table

@@ -85,7 +85,10 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("sweep swept.toml --out s --address localhost:1", "--address names a Ray cluster: add"),
         ("sweep swept.toml --out words.txt", "words.txt is a file: name a folder"),
         ("sweep swept.toml --out folder/../words.txt/s", "words.txt/s: Not a directory"),
-        ("sweep status folder", "folder holds no sweep: `netspurt sweep FILE --out DIR`"),
+        (
+            "sweep status folder",
+            "folder has no sweep: make one with `netspurt sweep FILE --out DIR`",
+        ),
         ("live run good.toml", 'add `endpoint = "kernel"` to one'),
         ("live run absent.toml", "absent.toml cannot be read"),
         ("live run good.toml --budget soon", "'soon' is not a time from 0"),

@@ -100,7 +100,7 @@ def _check(recording: Delays) -> None:
             "`--interval 1s`"
         )
     if recording.measure == "smoothed":
-        raise ValueError(f"{recording.name} has smoothed delays, which are not those of packets")
+        raise ValueError(f"{recording.name} has smoothed delays, and no packet had such a delay")
     if not recording.received:
         raise ValueError(f"{recording.name} has no delay: no probe of it came back")
     if recording.received > POINTS_MAX:
