@@ -256,7 +256,7 @@ def test_a_damaged_folder_is_refused(start: ns.Scenario, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seed": None}, "it lacks `seed`"),
+        ({"seed": None}, "the key `seed` is missing"),
         ({"seed": "1"}, "`seed` is not a value of type int"),
         ({"tables": ["cwnd"]}, "`tables` is not a value of type dict"),
         ({"tables": {"../cwnd": 1}}, "no table is called '../cwnd'"),

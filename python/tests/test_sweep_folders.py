@@ -177,7 +177,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
     ("change", "says"),
     [
         ({"format": 1}, "sweep.json is damaged, or has the format of another version"),
-        ({"cases": None}, "it lacks `cases`"),
+        ({"cases": None}, "the key `cases` is missing"),
         ({"cases": "many"}, "`cases` is not a value of type int"),
         ({"cases": 0}, "`cases` = 0"),
         ({"chunk": 0}, "`chunk` = 0"),
@@ -192,7 +192,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
         ({"title": "Great"}, "its checksum `sha256` does not match its text"),
         ({"more": 1}, "there is no key `more`"),
         ({"title": 3}, "`title` is not a value of type str"),
-        ({"fingerprint": None}, "it lacks `fingerprint`"),
+        ({"fingerprint": None}, "the key `fingerprint` is missing"),
     ],
 )
 def test_every_command_reports_a_damaged_manifest(

@@ -20,8 +20,8 @@ from netspurt.pictures.marks import (
     Mark,
     Picture,
     Scale,
+    extent,
 )
-from netspurt.pictures.marks import reach as reach_of
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.quantities import quantity
 from netspurt.wording import rounded
@@ -33,17 +33,18 @@ if TYPE_CHECKING:
 #: Figures by labels of one or two names. The labels of the first name are along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
-#: The number of characters of labels that fit side by side.
-_ROOM = 80
+#: The number of characters that fit side by side along the x axis.
+_AXIS_WIDTH = 80
+
 #: The width of a slanted label in characters, and the number of labels that fit above each other.
-_SLANTED = 4
-_LINES = 40
+_SLANTED_WIDTH = 4
+_AXIS_LINES = 40
 
 KINDS = ("bar", "line", "heat-map")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers, if all are numbers or all are quantities of one unit.
+    """Return labels as numbers, if all are numbers or all are quantities with the same unit.
 
     Examples
     --------
@@ -53,10 +54,10 @@ def positions(labels: Sequence[str]) -> list[float] | None:
     True
     """
     try:
-        found = [_number(label) for label in labels]
+        numbers = [_number(label) for label in labels]
     except ValueError:
         return None
-    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
+    return [value for _, value in numbers] if len({unit for unit, _ in numbers}) <= 1 else None
 
 
 def _number(label: str) -> tuple[str, float]:
@@ -91,13 +92,13 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
     check_kind(kind, KINDS)
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
-        there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
-        raise ValueError(f"a {kind} shows {wanted}, and not {there}")
+        given = f"{len(names)}: {', '.join(names)}" if names else "0: name an axis of the sweep"
+        raise ValueError(f"a {kind} shows {wanted}, and not {given}")
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
-    if kind != "heat-map" and len(series) > _SERIES:
+    if kind != "heat-map" and len(series) > _SERIES_MAX:
         raise ValueError(
-            f"{names[1]} has {len(series)} labels, and a {kind} shows at most {_SERIES} of the "
+            f"{names[1]} has {len(series)} labels, and a {kind} shows at most {_SERIES_MAX} of the "
             "second name: draw a heat-map, or exchange the two names"
         )
     figures, label = _in_unit(figures, measure)
@@ -107,16 +108,16 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
     return drawn(figures, rows, series, names, label)
 
 
-#: The most series of bars or lines, twice the number of colours.
-_SERIES = 2 * len(SERIES)
+#: The maximum number of series of bars or lines: each colour is used twice.
+_SERIES_MAX = 2 * len(SERIES)
 
 
 def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
     """Return figures in a suitable unit, and the measure in words with that unit."""
     words, factor, unit = in_words(measure)
-    known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
+    known = [abs(figure.value) for figure in figures.values() if np.isfinite(figure.value)]
     size, unit = fitting_unit(unit, factor * max(known, default=0.0))
-    scaled = {labels: one.scaled(factor / size) for labels, one in figures.items()}
+    scaled = {labels: figure.scaled(factor / size) for labels, figure in figures.items()}
     return scaled, f"{words} [{unit}]" if unit else words
 
 
@@ -124,15 +125,15 @@ def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], .
     """Return labels at the whole numbers of an axis, but no more than are legible."""
     at = np.arange(float(len(labels)))
     if across:
-        long = crowded(labels)
+        slanted = crowded(labels)
         # A slanted label needs only the width of a few characters.
-        shown = legible(at, [label[:_SLANTED] for label in labels] if long else labels)
+        shown = legible(at, [label[:_SLANTED_WIDTH] for label in labels] if slanted else labels)
     else:
-        shown = list(range(0, len(labels), -(-len(labels) // _LINES)))
+        shown = list(range(0, len(labels), -(-len(labels) // _AXIS_LINES)))
     return tuple((float(n), labels[n]) for n in shown)
 
 
-def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval | None]:
+def _of_label(figures: Figures, rows: Sequence[str], label: str) -> list[Interval | None]:
     return [figures.get((row, label) if label else (row,)) for row in rows]
 
 
@@ -141,8 +142,8 @@ def _bounds(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
     values = np.array([np.nan if i is None else i.value for i in intervals])
     low = np.array([np.nan if i is None else i.low for i in intervals])
     high = np.array([np.nan if i is None else i.high for i in intervals])
-    reach = np.nan_to_num(np.stack([values - low, high - values]).clip(min=0))
-    return values, reach
+    distances = np.nan_to_num(np.stack([values - low, high - values]).clip(min=0))
+    return values, distances
 
 
 def _bars(
@@ -150,15 +151,19 @@ def _bars(
 ) -> Picture:
     columns = {}
     for name in series:
-        values, reach = _bounds(_series(figures, rows, name))
-        # An interval of width zero would look like a cap on the bar.
-        some = np.where(reach.any(axis=0), 0.0, np.nan)
-        columns[name] = values, values - reach[0] + some, values + reach[1] + some
+        values, distances = _bounds(_of_label(figures, rows, name))
+        # An interval of width zero is left out, because it would look like a cap on the bar.
+        or_missing = np.where(distances.any(axis=0), 0.0, np.nan)
+        columns[name] = (
+            values,
+            values - distances[0] + or_missing,
+            values + distances[1] + or_missing,
+        )
     x = Scale(names[0], ticks=_ticks(rows, across=True))
     marks = bars(columns)
-    # Bars stand on the axis, unless some hang below zero.
-    least, most = reach_of(marks, 1) or (0.0, 0.0)
-    y = Scale(label, low=0.0 if least >= -1e-9 * most else None)
+    # The axis starts at zero, unless some bars are negative.
+    lowest, highest = extent(marks, 1) or (0.0, 0.0)
+    y = Scale(label, low=0.0 if lowest >= -1e-9 * highest else None)
     return Picture(marks, y, x, legend=_second(names))
 
 
@@ -174,10 +179,10 @@ def _lines(
     order = np.argsort(at, kind="stable")
     marks: list[Mark] = []
     for n, name in enumerate(series):
-        values, reach = _bounds(_series(figures, rows, name))
+        values, distances = _bounds(_of_label(figures, rows, name))
         ink = SERIES[n % len(SERIES)]
         x, y = at[order], values[order]
-        low, high = (values - reach[0])[order], (values + reach[1])[order]
+        low, high = (values - distances[0])[order], (values + distances[1])[order]
         marks.append(
             Band(label="", ink=ink, x=x, low=low, high=high, alpha=0.2, steps=False, rank=1.9)
         )
@@ -206,18 +211,18 @@ def in_ratios(numbers: Sequence[float]) -> bool:
 
 
 def crowded(labels: Sequence[str]) -> bool:
-    """Return whether labels at equal distances do not fit side by side, so that they are slanted.
+    """Return whether labels are too long to fit side by side at equal distances.
 
     Examples
     --------
     >>> crowded(["reno", "sack"]), crowded(["reno", "sack", "rack-tlp"] * 4)
     (False, True)
     """
-    return len(labels) * (max(map(len, labels), default=0) + 2) > _ROOM
+    return len(labels) * (max(map(len, labels), default=0) + 2) > _AXIS_WIDTH
 
 
 def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
-    """Return which labels are written so that they do not overlap.
+    """Return the places of labels that can be written without overlaps.
 
     Examples
     --------
@@ -226,13 +231,13 @@ def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) ->
     """
     span = float(np.max(at) - np.min(at)) or 1.0
     shown: list[int] = []
-    reach = -np.inf
+    right_end = -np.inf
     for n in np.argsort(at).tolist():
-        half = (len(labels[n]) + 2) / _ROOM / 2
+        half = (len(labels[n]) + 2) / _AXIS_WIDTH / 2
         place = (float(at[n]) - float(np.min(at))) / span
-        if place - half >= reach:
+        if place - half >= right_end:
             shown.append(n)
-            reach = place + half
+            right_end = place + half
     return shown
 
 

@@ -34,8 +34,8 @@ INKS: dict[Ink, tuple[str, str]] = {
 #: The inks of series, in order.
 SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
 
-#: The size of the dot of a line that has one point.
-_LONE = 4.0
+#: The size of the dot of a line with only one point.
+_ONLY_POINT = 4.0
 
 #: The forms of points. A ring goes around another mark. A tick is on the x axis.
 Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
@@ -50,9 +50,9 @@ class Mark:
     label
         The name in the legend. A mark without a label is not in the legend.
     ink
-        Its colour.
+        The colour of the mark.
     rank
-        The drawing order. A mark of a greater rank is drawn above the others.
+        The drawing order. A mark with a higher rank is drawn above marks with a lower rank.
     """
 
     label: str
@@ -62,9 +62,9 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Line(Mark):
-    """A line through points, shape (n,); with `steps` each value holds until the next.
+    """A line through points, shape (n,); with `steps`, each value stays until the next.
 
-    `dot` is the size of a dot at each point; 0 for none. A line of one point is a dot.
+    `dot` is the size of a dot at each point; 0 for no dots. A line with one point is a dot.
     """
 
     x: Floats
@@ -76,7 +76,7 @@ class Line(Mark):
 
     def __post_init__(self) -> None:
         if not self.dot and np.count_nonzero(np.isfinite(self.y)) == 1:
-            object.__setattr__(self, "dot", _LONE)
+            object.__setattr__(self, "dot", _ONLY_POINT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class Spans(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks(Mark):
-    """Areas between `left` and `right` from zero up to `y`, shape (n,): bars, or a histogram."""
+    """Areas between `left` and `right` from zero to `y`, shape (n,): bars, or a histogram."""
 
     left: Floats
     right: Floats
@@ -124,9 +124,9 @@ class Blocks(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Mark):
-    """A value for each pair of ticks, shape (rows, columns), NaN for none; darker is less.
+    """A value for each pair of ticks, shape (rows, columns), NaN for no value.
 
-    `texts` are the texts of the cells, row by row. There are no texts if there are too many cells.
+    A smaller value is darker. `texts` are the texts of the cells, row by row; empty for no texts.
     """
 
     values: Floats
@@ -154,7 +154,7 @@ class Points(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values, shape (n,); with `steps` they hold until the next ones."""
+    """An area between two values, shape (n,); with `steps`, values stay until the next ones."""
 
     x: Floats
     low: Floats
@@ -176,7 +176,7 @@ class Rules(Mark):
 class Shades(Mark):
     """Areas across the picture from `left` to `right` on the x axis, shape (n,).
 
-    They do not widen the axis.
+    The areas do not extend the axis.
     """
 
     left: Floats
@@ -191,16 +191,16 @@ class Scale:
     Attributes
     ----------
     label
-        What it shows, without its unit.
+        The name of the values, without their unit.
     unit
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
         is for shares from 0 to 1.
     low, high
         The ends of the axis. By default they are the ends of the marks plus a margin.
     log, whole
-        Whether it is logarithmic, and whether it has numbers at whole values only.
+        True if the axis is logarithmic; true if it has numbers only at whole values.
     ticks
-        Places with their labels, in place of numbers.
+        Places with labels that replace the numbers.
     """
 
     label: str
@@ -229,9 +229,10 @@ class Picture:
     aside
         The subject in a few words: a flow, and the node that saw it.
     packet_bytes
-        The size of packets, if all but the last have the same size. Their numbers are at the right.
+        The size of packets, if all packets except the last have the same size. The right axis has
+        the numbers of packets.
     corner
-        The empty corner, for the legend. Without an empty corner the legend is outside.
+        The empty corner, which has room for the legend. Without one the legend is outside.
     legend
         The heading of the legend.
     """
@@ -254,14 +255,14 @@ class Picture:
 MARGIN = 0.05
 
 
-def reach(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
-    """Return the least and the greatest value of marks on an axis, 0 for x, if there is one."""
+def extent(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
+    """Return the minimum and maximum of marks on an axis, 0 for x; `None` without values."""
     values = [value for mark in marks for value in _values(mark, axis)]
-    known = [one[np.isfinite(one)] for one in values]
-    known = [one for one in known if len(one)]
-    if not known:
+    finite = [array[np.isfinite(array)] for array in values]
+    finite = [array for array in finite if len(array)]
+    if not finite:
         return None
-    return min(float(one.min()) for one in known), max(float(one.max()) for one in known)
+    return min(float(array.min()) for array in finite), max(float(array.max()) for array in finite)
 
 
 def _values(mark: Mark, axis: int) -> list[Floats]:
@@ -293,11 +294,11 @@ def _heights(mark: Mark) -> list[Floats]:
 
 
 def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[float, float]:
-    known = [scale.low, scale.high]
-    if None in known:
-        found = _spaced(reach(marks, axis) or (0.0, 1.0), log=scale.log)
-        known = [end if own is None else own for own, end in zip(known, found, strict=True)]
-    low, high = float(known[0] or 0.0), float(known[1] or 0.0)
+    ends = [scale.low, scale.high]
+    if None in ends:
+        computed = _spaced(extent(marks, axis) or (0.0, 1.0), log=scale.log)
+        ends = [end if own is None else own for own, end in zip(ends, computed, strict=True)]
+    low, high = float(ends[0] or 0.0), float(ends[1] or 0.0)
     return low, high if high > low else low + 1.0
 
 
@@ -305,7 +306,7 @@ def _spaced(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
     """Return ends with a margin beyond them."""
     low, high = ends
     if log and low > 0:
-        spare = (high / low) ** MARGIN if high > low else 2.0
-        return low / spare, high * spare
-    spare = MARGIN * (high - low) or MARGIN * abs(low) or MARGIN
-    return low - spare, high + spare
+        margin = (high / low) ** MARGIN if high > low else 2.0
+        return low / margin, high * margin
+    margin = MARGIN * (high - low) or MARGIN * abs(low) or MARGIN
+    return low - margin, high + margin

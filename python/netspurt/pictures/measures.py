@@ -46,8 +46,8 @@ _PREFIXED = {
 }
 
 
-def fitting_unit(unit: str, most: float) -> tuple[float, str]:
-    """Return the unit with a prefix that suits the largest value, and its size in the plain unit.
+def fitting_unit(unit: str, largest: float) -> tuple[float, str]:
+    """Return the size of a prefixed unit that suits the largest value, and the unit's name.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     ((0.001, 'ms'), (1000000.0, 'Mbit/s'), (1.0, 'packets'))
     """
     sizes = _PREFIXED.get(unit, ((1.0, unit),))
-    return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
+    return next(((size, name) for size, name in sizes if largest >= 2 * size), sizes[-1])
 
 
 def in_words(measure: str) -> tuple[str, float, str]:
@@ -64,7 +64,7 @@ def in_words(measure: str) -> tuple[str, float, str]:
     Parameters
     ----------
     measure
-        A column of a sweep, or a ratio of two.
+        A column of a sweep, or a ratio of two columns.
 
     Examples
     --------
@@ -77,14 +77,16 @@ def in_words(measure: str) -> tuple[str, float, str]:
     >>> in_words("goodput_bps"), in_words("cause_rack")
     (('goodput', 1.0, 'bit/s'), ('cause rack', 1.0, ''))
     """
-    over, slash, under = measure.partition("/")
+    numerator, slash, denominator = measure.partition("/")
     if not slash:
         return _column(measure)
-    (what, scale, unit), (per, other, others) = _column(over), _column(under)
-    if unit == others:
-        return f"{what} / {per}", scale / other, ""
-    units = f"{unit}/{others}" if others else unit
-    return f"{what} / {per}", scale / other, units if unit else f"1/{others}"
+    words, factor, unit = _column(numerator)
+    per_words, per_factor, per_unit = _column(denominator)
+    ratio = f"{words} / {per_words}"
+    if unit == per_unit:
+        return ratio, factor / per_factor, ""
+    units = f"{unit}/{per_unit}" if per_unit else unit
+    return ratio, factor / per_factor, units if unit else f"1/{per_unit}"
 
 
 def _column(name: str) -> tuple[str, float, str]:
@@ -93,12 +95,12 @@ def _column(name: str) -> tuple[str, float, str]:
     stem, _, end = plain.rpartition("_")
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
-    of_most = "longest" if unit in ("s", "packets") else "largest"
+    superlative = "longest" if unit in ("s", "packets") else "largest"
     if statistic.startswith("p"):
         return f"{_percent(statistic[1:])} percentile of {words}", scale, unit
-    return f"{ {'mean': 'mean ', 'max': of_most + ' '}.get(statistic, '') }{words}", scale, unit
+    return f"{ {'mean': 'mean ', 'max': superlative + ' '}.get(statistic, '') }{words}", scale, unit
 
 
 def _percent(digits: str) -> str:
-    """Return the percentage in a percentile's name. Digits after the first two are decimals."""
+    """Return the percentage in a percentile's name: two digits, and then decimals."""
     return f"{digits[:2]}{'.' if digits[2:] else ''}{digits[2:]}th"

@@ -10,17 +10,18 @@ from netspurt.pictures.marks import SERIES, Band, Floats, Ink, Line, Mark, Pictu
 from netspurt.pictures.view import Tables, View, pick
 from netspurt.table import Table
 
-#: A queue without drops is shown if it held more packets than this.
-_FEW = 5
+#: A queue without drops is shown if it had more packets than this at some time.
+_SHORT_QUEUE_PACKETS = 5
 
-#: A queue with more changes than this is drawn as a band and a mean, over spans of time with this
-#: many changes each; the second number is the most spans.
-_CHANGES = 400
+#: A queue with more changes than this is drawn as a band and a mean, over spans of time.
+_CHANGES_MAX = 400
+
+#: The mean number of changes in a span, and the maximum number of spans.
 _CHANGES_PER_SPAN = 4
-_SPANS = 250
+_SPANS_MAX = 250
 
-#: With more drops than this their marks are smaller.
-_DROPS = 200
+#: With more drops than this, the marks of drops are smaller.
+_LARGE_MARKS_MAX = 200
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class _Queue:
     packets: Floats
     dropped: Floats
 
-    def mean(self) -> float:
+    def area(self) -> float:
         """Return the mean length times the duration."""
         return float(np.sum(self.packets[:-1] * np.diff(self.t)))
 
@@ -40,41 +41,39 @@ class _Queue:
 def queues(run: Tables, view: View) -> Picture:
     """Show the number of packets in each queue, including the one in transmission, and drops.
 
-    If the view names no link, the picture shows the directions that dropped packets or held more
-    than a few. If there are no such directions, it shows the directions in which a packet waited. A
-    queue with too many changes is shown as a band from its least to its greatest length, with a
-    line for its mean.
+    If the view names no link, the picture shows the directions that dropped packets or had more
+    than a few packets. If there are no such directions, it shows the directions in which a packet
+    waited. A queue with many changes is shown as a band from its minimum to its maximum length,
+    with a line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
     own = everything.where(link=link)
-    ways = {way: own.where(link=way[0], direction=way[1]) for way in _directions(own)}
-    end = _end(run, list(ways.values()))
-    found = [_queue(run, view, states, way, end) for way, states in ways.items()]
+    states = {pair: own.where(link=pair[0], direction=pair[1]) for pair in _directions(own)}
+    end = _end(run, list(states.values()))
+    shown = [_queue(run, view, table, pair, end) for pair, table in states.items()]
     if link is None:
-        found = _interesting(found)
-    found = sorted((q for q in found if len(q.t)), key=lambda q: -q.mean())[: len(SERIES)]
-    if not found:
+        shown = _interesting(shown)
+    shown = sorted((q for q in shown if len(q.t)), key=lambda q: -q.area())[: len(SERIES)]
+    if not shown:
         when = "" if view.start is None and view.end is None else " in that time"
-        raise ValueError(f"no queue held more than the packet in transmission{when}")
+        raise ValueError(f"no queue had more than the packet in transmission{when}")
     marks: list[Mark] = []
     # The fullest queue comes first in the legend. It is drawn last, above the others.
-    for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
+    for ink, queue in reversed(list(zip(SERIES, shown, strict=False))):
         marks += _length(queue, ink, whole=view.whole)
-    marks += _drops(found)
+    marks += _drops(shown)
     return Picture(tuple(marks), Scale("queued or in transmission", "packets", low=0.0, whole=True))
 
 
 def _directions(queue: Table) -> list[tuple[str, str]]:
-    names = dict.fromkeys(queue["link"].tolist())
-    return [(name, way) for name in names for way in ("forward", "reverse")]
+    links = dict.fromkeys(queue["link"].tolist())
+    return [(link, direction) for link in links for direction in ("forward", "reverse")]
 
 
-def _queue(
-    run: Tables, view: View, states: Table, direction: tuple[str, str], end: float
-) -> _Queue:
-    name, way = direction
-    drops = run.table("drops").where(link=name, link_direction=way)
+def _queue(run: Tables, view: View, states: Table, pair: tuple[str, str], end: float) -> _Queue:
+    link, direction = pair
+    drops = run.table("drops").where(link=link, link_direction=direction)
     drops = drops.select(drops["reason"] != "loss")
     t, shown = view.during(states, end)
     packets = shown["queue_packets"].astype(np.float64)
@@ -82,37 +81,37 @@ def _queue(
     if len(t) and t[0] > start:
         # A queue is empty before its first change.
         t, packets = np.concatenate([[start], t]), np.concatenate([[0], packets])
-    return _Queue(f"{name} {way}", t, packets, view.clip(drops).seconds())
+    return _Queue(f"{link} {direction}", t, packets, view.clip(drops).seconds())
 
 
-def _end(run: Tables, ways: list[Table]) -> float:
-    """Return when the last queue had emptied, or the end of the run, in seconds."""
-    ways = [states for states in ways if len(states)]
-    if not ways or any(states["queue_packets"][-1] > 0 for states in ways):
+def _end(run: Tables, queues: list[Table]) -> float:
+    """Return when the last queue was empty, or else the end of the run, in seconds."""
+    queues = [states for states in queues if len(states)]
+    if not queues or any(states["queue_packets"][-1] > 0 for states in queues):
         return run.stop_ns / 1e9
-    return max(float(states.seconds()[-1]) for states in ways)
+    return max(float(states.seconds()[-1]) for states in queues)
 
 
 def _interesting(queues: list[_Queue]) -> list[_Queue]:
     longest = {id(q): int(q.packets.max(initial=0)) for q in queues}
-    chosen = [q for q in queues if len(q.dropped) or longest[id(q)] > _FEW]
+    chosen = [q for q in queues if len(q.dropped) or longest[id(q)] > _SHORT_QUEUE_PACKETS]
     return chosen or [q for q in queues if longest[id(q)] > 1]
 
 
 def _length(queue: _Queue, ink: Ink, *, whole: bool) -> list[Mark]:
-    if whole or len(queue.t) <= _CHANGES:
+    if whole or len(queue.t) <= _CHANGES_MAX:
         x, y = queue.t, queue.packets
         return [Line(label=queue.label, ink=ink, x=x, y=y, steps=True)]
-    spans = min(_SPANS, len(queue.t) // _CHANGES_PER_SPAN)
+    spans = min(_SPANS_MAX, len(queue.t) // _CHANGES_PER_SPAN)
     edges = np.linspace(queue.t[0], queue.t[-1], spans + 1)
-    least, mean, most = (np.append(one, one[-1]) for one in _spans(queue, edges))
+    lowest, mean, highest = (np.append(values, values[-1]) for values in _spans(queue, edges))
     label = f"{queue.label}, mean and range"
-    band = Band(label="", ink=ink, x=edges, low=least, high=most, alpha=0.3)
+    band = Band(label="", ink=ink, x=edges, low=lowest, high=highest, alpha=0.3)
     return [band, Line(label=label, ink=ink, x=edges, y=mean, steps=True)]
 
 
 def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
-    """Return the least, the mean and the greatest length between each edge and the next."""
+    """Return the minimum, the mean and the maximum length between each edge and the next."""
     # The queue's length at each edge counts as a change at the edge.
     place = np.searchsorted(queue.t, edges, side="right") - 1
     t = np.concatenate([queue.t, edges])
@@ -120,21 +119,21 @@ def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
     order = np.argsort(t, kind="stable")
     t, packets = t[order], packets[order]
     first = np.searchsorted(t, edges[:-1], side="left")
-    held = packets * np.diff(t, append=t[-1])
-    mean = np.add.reduceat(held, first) / np.diff(edges)
+    packet_seconds = packets * np.diff(t, append=t[-1])
+    mean = np.add.reduceat(packet_seconds, first) / np.diff(edges)
     return np.minimum.reduceat(packets, first), mean, np.maximum.reduceat(packets, first)
 
 
-def _drops(found: list[_Queue]) -> list[Mark]:
+def _drops(queues: list[_Queue]) -> list[Mark]:
     """Return a mark for each drop, at the length of the queue at that instant."""
     places = []
-    for queue in found:
+    for queue in queues:
         place = np.searchsorted(queue.t, queue.dropped, side="right") - 1
         places.append(np.column_stack([queue.dropped, queue.packets[np.maximum(place, 0)]]))
     x, y = np.concatenate(places).T
     if len(x) == 0:
         return []
-    size, width = (4.0, 0.8) if len(x) > _DROPS else (6.0, 1.5)
+    size, width = (4.0, 0.8) if len(x) > _LARGE_MARKS_MAX else (6.0, 1.5)
     return [
         Points(
             label="dropped", ink="red", x=x, y=y, shape="cross", size=size, width=width, rank=2.5

@@ -24,8 +24,8 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.scales import of_times
 
-#: Delays of fewer probes than this have larger dots.
-_FEW = 2000
+#: The dots of delays are larger if there are fewer probes than this.
+_LARGE_DOTS_BELOW = 2000
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -36,15 +36,15 @@ class Recording(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the recording."""
 
     @property
     def send_times(self) -> str:
-        """Whether the times of sending are known."""
+        """`unknown` if it is not known when the probes left."""
 
     @property
     def sent_s(self) -> Floats:
-        """When each probe left, in seconds."""
+        """The instant at which each probe left, in seconds."""
 
     @property
     def rtt_s(self) -> Floats:
@@ -60,7 +60,7 @@ class JudgedBy(Protocol):
 
     @property
     def waits(self) -> Floats:
-        """The timer of each probe, in seconds."""
+        """The RTO of each probe, in seconds."""
 
     @property
     def spurious_share(self) -> Interval:
@@ -68,7 +68,7 @@ class JudgedBy(Protocol):
 
     @property
     def timer(self) -> Interval:
-        """The mean timer, in seconds."""
+        """The mean RTO, in seconds."""
 
 
 class Judged(Protocol):
@@ -97,11 +97,11 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     counted = delays.send_times == "unknown"
     t = np.arange(len(rtt), dtype=float) if counted else delays.sent_s
     algorithms = _drawn(replay, first)
-    # Timers before the first known delay would stretch the axis.
+    # The RTOs before the first known delay are ignored, because they would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
     scale = of_times("delay, timer", [rtt, *waits])
-    size = 3.0 if len(rtt) < _FEW else 1.5
+    size = 3.0 if len(rtt) < _LARGE_DOTS_BELOW else 1.5
     marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=rtt, size=size)]
     for algorithm, ink in zip(algorithms, SERIES, strict=False):
         label, y = algorithm.estimator, algorithm.waits
@@ -109,16 +109,16 @@ def timeline(replay: Judged, first: str = "") -> Picture:
         with np.errstate(invalid="ignore"):
             early = rtt > algorithm.waits
         marks.append(Points(label="", ink=ink, x=t[early], y=rtt[early], shape="cross", size=4))
-    marks.append(_of_legend("spurious retransmission", "cross"))
+    marks.append(_only_in_legend("spurious retransmission", "cross"))
     lost = np.isnan(rtt)
     if lost.any():
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
     x = Scale("probe") if counted else Scale("sent [s]")
-    return Picture(tuple(marks), scale, x, aside=_told(replay))
+    return Picture(tuple(marks), scale, x, aside=_shown_count(replay))
 
 
-def _of_legend(label: str, shape: Shape) -> Points:
+def _only_in_legend(label: str, shape: Shape) -> Points:
     """Return a mark that appears only in the legend."""
     none = np.empty(0)
     return Points(label=label, ink="grey", x=none, y=none, shape=shape, size=5)
@@ -141,9 +141,11 @@ def histogram(replay: Judged, first: str = "") -> Picture:
     for algorithm, ink in zip(algorithms, SERIES, strict=False):
         own = np.append(_counts(algorithm.waits, edges), 0.0)
         marks.append(Line(label=algorithm.estimator, ink=ink, x=edges, y=own, steps=True))
-    most = max(float(np.max(getattr(mark, "y", 0.0))) for mark in marks)
-    y = Scale("probes", low=0.5, high=2 * most, log=True)
-    return Picture(tuple(marks), y, Scale("delay, timer", "s", log=True), aside=_told(replay))
+    tallest = max(float(np.max(getattr(mark, "y", 0.0))) for mark in marks)
+    y = Scale("probes", low=0.5, high=2 * tallest, log=True)
+    return Picture(
+        tuple(marks), y, Scale("delay, timer", "s", log=True), aside=_shown_count(replay)
+    )
 
 
 def _counts(values: Floats, edges: Floats) -> Floats:
@@ -153,9 +155,9 @@ def _counts(values: Floats, edges: Floats) -> Floats:
 
 
 def scatter(replay: Judged) -> Picture:
-    """Show each answered probe: its delay, and the timer that was armed for it.
+    """Show the delay and the RTO of each answered probe.
 
-    Below the diagonal the timer was shorter than the delay: the probe was retransmitted spuriously.
+    Below the diagonal the RTO was shorter than the delay: the probe was retransmitted spuriously.
     """
     rtt = replay.delays.rtt_s
     x = _answered(replay)
@@ -167,14 +169,16 @@ def scatter(replay: Judged) -> Picture:
     ends = np.array([float(x.min()), float(x.max())])
     marks.append(Line(label="timer = delay", ink="grey", x=ends, y=ends, dashed=True))
     scales = Scale("timer", "s", log=True), Scale("delay", "s", log=True)
-    return Picture(tuple(marks), *scales, aside=_told(replay))
+    return Picture(tuple(marks), *scales, aside=_shown_count(replay))
 
 
 def _answered(replay: Judged) -> Floats:
     rtt = replay.delays.rtt_s
     known = rtt[~np.isnan(rtt)]
     if not len(known):
-        raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
+        raise ValueError(
+            f"{replay.delays.name}: no probe was answered, so there is nothing to draw"
+        )
     return known
 
 
@@ -183,49 +187,58 @@ def pareto(replay: Judged) -> Picture:
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
     # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at the left
-    # edge, and intervals that begin at zero leave the picture there.
-    seen = [end for share in shares for end in (share.value, share.low) if end > 0]
-    least = min(seen or [shares[0].high]) / 2
+    # edge, and intervals that start at zero end there.
+    positive = [end for share in shares for end in (share.value, share.low) if end > 0]
+    left_edge = min(positive or [shares[0].high]) / 2
     named = _named(replay)
     marks: list[Mark] = []
     for algorithm in replay.algorithms:
         look = _look(named.index(algorithm)) if algorithm in named else _OTHER
-        marks += _of_front(algorithm, algorithm in front, look, least)
-    xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
+        marks += _of_front(algorithm, algorithm in front, look, left_edge)
+    xs = np.array([max(algorithm.spurious_share.value, left_edge) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
     marks.append(Line(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
-    marks.append(_of_legend("filled: no other one beats it", "dot"))
+    marks.append(_only_in_legend("filled: no other timer is better in both", "dot"))
     if others := len(replay.algorithms) - len(named):
-        marks.append(_of_legend(f"{others} others", "square"))
+        marks.append(_only_in_legend(f"{others} others", "square"))
     y = Scale("mean timer", "s", log=True)
-    x = Scale("answers that were retransmitted spuriously", "%", low=0.9 * least, log=True)
+    x = Scale("answers that were retransmitted spuriously", "%", low=0.9 * left_edge, log=True)
     return Picture(tuple(marks), y, x)
 
 
-def _of_front(algorithm: JudgedBy, best: bool, look: tuple[Ink, Shape], least: float) -> list[Mark]:
+def _of_front(
+    algorithm: JudgedBy, on_front: bool, look: tuple[Ink, Shape], left_edge: float
+) -> list[Mark]:
     """Return an algorithm's point and its two intervals. Points on the front are filled."""
     ink, shape = look
     named = look != _OTHER
     share, timer = algorithm.spurious_share, algorithm.timer
-    x, high = (max(end, least) for end in (share.value, share.high))
-    low = share.low or (least if share.value == 0 else least / 100)
+    x, high = (max(end, left_edge) for end in (share.value, share.high))
+    low = share.low or (left_edge if share.value == 0 else left_edge / 100)
     rank = 2.0 if named else 1.5
     at, mean = np.array([x]), np.array([timer.value])
     label = algorithm.estimator + ("" if share.value > 0 else " (none seen)") if named else ""
-    left, right = np.array([max(low, least)]), np.array([high])
+    left, right = np.array([max(low, left_edge)]), np.array([high])
     bottom, top = np.array([min(timer.low, timer.value)]), np.array([max(timer.high, timer.value)])
     point = Points(
-        label=label, ink=ink, x=at, y=mean, shape=shape, size=6, hollow=not best, rank=rank + 0.1
+        label=label,
+        ink=ink,
+        x=at,
+        y=mean,
+        shape=shape,
+        size=6,
+        hollow=not on_front,
+        rank=rank + 0.1,
     )
     of_share = Spans(label="", ink=ink, y=mean, left=left, right=right, width=1.4, rank=rank)
     of_timer = Bars(label="", ink=ink, x=at, low=bottom, high=top, width=1.4, caps=True, rank=rank)
     return [of_share, of_timer, point]
 
 
-#: The most timers that the legend of a front names.
-_NAMED = 20
+#: The maximum number of timers that the legend of a front names.
+_NAMED_MAX = 20
 
-#: The shapes of points. The second six timers have the colours of the first six in another shape.
+#: The shapes of points. After each six timers, the colours repeat with the next shape.
 _SHAPES: tuple[Shape, ...] = ("dot", "up", "down", "square")
 
 #: The colour and the shape of timers that the legend does not name.
@@ -234,16 +247,16 @@ _OTHER: tuple[Ink, Shape] = ("grey", "square")
 
 def _look(place: int) -> tuple[Ink, Shape]:
     """Return the colour and the shape of a named timer. No two timers share both."""
-    turn, ink = divmod(place, len(SERIES))
-    return SERIES[ink], _SHAPES[turn]
+    shape, colour = divmod(place, len(SERIES))
+    return SERIES[colour], _SHAPES[shape]
 
 
 def _named(replay: Judged) -> list[JudgedBy]:
     """Return the timers to label: all of them, or some of the front if there are many."""
-    if len(replay.algorithms) <= _NAMED:
+    if len(replay.algorithms) <= _NAMED_MAX:
         return list(replay.algorithms)
     front = list(replay.front())
-    return front[:: -(-len(front) // _NAMED)]
+    return front[:: -(-len(front) // _NAMED_MAX)]
 
 
 def _drawn(replay: Judged, first: str = "") -> list[JudgedBy]:
@@ -256,13 +269,15 @@ def _drawn(replay: Judged, first: str = "") -> list[JudgedBy]:
     front = list(replay.front())
     step = max(1, -(-len(front) // len(SERIES)))
     others = [algorithm for algorithm in replay.algorithms if algorithm not in front]
-    ahead = [algorithm for algorithm in replay.algorithms if algorithm.estimator == first]
-    rest = [algorithm for algorithm in [*front[::step], *others] if algorithm not in ahead]
-    chosen = [*ahead, *rest][: len(SERIES)]
+    named_first = [algorithm for algorithm in replay.algorithms if algorithm.estimator == first]
+    others_chosen = [
+        algorithm for algorithm in [*front[::step], *others] if algorithm not in named_first
+    ]
+    chosen = [*named_first, *others_chosen][: len(SERIES)]
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
-def _told(replay: Judged) -> str:
+def _shown_count(replay: Judged) -> str:
     """Return a note on the number of timers that are shown, if not all of them are."""
     count = len(replay.algorithms)
     return f"{len(SERIES)} of {count} timers drawn" if count > len(SERIES) else ""

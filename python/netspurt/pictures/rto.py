@@ -1,4 +1,4 @@
-"""The retransmission timer over time."""
+"""The RTO over time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from netspurt.pictures.view import Tables, View, flow_end, pick
 
 
 def timer(run: Tables, view: View) -> Picture:
-    """Show round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
+    """Show round-trip samples, srtt, rttvar, the RTO, and timeouts.
 
-    A timeout is marked at the value of the timer that fired. After the timeout, the timer is backed
-    off.
+    A timeout is marked at the RTO of the timer that fired, before the timeout increased the RTO.
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")
@@ -21,7 +20,7 @@ def timer(run: Tables, view: View) -> Picture:
     end = flow_end(run, flow, view.sends)
     t, states = view.during(own, end)
     if len(states) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no timer in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no RTO in that time")
     samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     rtt, srtt, rto = samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")
     rttvar = states.seconds("rttvar_ns")

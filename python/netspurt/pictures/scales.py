@@ -8,26 +8,26 @@ import numpy as np
 
 from netspurt.pictures.marks import Floats, Scale
 
-#: Times whose medians or greatest differ by more than this factor have a logarithmic axis.
-_TENS = 20
+#: The axis is logarithmic if the largest time exceeds the smallest median by more than this factor.
+_LOG_RATIO = 20
 
 
 def of_times(label: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for times, logarithmic if they differ by tens.
+    """Return a scale for times, which is logarithmic if the times differ much.
 
     Parameters
     ----------
     label
         The name of the values.
     series
-        The values of each thing drawn, in seconds.
+        The values of each line or group of points, in seconds.
     """
     known = [values[np.isfinite(values) & (values > 0)] for values in series]
     known = [values for values in known if len(values)]
     if not known:
         return Scale(label, "s")
     typical = min(float(np.median(values)) for values in known)
-    least, most = (float(end([end(values) for values in known])) for end in (min, max))
-    if most > _TENS * typical:
-        return Scale(label, "s", low=0.8 * least, high=1.3 * most, log=True)
-    return Scale(label, "s", low=0.0, high=1.05 * most)
+    smallest, largest = (float(end([end(values) for values in known])) for end in (min, max))
+    if largest > _LOG_RATIO * typical:
+        return Scale(label, "s", low=0.8 * smallest, high=1.3 * largest, log=True)
+    return Scale(label, "s", low=0.0, high=1.05 * largest)

@@ -19,7 +19,7 @@ class Tables(HasTables, Protocol):
 
     @property
     def stop_ns(self) -> int:
-        """When the run ended."""
+        """The end of the run [ns]."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class View:
     start, end
         The span of time, in seconds.
     whole
-        Whether all changes are shown, because the reader can zoom.
+        True if all changes are shown, because the reader can zoom.
     """
 
     flow: str | None = None
@@ -97,8 +97,8 @@ class View:
         return since, states.take(rows)
 
 
-def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name, or the first one.
+def pick(table: Table, column: str, wanted: str | None, kind: str) -> str:
+    """Return the wanted name, or the first name by default.
 
     Raises
     ------
@@ -111,36 +111,39 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     if wanted not in names:
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         raise ValueError(
-            f"no {what} {wanted!r} in {table.name}: there are {shown}"
+            f"no {kind} {wanted!r} in {table.name}: there are {shown}"
             if names
             else f"nothing to draw: the table {table.name} is empty"
         )
     return str(wanted)
 
 
-#: The bits of an ACK, and those of an ACK and a SYN.
+#: The bit of the flag ACK, and the bits of the flags ACK and SYN.
 _ACK = 16
-_ACK_NOT_SYN = 18
+_ACK_AND_SYN = 18
 
 
 def acknowledgements(segments: Table) -> Table:
-    """Return the segments that acknowledge and open no connection."""
-    return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
+    """Return the segments with an ACK flag and without a SYN flag."""
+    return segments.select((segments["flags"] & _ACK_AND_SYN) == _ACK)
 
 
 def direction_with_more(sums: Table | None) -> str | None:
-    """Return the direction in which most octets were acknowledged; forward, if equal.
+    """Return the direction with more acknowledged octets; forward if both have the same.
 
-    `sums` has rows of the table `flows`. The result is `None` if they say nothing of it.
+    `sums` has rows of the table `flows`. The result is `None` if it has no acknowledged octets.
     """
     if sums is None or len(sums) == 0 or "acked_bytes" not in list(sums):
         return None
-    octets = {way: int(sums.where(direction=way)["acked_bytes"].sum()) for way in DIRECTIONS}
-    return max(octets, key=lambda way: octets[way])
+    octets = {
+        direction: int(sums.where(direction=direction)["acked_bytes"].sum())
+        for direction in DIRECTIONS
+    }
+    return max(octets, key=lambda direction: octets[direction])
 
 
 def flow_end(run: Tables, flow: str, direction: str) -> float:
-    """Return when a direction ended, in seconds.
+    """Return when a direction of a flow ended, in seconds.
 
     In a run, the direction ends when all its data was acknowledged. In a capture, it ends with the
     last packet of a connection that was closed or reset. Otherwise it ends with the run or the
@@ -156,7 +159,7 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
 
 
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
-    """Return whether this is a connection of a capture, and was closed or reset in it."""
+    """Return whether the flow is a connection of a capture that was closed or reset in it."""
     connections = optional(run, "connections")
     # In a run, the table of this name has the connections of populations.
     if connections is None or "ending" not in set(connections):

@@ -34,7 +34,7 @@ def check_collection(
     explainer
         A function that explains the capture in a file.
     only
-        A pattern of names of cases, as `tails-*`.
+        A pattern of names of cases, such as `tails-*`.
     progress
         A function that is called after each case.
 
@@ -44,12 +44,12 @@ def check_collection(
         If the folder has no such case.
     """
     folder = Path(folder)
-    found = sorted(folder.glob(f"*/{TRUTH}"))
-    cases = [file.parent for file in found if fnmatchcase(file.parent.name, only)]
+    files = sorted(folder.glob(f"*/{TRUTH}"))
+    cases = [file.parent for file in files if fnmatchcase(file.parent.name, only)]
     if not cases:
         raise TruthError(
-            f"{folder} has no case of a collection with the name {only!r}: "
-            "`netspurt truth make FOLDER` makes one"
+            f"{folder} has no case with the name {only!r}: make a collection with "
+            "`netspurt truth make FOLDER`"
         )
     score = Score()
     for done, case in enumerate(cases, 1):
@@ -60,9 +60,9 @@ def check_collection(
 
 
 def _check(score: Score, case: Path, explainer: Explainer) -> None:
-    told = json.loads((case / TRUTH).read_bytes())
+    truth = json.loads((case / TRUTH).read_bytes())
     labels = read_labels(case / LABELS)
-    for capture in told["captures"]:
+    for capture in truth["captures"]:
         file = case / capture["file"]
         own = [label for label in labels if label.capture == file.name]
         matched = match(file, capture["addresses"], own, answers(explainer(file)))
