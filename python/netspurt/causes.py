@@ -69,7 +69,7 @@ def tallied(causes: Sequence[str]) -> str:
     'loss seen in ACKs 3 (likeliest RACK 2, SACK recovery 1), timeout 1'
     """
     counts = Counter(causes)
-    seen = [one for one in counts if one in SEEN_IN_ACKS]
+    seen = [cause for cause in counts if cause in SEEN_IN_ACKS]
     told: list[str] = []
     for one in counts:
         if one in seen[:1]:

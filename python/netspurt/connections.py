@@ -22,7 +22,7 @@ from netspurt.table import Table
 Row = dict[str, Any]
 
 #: The columns that a table may have, in addition to `site`.
-COLUMNS = tuple(one.name for one in fields(Connections))[1:]
+COLUMNS = tuple(column.name for column in fields(Connections))[1:]
 
 
 class SourceError(ValueError):
@@ -203,7 +203,7 @@ def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run. Its site is the node that sends the most data.
 
     Packets, silences and the handshake are taken from the records of a spied node. It is the node
-    that receives the most data, or any other spied node if that one was not spied. Without a spied
+    that receives the most data, or another spied node if this node was not spied. Without a spied
     node these values are not known. Later round trips are the sender's samples.
 
     Raises

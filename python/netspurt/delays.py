@@ -79,7 +79,9 @@ class Delays:
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
-            raise ValueError(f"rtt has the shape {delays.shape}: one delay a probe is asked for")
+            raise ValueError(
+                f"rtt has the shape {delays.shape}: give one delay for each probe, shape (n,)"
+            )
         wrong = np.flatnonzero((delays < 0) | (delays > _LONGEST_S))
         if len(wrong):
             raise ValueError(
@@ -107,7 +109,7 @@ class Delays:
         Parameters
         ----------
         seconds
-            The greatest delay of a reply, above zero.
+            The maximum delay of a reply, above zero.
 
         Raises
         ------
@@ -188,7 +190,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """How its probes followed each other: `sequence`, one in flight, or `causal`."""
+        """The order of the probes: `sequence` has one in flight, `causal` follows the clock."""
         return self._core.order
 
     @property
@@ -198,7 +200,7 @@ class Delays:
 
     @property
     def began(self) -> float | None:
-        r"""When the first probe left, in seconds since 1970, UTC; `None` if the file does not say.
+        r"""The instant of the first probe, in seconds since 1970, UTC; `None` if it is not known.
 
         If `began_is_local` is true, the file has local times without a zone. In that case the value
         is the local time, treated as UTC.
@@ -217,7 +219,7 @@ class Delays:
 
     @property
     def began_is_local(self) -> bool:
-        """Whether `began` is a local time, without a zone in the file."""
+        """True if `began` is a local time, because the file has no zone."""
         return self._core.began is not None and self._core.began[1]
 
     @property
@@ -281,7 +283,7 @@ class Delays:
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """Whether each probe's reply came after the tool had given up waiting, shape (n,)."""
+        """True for each probe whose reply came after the tool had stopped waiting, shape (n,)."""
         return self._core.late()
 
     @property
@@ -297,7 +299,7 @@ class Delays:
 
     @property
     def lost_way(self) -> NDArray[np.uint8]:
-        """Which direction lost each probe, shape (n,): 1 forward, 2 reverse, 0 none or unknown."""
+        """The direction that lost each probe, shape (n,): 1 forward, 2 reverse, else 0."""
         lost = self._core.lost_way()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 

@@ -165,7 +165,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
     found = _RANGE.match(value)
     if found is None or int(found[5]) < 2:
         raise ValueError(
-            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, as in {key}=1.5..3/16"
+            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, such as {key}=1.5..3/16"
         )
     first, unit, last, last_unit, count = found.groups()
     if unit and unit != last_unit:

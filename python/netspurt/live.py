@@ -27,7 +27,7 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The greatest lateness of a delivery in a run that counts, in seconds.
+#: The maximum lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
 #: With real-time priority, the driver polls the clock instead of sleeping for this time before a
@@ -84,7 +84,7 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The greatest lateness of a delivery, and the time before a wake-up in which the driver polls
+        The maximum lateness of a delivery, and the time before a wake-up in which the driver polls
         the clock instead of sleeping.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
@@ -154,7 +154,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
-        Whether devices take many segments at a time, as network cards do.
+        True if devices take many segments at a time, as network cards do.
     progress
         A function that is called four times a second with the seconds that have passed and the
         total seconds.
@@ -172,7 +172,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     if scenario.kernel_flow is None:
         raise LiveError(
             "no flow has a kernel's end: "
-            f'add `endpoint = "kernel"` to one, as with `--set {scenario.first_endpoint}=kernel`, '
+            f'add `endpoint = "kernel"` to a flow, or `--set {scenario.first_endpoint}=kernel`, '
             "or run it with `netspurt run`"
         )
     order = _order(scenario, budget, spin, wire, offload)
@@ -202,7 +202,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     scenario
-        A scenario with a flow of programs, as `Scenario.for_programs` makes it.
+        A scenario with a flow of programs, from `Scenario.for_programs`.
     folder
         The run folder to make.
     command

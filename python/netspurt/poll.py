@@ -69,7 +69,7 @@ class Site:
 
     @property
     def secure(self) -> bool:
-        """Whether the URL begins with https."""
+        """True if the URL begins with https."""
         return urlsplit(self.url).scheme == "https"
 
     @property
@@ -108,7 +108,8 @@ class Catalogue:
 
 _KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
 _SITE_KEYS = ("url", "address", "ping")
-#: The most octets of a site's name. Names of files contain it, and have at most 255 octets.
+#: The maximum number of octets of a site's name. File names contain the name, and they have at most
+#: 255 octets.
 _NAME_MOST = 200
 
 
@@ -218,7 +219,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
             address = site.address or resolve(site.host)
         except ProbeError as error:
             raise CatalogueError(
-                f"sites.{site.name}.url: {error}: give its `address` if the name is not known here"
+                f"sites.{site.name}.url: {error}: write its `address` if the name is not known here"
             ) from None
         found.append(Site(site.name, site.url, address, site.ping or address))
     return found
@@ -234,9 +235,9 @@ class _Fixed(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Open the connection; `opened` is the time that it took, in seconds."""
-        begun = time.monotonic()
+        started = time.monotonic()
         self.sock = socket.create_connection((self.site.address, self.port), self.timeout)
-        self.opened = time.monotonic() - begun
+        self.opened = time.monotonic() - started
         self.plain = self.sock
         if self.site.secure:
             context = ssl.create_default_context()
@@ -245,7 +246,7 @@ class _Fixed(http.client.HTTPConnection):
 
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
     """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimate."""
-    begun = time.monotonic()
+    started = time.monotonic()
     told: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
     told["at_unix"] = time.time()
     connection = _Fixed(site, timeout)
@@ -257,9 +258,9 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
         kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
         try:
             answer = connection.getresponse()
-            told["first_octet_s"] = time.monotonic() - begun
+            told["first_octet_s"] = time.monotonic() - started
             told["status"], told["octets"] = answer.status, len(answer.read())
-            told["total_s"] = time.monotonic() - begun
+            told["total_s"] = time.monotonic() - started
             told |= _tcp_info(kept)
         finally:
             kept.close()
@@ -394,7 +395,7 @@ def poll(
     rounds
         The number of fetches of each site; `None` for no limit.
     captures
-        Whether to capture each fetch.
+        True to capture each fetch.
     on_row
         A function that is called with each row.
 
@@ -417,14 +418,14 @@ def poll(
     told = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
     (folder / "sites.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     count = 0
-    begun = time.monotonic()
+    started = time.monotonic()
     with (folder / "fetches.jsonl").open("x", encoding="utf-8") as rows:
         number = 0
         while rounds is None or number < rounds:
             number += 1
             # The sites are staggered, so that they do not disturb each other.
             for place, site in enumerate(sites):
-                due = begun + catalogue.every * (number - 1 + place / len(sites))
+                due = started + catalogue.every * (number - 1 + place / len(sites))
                 time.sleep(max(0.0, due - time.monotonic()))
                 row = one(site, number, folder, catalogue, captures=captures)
                 rows.write(json.dumps(row) + "\n")
@@ -525,7 +526,7 @@ def cut_off(file: Path) -> CutCapture | None:
         if left >= head and head == 16:
             length = head + int(struct.unpack_from(order + "I", data, at + 8)[0])
         elif left >= head:
-            # The header of a pcapng section gives the byte order of the section.
+            # The header of a pcapng section shows the byte order of the section.
             if data[at : at + 4] == _PCAPNG:
                 order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
             length = max(head, int(struct.unpack_from(order + "I", data, at + 4)[0]))

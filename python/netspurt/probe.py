@@ -1,4 +1,4 @@
-"""Echo probes on a real path: RFC 889's instrument with kernel time stamps.
+"""Echo probes on a real path: RFC 889's instrument with kernel timestamps.
 
 A separate process sends the probes, with one in flight, and stores each in a data file. This
 process ends with the process that started it. docs/probe.md describes the probe.
@@ -284,7 +284,7 @@ class Histogram:
         self.bins[place] = self.bins.get(place, 0) + 1
 
     def spans(self) -> list[tuple[float, float, int]]:
-        """Return the bins from the least delay to the greatest: both ends [s], and the count."""
+        """Return the bins from the minimum to the maximum delay: both ends [s], and the count."""
         if not self.bins:
             return []
         places = range(min(self.bins), max(self.bins) + 1)
@@ -506,7 +506,7 @@ class Hop:
     least, median
         Statistics of the round trips; NaN without any.
     adds
-        The least round trip minus that of the nearest earlier hop that answered.
+        The minimum round trip, minus the minimum round trip of the last earlier hop that answered.
     """
 
     number: int
@@ -548,7 +548,7 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of delays above `times` the typical one, corrected for the probes' lengths."""
+    """Return bursts of delays above `times` the typical delay, corrected for probe lengths."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes

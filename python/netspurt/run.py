@@ -56,7 +56,7 @@ LIVE = _core.RUN_LIVE
 
 
 class RunError(ValueError):
-    """A run cannot be used as requested: it is not a run, is unfinished, or lacks the table."""
+    """A run cannot be used as requested: it is not a run, is unfinished, or lacks a table."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Run:
     tables
         The tables by name.
     folder
-        The folder in which the run was kept; `None` if it was not.
+        The folder in which the run was kept; `None` if it was not kept.
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
     algorithms
@@ -138,7 +138,7 @@ class Run:
         return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line for the flows and one for the echo probes, if there are any."""
+        """Yield a line for the flows and a line for the echo probes, if there are any."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
         populations = self.tables.get("populations")
         if len(flows) or (echo_probes is None and populations is None):
@@ -328,7 +328,7 @@ class Run:
         found = crossings(rto.where(**own), rtt.where(**own), sent)
         view = View(start=start, end=end)
         low, high = view.start or -math.inf, math.inf if view.end is None else view.end
-        return [one for one in found if low <= one.t <= high]
+        return [crossing for crossing in found if low <= crossing.t <= high]
 
     def timelines(self) -> dict[str, Timeline]:
         """Return the timelines of the links that change during the run, by the links' names.
@@ -397,11 +397,13 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        If the folder holds no finished run.
+        If the folder has no finished run.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
-        raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
+        raise RunError(
+            f"{folder} is a scenario, not a run: make a run with `netspurt run {folder}`"
+        )
     manifest = _manifest(folder)
     try:
         _check_files(folder, manifest)

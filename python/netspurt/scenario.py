@@ -210,7 +210,7 @@ class Scenario:
         """
         stop = self.stop
         return [
-            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
+            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; after "
             f"the last values hold until the run ends at {stop:.9g} s"
             for link, file, at in self._core.followed_ends()
         ]
@@ -355,7 +355,7 @@ def _names(value: Any) -> Iterator[str]:
 def _ends(path: Any) -> bool:
     """Return whether the last key of a path, or of one of several, names a file to follow."""
     paths = path if isinstance(path, list) else [path]
-    return any(isinstance(one, str) and one.rpartition(".")[2] == _FOLLOWS for one in paths)
+    return any(isinstance(path, str) and path.rpartition(".")[2] == _FOLLOWS for path in paths)
 
 
 def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -389,7 +389,7 @@ def as_toml(value: Any) -> str:
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(inner) for inner in value)}]"
-    raise TypeError(f"a scenario cannot hold a {type(value).__name__}: {value!r}")
+    raise TypeError(f"a scenario cannot contain a {type(value).__name__}: {value!r}")
 
 
 def _unbroken(text: str) -> str:
@@ -399,7 +399,7 @@ def _unbroken(text: str) -> str:
     """
     broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
     if broken:
-        raise ValueError(f"a scenario cannot hold a lone surrogate: {broken[0]!r} in {text!r}")
+        raise ValueError(f"a scenario cannot contain a lone surrogate: {broken[0]!r} in {text!r}")
     return text
 
 

@@ -360,7 +360,10 @@ def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
     failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
     recording = ROOT / "data" / "ping.txt"
     failed(netspurt("plot", recording), "but a recording of delays: `netspurt report")
-    failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
+    failed(
+        netspurt("plot", "mine.toml"),
+        "is a scenario, not a run: make a run with `netspurt run mine.toml`",
+    )
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
     drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()

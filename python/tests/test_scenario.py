@@ -155,7 +155,7 @@ def test_replace_takes_every_kind_of_value() -> None:
             ns.new_scenario().set_text(broken)
     with pytest.raises(ValueError, match="lone surrogate"):
         ns.Scenario.parse("title = '\ud800'")
-    with pytest.raises(TypeError, match="cannot hold a set"):
+    with pytest.raises(TypeError, match="cannot contain a set"):
         ns.new_scenario().replace({"seed": {1}})
 
 

@@ -111,7 +111,10 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
     [
         ("plot absent", "absent does not exist: `netspurt run SCENARIO --out DIR` makes one"),
         ("plot folder", "folder holds no finished run"),
-        ("plot good.toml", "good.toml is a scenario, not a run: `netspurt run good.toml`"),
+        (
+            "plot good.toml",
+            "good.toml is a scenario, not a run: make a run with `netspurt run good.toml`",
+        ),
         ("plot r --from nan", "'nan' is not a number of seconds"),
         ("plot r --to inf", "'inf' is not a number of seconds"),
         ("plot r --from 9 --to 5", "ends at 5 s, before its start, 9 s"),
