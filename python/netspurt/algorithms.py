@@ -249,8 +249,8 @@ def failure(text: str, method: str, instance: object, error: BaseException) -> B
     code = getattr(getattr(made, method, None), "__code__", None)
     line = frames[-1].lineno if frames else getattr(code, "co_firstlineno", None)
     file = re.sub(rf"^<(.+)@[0-9a-f]{{{_DIGITS}}}>$", r"\1", path or made.__module__)
-    told = in_one_line(error)
-    why = told if isinstance(error, ReturnedError) else f"{type(error).__name__}: {told}"
+    message = in_one_line(error)
+    why = message if isinstance(error, ReturnedError) else f"{type(error).__name__}: {message}"
     named = AlgorithmError(unpinned(text), method, (Path(file).name, line), why)
     named.__cause__ = error
     return named

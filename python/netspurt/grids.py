@@ -213,8 +213,8 @@ def ratio(value: Fraction | float) -> str:
     near = exact.limit_denominator(10 ** (_DIGITS - 3))
     if isinstance(value, float) and float(near) == value:
         exact = near
-    whole = len(str(int(exact))) if exact >= 1 else 0
-    short = number(exact, max(_DIGITS - whole, 0))
+    digits_before_point = len(str(int(exact))) if exact >= 1 else 0
+    short = number(exact, max(_DIGITS - digits_before_point, 0))
     if Fraction(short) == exact or max(exact.numerator, exact.denominator) >= 10**_DIGITS:
         return short
     return f"{exact.numerator}/{exact.denominator}"

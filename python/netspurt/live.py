@@ -258,10 +258,10 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 def _work_for_programs(order: RunOrder) -> None:
     """Run an order in a process whose standard input and output belong to the programs."""
     # The temporary files have no names, so they disappear if this process is killed.
-    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaint:
-        told.write(order.text())
-        told.flush()
-        numbers = told.fileno(), complaint.fileno()
+    with tempfile.TemporaryFile("w+") as order_file, tempfile.TemporaryFile("w+") as complaint:
+        order_file.write(order.text())
+        order_file.flush()
+        numbers = order_file.fileno(), complaint.fileno()
         words = [sys.executable, "-P", "-c", _PROCESS, *map(str, numbers)]
         process = subprocess.Popen(words, pass_fds=numbers)
         try:
@@ -295,8 +295,8 @@ def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch 
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         )
         try:
-            with contextlib.suppress(BrokenPipeError), process.stdin as told:  # type: ignore[union-attr]
-                told.write(order.text())
+            with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
+                stdin.write(order.text())
             for line in process.stdout or ():
                 scene = read(Scene, json.loads(line))
                 if progress is not None:

@@ -132,20 +132,20 @@ def read_catalogue(path: Path) -> Catalogue:
         return CatalogueError(f"{path}: `{key}` {why}")
 
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise CatalogueError(f"{path}: not TOML: it is nested too deeply") from None
     except ValueError as error:
         raise CatalogueError(f"{path}: not TOML: {error}") from None
-    for key in told:
+    for key in content:
         if key not in {*_KEYS, "sites"}:
             raise wrong(key, f"is not a key: there are {', '.join([*_KEYS, 'sites'])}")
-    sites = told.get("sites")
+    sites = content.get("sites")
     if not isinstance(sites, dict) or not sites:
         raise wrong("sites", 'names no site: write [sites.NAME] and url = "http://..." below it')
-    every = _time(told.get("every", EVERY), lambda why: wrong("every", why))
-    timeout = _time(told.get("timeout", 30.0), lambda why: wrong("timeout", why))
-    pings = told.get("pings", PINGS)
+    every = _time(content.get("every", EVERY), lambda why: wrong("every", why))
+    timeout = _time(content.get("timeout", 30.0), lambda why: wrong("timeout", why))
+    pings = content.get("pings", PINGS)
     if not isinstance(pings, int) or isinstance(pings, bool) or not 0 <= pings <= 1000:
         raise wrong("pings", f"= {pings!r} is not a number of echoes from 0 to 1000")
     found = tuple(_site(name, about, wrong) for name, about in sites.items())
@@ -247,38 +247,38 @@ class _Fixed(http.client.HTTPConnection):
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
     """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimate."""
     started = time.monotonic()
-    told: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
-    told["at_unix"] = time.time()
+    row: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
+    row["at_unix"] = time.time()
     connection = _Fixed(site, timeout)
     try:
         connection.request("GET", site.page, headers={"Connection": "close"})
-        told["opened_s"] = connection.opened
-        told["local_port"] = connection.sock.getsockname()[1]
+        row["opened_s"] = connection.opened
+        row["local_port"] = connection.sock.getsockname()[1]
         # The response object closes the socket.
         kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
         try:
             answer = connection.getresponse()
-            told["first_octet_s"] = time.monotonic() - started
-            told["status"], told["octets"] = answer.status, len(answer.read())
-            told["total_s"] = time.monotonic() - started
-            told |= _tcp_info(kept)
+            row["first_octet_s"] = time.monotonic() - started
+            row["status"], row["octets"] = answer.status, len(answer.read())
+            row["total_s"] = time.monotonic() - started
+            row |= _tcp_info(kept)
         finally:
             kept.close()
     except (OSError, http.client.HTTPException) as error:
-        told["failed"] = f"{type(error).__name__}: {error}"
+        row["failed"] = f"{type(error).__name__}: {error}"
     finally:
         connection.close()
-    return told
+    return row
 
 
 def _tcp_info(connection: socket.socket) -> dict[str, Any]:
     """Return a connection's round trips and retransmissions from the kernel (`struct tcp_info`)."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     srtt, rttvar = struct.unpack_from("=II", info, 68)
-    told: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
+    figures: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
     if len(info) >= 152:
-        (told["min_rtt_s"],) = (struct.unpack_from("=I", info, 148)[0] / 1e6,)
-    return told
+        (figures["min_rtt_s"],) = (struct.unpack_from("=I", info, 148)[0] / 1e6,)
+    return figures
 
 
 @dataclass
@@ -415,8 +415,8 @@ def poll(
     """
     sites = settled(catalogue)
     folder.mkdir(parents=True)
-    told = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
-    (folder / "sites.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    listed = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
+    (folder / "sites.json").write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
     count = 0
     started = time.monotonic()
     with (folder / "fetches.jsonl").open("x", encoding="utf-8") as rows:

@@ -235,12 +235,12 @@ def read_line(text: str) -> Line:
     >>> read_line('{"clock_step_ns": -5, "before": 7}')
     ClockStepLine(clock_step_ns=-5, before=7)
     """
-    told = parse(text)
-    kinds = (kind for key, kind in _KINDS.items() if isinstance(told, dict) and key in told)
+    content = parse(text)
+    kinds = (kind for key, kind in _KINDS.items() if isinstance(content, dict) and key in content)
     kind = next(kinds, None)
     if kind is None:
-        raise TypedError(f"no line of a probe's: {text.strip()}")
-    line: Line = read(kind, told)
+        raise TypedError(f"not a line of a probe's file: {text.strip()}")
+    line: Line = read(kind, content)
     return line
 
 

@@ -349,8 +349,8 @@ class Run:
 
         known = dict(self._code)
         if self.folder is not None:
-            there = {name: self.folder / Path(name).name for name in files_named(self.scenario)}
-            known |= {name: read_code(file) for name, file in there.items() if file.is_file()}
+            in_folder = {name: self.folder / Path(name).name for name in files_named(self.scenario)}
+            known |= {name: read_code(file) for name, file in in_folder.items() if file.is_file()}
         try:
             scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
         except _core.ScenarioError:
@@ -489,27 +489,28 @@ def _manifest(folder: Path) -> Manifest:
     refuse_link(file, "run", RunError)
     try:
         content = file.read_bytes()
-        told = parse(content)
+        values = parse(content)
     except (FileNotFoundError, NotADirectoryError):
         if (folder / "sweep.json").is_file():
             raise RunError(
-                f"{folder} holds a sweep, which keeps figures and no runs: `netspurt run SCENARIO "
-                "--out DIR` makes a run"
+                f"{folder} has a sweep, which keeps figures and no runs: make a run with "
+                "`netspurt run SCENARIO --out DIR`"
             ) from None
-        there = "is not a folder" if folder.exists() else "does not exist"
-        what = "holds no finished run" if folder.is_dir() else there
-        raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
+        missing = "is not a folder" if folder.exists() else "does not exist"
+        mistake = "has no finished run" if folder.is_dir() else missing
+        fix = "make a run with `netspurt run SCENARIO --out DIR`"
+        raise RunError(f"{folder} {mistake}: {fix}") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error
     except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
-    if isinstance(told, dict) and told.get("format") != FORMAT:
+    if isinstance(values, dict) and values.get("format") != FORMAT:
         raise RunError(
-            f"{folder} was written by netspurt {told.get('netspurt')} in another format: "
+            f"{folder} was written by netspurt {values.get('netspurt')} in another format: "
             "run its scenario.toml again"
         )
     try:
-        manifest = read(Manifest, told)
+        manifest = read(Manifest, values)
     except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
     for key in ("seed", "stop_ns"):
@@ -519,7 +520,7 @@ def _manifest(folder: Path) -> Manifest:
     if strange:
         raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
     if not is_sealed(content):
-        raise RunError(f"{file} is damaged: its checksum `sha256` is not that of its text")
+        raise RunError(f"{file} is damaged: its checksum `sha256` does not match its text")
     return manifest
 
 

@@ -310,8 +310,8 @@ def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
     """
     found = []
     for name in names:
-        there = [path for path in (folder / name, folder / Path(name).name) if path.is_file()]
-        found += [(name, read_code(path)) for path in there[:1]]
+        files = [path for path in (folder / name, folder / Path(name).name) if path.is_file()]
+        found += [(name, read_code(path)) for path in files[:1]]
     return found
 
 
@@ -323,8 +323,8 @@ def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]
         names = followed_names(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return []  # The core reports the mistake in the text.
-    there = {name: Path(folder, name) for name in names}
-    return [(name, read_text(path)) for name, path in there.items() if path.is_file()]
+    paths = {name: Path(folder, name) for name in names}
+    return [(name, read_text(path)) for name, path in paths.items() if path.is_file()]
 
 
 def followed_names(text: str) -> list[str]:

@@ -126,9 +126,9 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
             partial.rename(folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        # Name the requested folder in the error: the partial one is removed.
-        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise type(error)(told.replace(str(partial), str(folder))) from error
+        # The error names the requested folder, because the partial folder is removed.
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise type(error)(message.replace(str(partial), str(folder))) from error
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -166,8 +166,8 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
         partial.rename(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        told = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
-        raise type(error)(told) from error
+        message = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
+        raise type(error)(message) from error
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

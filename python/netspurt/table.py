@@ -183,8 +183,8 @@ class Table(Mapping[str, NDArray[Any]]):
         for name in self:
             column = self._column(name)
             values = self[name].tolist() if column.texts is not None else column.values.tolist()
-            there = [True] * self.rows if column.valid is None else column.valid.tolist()
-            columns.append([_text(v) if t else "" for v, t in zip(values, there, strict=True)])
+            present = [True] * self.rows if column.valid is None else column.valid.tolist()
+            columns.append([_text(v) if p else "" for v, p in zip(values, present, strict=True)])
         yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:

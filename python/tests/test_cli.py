@@ -104,7 +104,7 @@ def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> 
     failed(netspurt("run", "mine.toml", "--out", "file/below"), "file/below")
     failed(netspurt("run", "mine.toml", "--out", "/proc/run"), "/proc")
     failed(netspurt("new", "mine.toml"), "mine.toml exists already: name another file")
-    failed(netspurt("plot", "taken"), "holds no finished run")
+    failed(netspurt("plot", "taken"), "has no finished run")
     failed(netspurt("run", tmp_path), str(tmp_path))
 
 

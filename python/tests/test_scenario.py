@@ -249,7 +249,7 @@ def test_a_damaged_folder_is_refused(start: ns.Scenario, tmp_path: Path) -> None
     with pytest.raises(ns.RunError, match="is damaged"):
         ns.open_run(folder)
     (folder / "run.json").unlink()
-    with pytest.raises(ns.RunError, match="holds no finished run"):
+    with pytest.raises(ns.RunError, match="has no finished run"):
         ns.open_run(folder)
 
 

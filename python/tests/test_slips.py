@@ -109,8 +109,8 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("plot absent", "absent does not exist: `netspurt run SCENARIO --out DIR` makes one"),
-        ("plot folder", "folder holds no finished run"),
+        ("plot absent", "absent does not exist: make a run with `netspurt run SCENARIO --out DIR`"),
+        ("plot folder", "folder has no finished run"),
         (
             "plot good.toml",
             "good.toml is a scenario, not a run: make a run with `netspurt run good.toml`",
