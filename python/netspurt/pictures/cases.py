@@ -20,7 +20,7 @@ from netspurt.pictures.marks import (
     Mark,
     Picture,
     Scale,
-    extent,
+    reach,
 )
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.quantities import quantity
@@ -162,7 +162,7 @@ def _bars(
     x = Scale(names[0], ticks=_ticks(rows, across=True))
     marks = bars(columns)
     # The axis starts at zero, unless some bars are negative.
-    lowest, highest = extent(marks, 1) or (0.0, 0.0)
+    lowest, highest = reach(marks, 1) or (0.0, 0.0)
     y = Scale(label, low=0.0 if lowest >= -1e-9 * highest else None)
     return Picture(marks, y, x, legend=_second(names))
 

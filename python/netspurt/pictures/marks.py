@@ -255,7 +255,7 @@ class Picture:
 MARGIN = 0.05
 
 
-def extent(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
+def reach(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
     """Return the minimum and maximum of marks on an axis, 0 for x; `None` without values."""
     values = [value for mark in marks for value in _values(mark, axis)]
     finite = [array[np.isfinite(array)] for array in values]
@@ -296,7 +296,7 @@ def _heights(mark: Mark) -> list[Floats]:
 def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[float, float]:
     ends = [scale.low, scale.high]
     if None in ends:
-        computed = _spaced(extent(marks, axis) or (0.0, 1.0), log=scale.log)
+        computed = _spaced(reach(marks, axis) or (0.0, 1.0), log=scale.log)
         ends = [end if own is None else own for own, end in zip(ends, computed, strict=True)]
     low, high = float(ends[0] or 0.0), float(ends[1] or 0.0)
     return low, high if high > low else low + 1.0

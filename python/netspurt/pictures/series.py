@@ -17,7 +17,7 @@ from netspurt.pictures.marks import (
     Points,
     Rules,
     Scale,
-    extent,
+    reach,
 )
 
 
@@ -57,7 +57,7 @@ def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
         The text at the x axis of the lowest panel.
     """
     marks = [_marks(part) for part in parts]
-    low, high = extent([mark for own in marks for mark in own], 0) or (0.0, 1.0)
+    low, high = reach([mark for own in marks for mark in own], 0) or (0.0, 1.0)
     margin = _MARGIN * (high - low)
     x = Scale("", low=low - margin, high=high + margin)
     last = Scale(beneath, low=x.low, high=x.high)

@@ -18,7 +18,7 @@ from netspurt.pictures.marks import (
     Picture,
     Points,
     Scale,
-    extent,
+    reach,
 )
 from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, pick
 from netspurt.table import Table, optional
@@ -179,7 +179,7 @@ def _receive_window(
         return None
     shift = _window_shift(run, both, view.answers)
     edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
-    lowest, highest = extent(marks, 1) or (0.0, 1.0)
+    lowest, highest = reach(marks, 1) or (0.0, 1.0)
     margin = MARGIN * (highest - lowest)
     low, high = lowest - margin, highest + margin
     bound = high + (high - low) / 2
