@@ -79,9 +79,7 @@ class Delays:
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
-            raise ValueError(
-                f"rtt has the shape {delays.shape}: give one delay for each probe, shape (n,)"
-            )
+            raise ValueError(f"rtt has the shape {delays.shape}: give one delay per probe")
         wrong = np.flatnonzero((delays < 0) | (delays > _LONGEST_S))
         if len(wrong):
             raise ValueError(

@@ -81,13 +81,13 @@ def compare(
         return
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
-    comparison = align(seen[0], seen[1])
+    aligned = align(seen[0], seen[1])
     differing = _scenario_differences(runs)
     if plot is not None:
-        _draw(plot, comparison, (runs, seen), [way.view() for way in ways])
+        _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        document = _as_json(comparison, ways[0].flow, ways[0].node) | _details(
-            comparison, seen, differing
+        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(
+            aligned, seen, differing
         )
         document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
@@ -95,7 +95,7 @@ def compare(
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        _lines(comparison, seen, names, ways),
+        _lines(aligned, seen, names, ways),
         _differences(seen, names),
         settings_lines(differing, names),
         _early_acks(runs, ways, seen, names),

@@ -358,7 +358,8 @@ def _rows(orbit_pass: Pass, fit: Fit) -> list[tuple[str, str]]:
         ("distance", f"{low} to {high} km"),
         (
             "delay",
-            f"{_ms(orbit_pass.delay[0])} to {_ms(orbit_pass.delay[1])} ms, swing {_ms(orbit_pass.swing)} ms",
+            f"{_ms(orbit_pass.delay[0])} to {_ms(orbit_pass.delay[1])} ms, "
+            f"swing {_ms(orbit_pass.swing)} ms",
         ),
         ("fit", f"degree {fit.degree}, off by {off} at most; t [s] from the rise on:"),
         ("", f"{' '.join(terms).removeprefix('+')} s"),
