@@ -82,13 +82,11 @@ def compare(
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
     aligned = align(seen[0], seen[1])
-    differing = _scenario_differences(runs)
+    changed = _scenario_differences(runs)
     if plot is not None:
         _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(
-            aligned, seen, differing
-        )
+        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(aligned, seen, changed)
         document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
@@ -97,7 +95,7 @@ def compare(
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
         _lines(aligned, seen, names, ways),
         _differences(seen, names),
-        settings_lines(differing, names),
+        settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
     ]
@@ -135,17 +133,17 @@ def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | Non
 
 def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
     """Print the comparison of the populations of both runs, and of the runs' scenarios."""
-    differing = _scenario_differences(runs)
+    changed = _scenario_differences(runs)
     data = as_data(pairs)
     if not form.for_people:
         document = {
             "populations": data,
-            "scenarios": [vars(difference) for difference in differing or ()],
+            "scenarios": [vars(difference) for difference in changed or ()],
         }
         form.print(document, data)
         return
     names = _names(runs)
-    for line in (*pair_lines(runs, pairs, names), *settings_lines(differing, names)):
+    for line in (*pair_lines(runs, pairs, names), *settings_lines(changed, names)):
         typer.echo(line)
 
 
@@ -196,7 +194,7 @@ def _as_captured(event: Seen) -> Seen:
 
 
 def _details(
-    comparison: Comparison, seen: list[list[Seen]], differing: list[Difference] | None
+    comparison: Comparison, seen: list[list[Seen]], changed: list[Difference] | None
 ) -> dict[str, Any]:
     from netspurt.analysis.compare import mechanisms, why
 
@@ -204,7 +202,7 @@ def _details(
         "why": why(comparison, seen[0], seen[1]),
         "mechanisms": [mechanisms(own) for own in seen],
         "events": _events(seen),
-        "scenarios": [vars(difference) for difference in differing or ()],
+        "scenarios": [vars(difference) for difference in changed or ()],
     }
 
 
@@ -212,27 +210,27 @@ def _details(
 _KEYS_MAX, _VALUE_MAX = 12, 40
 
 
-def settings_lines(differing: list[Difference] | None, names: list[str]) -> list[str]:
+def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
     There are no lines if one of the two is a capture.
     """
-    if differing is None:
+    if changed is None:
         return []
-    if not differing:
+    if not changed:
         return ["the scenarios are the same"]
     # A flow whose ends differ has the keys of a model on one side only.
     ends = tuple(
         f"{difference.key.removesuffix('endpoint')}tcp."
-        for difference in differing
+        for difference in changed
         if difference.key.endswith(".endpoint")
     )
     modelled = [
         difference
-        for difference in differing
+        for difference in changed
         if difference.key.startswith(ends) and None in (difference.first, difference.second)
     ]
-    shown = [difference for difference in differing if difference not in modelled]
+    shown = [difference for difference in changed if difference not in modelled]
     rows = [("key", *names)]
     rows += [(own.key, _value(own.first), _value(own.second)) for own in shown[:_KEYS_MAX]]
     lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
