@@ -210,7 +210,7 @@ class Scenario:
         """
         stop = self.stop
         return [
-            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; after "
+            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
             f"the last values hold until the run ends at {stop:.9g} s"
             for link, file, at in self._core.followed_ends()
         ]

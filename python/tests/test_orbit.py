@@ -352,7 +352,9 @@ def test_a_file_without_an_end_is_refused(
 
 
 def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: Command) -> None:
-    refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: write a degree from 0 to 20")
+    refused(
+        netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: write a degree from 0 to 20"
+    )
 
 
 def test_a_constant_is_fitted_too(netspurt: Command) -> None:

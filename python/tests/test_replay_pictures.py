@@ -223,7 +223,9 @@ def test_a_front_is_drawn_even_if_no_timer_was_too_short() -> None:
 @pytest.mark.parametrize("kind", ["histogram", "scatter"])
 def test_nothing_is_drawn_if_no_probe_was_answered(kind: str) -> None:
     gone = ns.replay(ns.Delays.of([None] * 20, every=1.0, name="gone"), ["mills"])
-    with pytest.raises(ValueError, match="gone: no probe was answered, there is nothing to draw"):
+    with pytest.raises(
+        ValueError, match="gone: no probe was answered, so there is nothing to draw"
+    ):
         draw(gone, kind)
     assert len(points(shown(axes_of(gone, "timeline"))["lost"])) == 20
 
