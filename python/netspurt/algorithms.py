@@ -1,7 +1,7 @@
 """Algorithms written in Python: how they are named, where their code is, how they fail.
 
 A text names a class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the name
-of an entry point of an installed package. Constants may follow, as in ``"file.py:Class:k=3"``.
+of an entry point of an installed package. Constants may follow, such as in ``"file.py:Class:k=3"``.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names, or `None` if the text is no place and no name.
+    """Return the algorithm that a text names; `None` if the text is neither a place nor a name.
 
     Parameters
     ----------
@@ -249,8 +249,8 @@ def failure(text: str, method: str, instance: object, error: BaseException) -> B
     code = getattr(getattr(made, method, None), "__code__", None)
     line = frames[-1].lineno if frames else getattr(code, "co_firstlineno", None)
     file = re.sub(rf"^<(.+)@[0-9a-f]{{{_DIGITS}}}>$", r"\1", path or made.__module__)
-    told = in_one_line(error)
-    why = told if isinstance(error, ReturnedError) else f"{type(error).__name__}: {told}"
+    message = in_one_line(error)
+    why = message if isinstance(error, ReturnedError) else f"{type(error).__name__}: {message}"
     named = AlgorithmError(unpinned(text), method, (Path(file).name, line), why)
     named.__cause__ = error
     return named
@@ -268,7 +268,7 @@ def _check(found: Algorithm, shown: str) -> None:
         if bounds is not None and not _are_bounds(bounds):
             raise PlaceError(
                 f"`{shown}` has the bounds {bounds!r}",
-                "make them two numbers of seconds, the least first",
+                "make them two numbers of seconds, the smaller one first",
             )
     except PlaceError:
         raise
@@ -287,7 +287,7 @@ def _check(found: Algorithm, shown: str) -> None:
 def _are_bounds(bounds: object) -> bool:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         return False
-    numbers = all(isinstance(one, int | float) and one >= 0 for one in bounds)
+    numbers = all(isinstance(bound, int | float) and bound >= 0 for bound in bounds)
     return numbers and bounds[0] <= bounds[1]
 
 
@@ -396,7 +396,7 @@ def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
 
 
 def _constants(written: str | None) -> dict[str, Any]:
-    """Read ``k=3,name=word`` as keyword arguments. A value that is no Python literal is a text."""
+    """Read ``k=3,name=word`` as keyword arguments. A value that is no literal becomes a text."""
     constants: dict[str, Any] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))

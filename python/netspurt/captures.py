@@ -80,8 +80,10 @@ class Explained:
         self.notes: Sequence[str] = core.notes
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
-        self._core = {one.name: one for one in core.tables()}
-        self.tables: Mapping[str, Table] = {name: Table(one) for name, one in self._core.items()}
+        self._core = {table.name: table for table in core.tables()}
+        self.tables: Mapping[str, Table] = {
+            name: Table(table) for name, table in self._core.items()
+        }
 
     def count_once(self) -> None:
         """Leave out of all tables what other captures show of a connection that counts once."""
@@ -106,7 +108,7 @@ class Explained:
             }
 
     def place_of(self, connection: int) -> tuple[str, int]:
-        """Return the file that holds a connection, and the connection's number in that file."""
+        """Return the file of a connection, and the connection's number in that file."""
         own = [(path, first) for path, first in self.files if first <= connection]
         path, first = own[-1] if own else (self.path, 0)
         return path, connection - first
@@ -204,7 +206,7 @@ def explain(
     path, more
         Files in pcap or pcapng, which may be compressed with gzip or zstd.
     segments
-        Whether to keep the packets as tables, too. This takes about 200 octets for each packet.
+        True to also keep the packets as tables. This takes about 200 octets for each packet.
     connection
         The number of the only connection whose packets are kept.
 
@@ -223,14 +225,14 @@ def explain(
     >>> found.table("connections")["direction"].tolist()
     ['forward', 'reverse']
     """
-    paths = [fspath(one) for one in (path, *more)]
+    paths = [fspath(file) for file in (path, *more)]
     found = Explained(", ".join(paths), _finished(paths, segments, connection))
     found.sources = [path for path in paths if path != "-"]
     return found
 
 
 def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
-    """Explain captures one by one, and return all their connections together.
+    """Explain captures one after the other, and return all their connections together.
 
     A connection that several captures hold counts once: `shared` names it.
 
@@ -250,7 +252,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     faults: list[str] = []
     first = 0
     for capture in captures:
-        paths = [fspath(one) for one in capture]
+        paths = [fspath(file) for file in capture]
         try:
             one = _finished(paths)
         except OSError as error:

@@ -34,11 +34,11 @@ _APART = ("", "tlp", "unknown", GO_BACK_N)
 
 
 def begun(causes: Iterable[str]) -> list[str]:
-    """Return, for each transmission of a direction, the cause with which its repair began.
+    """Return, for each transmission of a direction, the first cause of its retransmissions.
 
     Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
-    after a fast retransmit. So a `go-back-n` began with the last other cause before it, or with a
-    timeout if there is no other cause. Every other repair began with its own cause.
+    after a fast retransmit. So the first cause of a `go-back-n` is the last other cause before it,
+    or a timeout if there is no other cause. Every other cause is itself the first cause.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def begun(causes: Iterable[str]) -> list[str]:
     >>> begun(["", "fast", "go-back-n", "rto", "tlp", "go-back-n"])
     ['', 'fast', 'fast', 'rto', 'tlp', 'rto']
     """
-    found, last = [], TIMERS[0]
+    first_causes, last = [], TIMERS[0]
     for cause in causes:
         if cause not in _APART:
             last = cause
-        found.append(last if cause == GO_BACK_N else cause)
-    return found
+        first_causes.append(last if cause == GO_BACK_N else cause)
+    return first_causes
 
 
 def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
@@ -73,17 +73,17 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     'loss seen in ACKs 3, timeout 1'
     """
     counts = Counter(causes)
-    seen = [one for one in counts if one in SEEN_IN_ACKS]
-    told: list[str] = []
-    for one in counts:
-        if one in seen[:1]:
+    seen = [cause for cause in counts if cause in SEEN_IN_ACKS]
+    parts: list[str] = []
+    for cause_in_order in counts:
+        if cause_in_order in seen[:1]:
             names = ", ".join(_count(cause, counts) for cause in seen)
-            names = names if len(seen) > 1 else WORDS[one]
+            names = names if len(seen) > 1 else WORDS[cause_in_order]
             total = sum(counts[cause] for cause in seen)
-            told.append(f"{SEEN} {total:,}" + f" (likeliest {names})" * likeliest)
-        elif one not in seen:
-            told.append(_count(one, counts))
-    return ", ".join(told)
+            parts.append(f"{SEEN} {total:,}" + f" (likeliest {names})" * likeliest)
+        elif cause_in_order not in seen:
+            parts.append(_count(cause_in_order, counts))
+    return ", ".join(parts)
 
 
 def _count(cause: str, counts: Mapping[str, int]) -> str:

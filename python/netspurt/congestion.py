@@ -59,7 +59,7 @@ def congestion(text: str) -> CongestionLike:
     ----------
     text
         The name of an algorithm of the core: ``"reno"``, ``"cubic"``, ``"bbr"`` or ``"westwood"``;
-        the place of a class in Python, as in ``"file.py:Class:beta=0.7"``; or the name under which
+        the place of a class in Python, ``"file.py:Class:beta=0.7"``; or the name under which
         an installed package offers an algorithm.
 
     Raises
@@ -196,14 +196,14 @@ def _answers_the_same(make: Maker) -> str | None:
 
 def _stands_alone(make: Maker) -> str | None:
     alone = list(_walk(make(), 2))
-    one, other = make(), make()
-    for _ in _walk(other, 3):
+    first, second = make(), make()
+    for _ in _walk(second, 3):
         pass
-    return _differs(alone, list(_walk(one, 2)))
+    return _differs(alone, list(_walk(first, 2)))
 
 
-def _differs(one: list[State], other: list[State]) -> str | None:
-    pairs = enumerate(zip(one, other, strict=True), start=1)
+def _differs(first: list[State], second: list[State]) -> str | None:
+    pairs = enumerate(zip(first, second, strict=True), start=1)
     found = next(((n, a, b) for n, (a, b) in pairs if a != b), None)
     return found and f"a window of {found[1][1]} and of {found[2][1]} octets at step {found[0]}"
 
@@ -220,7 +220,7 @@ def _opens_at_first(make: Maker) -> str | None:
     for _ in range(100):
         sender.ack()
     cwnd = sender.window.cwnd
-    return None if cwnd > 10 * _SMSS else f"{cwnd} octets after 100 ACKs, begun with {10 * _SMSS}"
+    return None if cwnd > 10 * _SMSS else f"{cwnd} octets after 100 ACKs, starting at {10 * _SMSS}"
 
 
 def _answers_congestion(make: Maker) -> str | None:

@@ -22,7 +22,7 @@ from netspurt.table import Table
 Row = dict[str, Any]
 
 #: The columns that a table may have, in addition to `site`.
-COLUMNS = tuple(one.name for one in fields(Connections))[1:]
+COLUMNS = tuple(column.name for column in fields(Connections))[1:]
 
 
 class SourceError(ValueError):
@@ -107,16 +107,16 @@ def _figures(row: Mapping[str, Any], place: str) -> Row:
     if unknown or not row.get("site"):
         why = f"no column {unknown[0]!r}" if unknown else "no site"
         raise SourceError(place, f"{why}: a row has site and any of {', '.join(COLUMNS)}")
-    told: Row = {}
+    figures: Row = {}
     for name, value in row.items():
         if name in ("site", "idle_for"):
-            told[name] = str(value or "")
+            figures[name] = str(value or "")
             continue
         try:
-            told[name] = np.nan if value in ("", None) else float(value)
+            figures[name] = np.nan if value in ("", None) else float(value)
         except (TypeError, ValueError):
             raise SourceError(place, f"{name} = {value!r} is not a number") from None
-    return told
+    return figures
 
 
 def _fetches(folder: Path, notes: list[str]) -> Iterator[Row]:
@@ -152,10 +152,10 @@ def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
     name = row.get("capture")
     if not name or not (folder / name).exists():
         return {}
-    for told in _captured(explain(folder / name, segments=True), notes):
-        if told["near_port"] == row.get("local_port"):
+    for figures in _captured(explain(folder / name, segments=True), notes):
+        if figures["near_port"] == row.get("local_port"):
             kept = ("packets", "retransmissions", "rtt_mean_s", "rtt_max_s", "idle_s", "idle_for")
-            return {key: told[key] for key in kept if key in told}
+            return {key: figures[key] for key in kept if key in figures}
     return {}
 
 
@@ -179,9 +179,9 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
     """Return a row with the values of the end that sent the most data in a connection.
 
     The point of the capture divides the handshake's round trip into two parts. Round trips are
-    taken from the direction with the longer part, because that part covers most of the path.
+    measured in the direction with the longer part, because that part covers most of the path.
     """
-    told = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
+    figures = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
         "site": str(far["source"][0]),
         "near_port": int(far["destination_port"][0]),
         "began_s": float(far["t_ns"][0]) / 1e9,
@@ -195,15 +195,15 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
     own = samples.where(direction="forward" if near else "reverse")
     later = own.seconds("rtt_ns")[own.seconds("sent_ns") > opened]
     if len(later):
-        told |= {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
-    return told
+        figures |= {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
+    return figures
 
 
 def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run. Its site is the node that sends the most data.
 
     Packets, silences and the handshake are taken from the records of a spied node. It is the node
-    that receives the most data, or any other spied node if that one was not spied. Without a spied
+    that receives the most data, or another spied node if this node was not spied. Without a spied
     node these values are not known. Later round trips are the sender's samples.
 
     Raises
@@ -215,16 +215,16 @@ def of_run(run: Run) -> Connections:
     rows = []
     for name in dict.fromkeys(flows["flow"].tolist()):
         own = flows.where(flow=name)
-        most = int(np.argmax(own["delivered_bytes"]))
-        if own["delivered_bytes"][most] > 0:
-            rows.append(_flow(run, own.take(np.array([most]))))
+        busier = int(np.argmax(own["delivered_bytes"]))
+        if own["delivered_bytes"][busier] > 0:
+            rows.append(_flow(run, own.take(np.array([busier]))))
     return _connections(rows, run.title)
 
 
 def _flow(run: Run, flow: Table) -> Row:
     name, direction = str(flow["flow"][0]), str(flow["direction"][0])
     sends, receives = str(flow["from"][0]), str(flow["to"][0])
-    told: Row = {
+    figures: Row = {
         "site": sends,
         "began_s": float(flow["start_ns"][0]) / 1e9,
         "packets": float(flow["sent"][0]),
@@ -235,15 +235,15 @@ def _flow(run: Run, flow: Table) -> Row:
     if samples is not None:
         own = samples.where(flow=name, direction=direction).seconds("rtt_ns")
         if len(own):
-            told |= {"rtt_mean_s": float(own.mean()), "rtt_max_s": float(own.max())}
+            figures |= {"rtt_mean_s": float(own.mean()), "rtt_max_s": float(own.max())}
     segments = _optional(run, "segments")
     if segments is not None and len(seen := segments.where(flow=name)):
         nodes = set(seen["node"].tolist())
         at = seen.where(node=receives if receives in nodes else min(nodes))
-        told |= _seen(packets_of(at, _optional(run, "syns")), forward=direction == "forward")
-        octets, lasts = float(flow["delivered_bytes"][0]), told.pop("lasts_s")
-        told["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
-    return told
+        figures |= _seen(packets_of(at, _optional(run, "syns")), forward=direction == "forward")
+        octets, lasts = float(flow["delivered_bytes"][0]), figures.pop("lasts_s")
+        figures["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
+    return figures
 
 
 def _optional(run: Run, name: str) -> Table | None:
@@ -255,19 +255,19 @@ def _optional(run: Run, name: str) -> Table | None:
 
 def _seen(packets: Packets, *, forward: bool) -> Row:
     """Return the values of the end that sends in a direction, from a connection's packets."""
-    told: Row = {
+    figures: Row = {
         "began_s": float(packets.t_s[0]),
         "lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0]),
     }
-    shaken = packets.t_s[packets.syn]
+    handshake_s = packets.t_s[packets.syn]
     answer = np.flatnonzero(~packets.syn & packets.forward)
-    if len(shaken) == 2 and len(answer):
+    if len(handshake_s) == 2 and len(answer):
         # At every node, the time from the SYN to the next ACK is one round trip.
-        told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
+        figures["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - handshake_s[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:
-        told |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}
-    return told
+        figures |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}
+    return figures
 
 
 def _nanoseconds(span_s: float) -> float:
@@ -328,7 +328,7 @@ def _whole(column: NDArray[Any]) -> NDArray[np.int64]:
 
 def _retransmitted(segments: Table) -> NDArray[np.bool_]:
     cause = np.ma.asarray(segments["cause"])
-    told: NDArray[np.bool_] = (segments["kind"] == "retransmission") | np.asarray(
+    retransmitted: NDArray[np.bool_] = (segments["kind"] == "retransmission") | np.asarray(
         np.ma.filled(cause != "", False), dtype=np.bool_
     )
-    return told
+    return retransmitted

@@ -34,7 +34,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether every rule holds."""
+        """True if the algorithm keeps every rule."""
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:

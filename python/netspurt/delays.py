@@ -79,7 +79,7 @@ class Delays:
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
-            raise ValueError(f"rtt has the shape {delays.shape}: one delay a probe is asked for")
+            raise ValueError(f"rtt has the shape {delays.shape}: give one delay per probe")
         wrong = np.flatnonzero((delays < 0) | (delays > _LONGEST_S))
         if len(wrong):
             raise ValueError(
@@ -107,7 +107,7 @@ class Delays:
         Parameters
         ----------
         seconds
-            The greatest delay of a reply, above zero.
+            The maximum delay of a reply, above zero.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """How its probes followed each other: `sequence`, one in flight, or `causal`."""
+        """The order of the probes: `sequence` has one in flight, `causal` follows the clock."""
         return self._core.order
 
     @property
@@ -198,7 +198,7 @@ class Delays:
 
     @property
     def began(self) -> float | None:
-        r"""When the first probe left, in seconds since 1970, UTC; `None` if the file does not say.
+        r"""The instant of the first probe, in seconds since 1970, UTC; `None` if it is not known.
 
         If `began_is_local` is true, the file has local times without a zone. In that case the value
         is the local time, treated as UTC.
@@ -217,7 +217,7 @@ class Delays:
 
     @property
     def began_is_local(self) -> bool:
-        """Whether `began` is a local time, without a zone in the file."""
+        """True if `began` is a local time, because the file has no zone."""
         return self._core.began is not None and self._core.began[1]
 
     @property
@@ -281,7 +281,7 @@ class Delays:
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """Whether each probe's reply came after the tool had given up waiting, shape (n,)."""
+        """True for each probe whose reply came after the tool had stopped waiting, shape (n,)."""
         return self._core.late()
 
     @property
@@ -297,7 +297,7 @@ class Delays:
 
     @property
     def lost_way(self) -> NDArray[np.uint8]:
-        """Which direction lost each probe, shape (n,): 1 forward, 2 reverse, 0 none or unknown."""
+        """The direction that lost each probe, shape (n,): 1 forward, 2 reverse, else 0."""
         lost = self._core.lost_way()
         return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 
@@ -358,10 +358,10 @@ class Delays:
             return [f"all {length[0]:,} losses in a row{where}"]
         single = int(np.sum(length == 1))
         if single == len(length):
-            return ["no two losses in a row"]
+            return ["no two consecutive losses"]
         ones = f"{single:,} of them of one probe" if single else "none of one probe"
-        said = f"losses in a row: {len(length):,} times, {ones}; the longest: "
-        return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
+        summary = f"losses in a row: {len(length):,} times, {ones}; the longest: "
+        return [f"{summary}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
         """Return a sentence on the pauses in sending, or no sentence without a pause.
@@ -381,15 +381,15 @@ class Delays:
         if not len(long) or not np.median(gaps) > 0:
             return []
         first = long[np.argmax(gaps[long])]
-        told = f"no probe left for {gaps[first]:.3g} s{self._since(int(first))}"
+        sentence = f"no probe left for {gaps[first]:.3g} s{self._since(int(first))}"
         if len(long) > 1:
-            told = f"{len(long)} pauses in sending; in the longest {told}"
-        return [f"{told}: what the path did then is not known"]
+            sentence = f"{len(long)} pauses in sending; in the longest {sentence}"
+        return [f"{sentence}: what the path did then is not known"]
 
     def _since(self, place: int) -> str:
         """Return in words the time from the beginning of the recording to a probe."""
         if self.send_times == "unknown":
-            return f", from probe {place + 1:,} on"
+            return f", beginning with probe {place + 1:,}"
         seconds = round(float(self.sent_s[place]))
         return f", {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} after the beginning"
 
@@ -455,7 +455,7 @@ def _instants(sent: ArrayLike, count: int) -> NDArray[np.int64]:
     if (np.diff(instants) < 0).any():
         raise ValueError("`sent` goes back in time: put the probes in the order of sending")
     if since[-1] > _LONGEST_S:
-        raise ValueError(f"`sent` lasts {since[-1]:g} s: {_LONGEST_S:g} s are the most")
+        raise ValueError(f"`sent` lasts {since[-1]:g} s: at most {_LONGEST_S:g} s are allowed")
     return _nanoseconds(since)
 
 
@@ -464,11 +464,11 @@ def _octets(wire_bytes: ArrayLike, count: int) -> NDArray[np.uint32]:
     if octets.shape != (count,):
         raise ValueError(f"`wire_bytes` has the shape {octets.shape}, and there are {count} delays")
     with np.errstate(invalid="ignore"):
-        whole = octets.astype(np.uint32)
-    if (whole != octets).any():
-        place = int(np.flatnonzero(whole != octets)[0])
+        whole_octets = octets.astype(np.uint32)
+    if (whole_octets != octets).any():
+        place = int(np.flatnonzero(whole_octets != octets)[0])
         raise ValueError(f"wire_bytes[{place}] is {octets[place]}: a whole number of octets")
-    return whole
+    return whole_octets
 
 
 @dataclass(frozen=True)
@@ -573,13 +573,13 @@ def read_delays(
         If the file cannot be read.
     """
     if interval is not None and not 0 < interval <= _LONGEST_S:
-        raise ValueError(f"interval = {interval}: seconds above zero")
+        raise ValueError(f"interval = {interval}: write seconds above zero")
     words = [
         (key, str(value).lower() if isinstance(value, bool) else str(value))
         for key, value in (columns or {}).items()
     ]
-    if (told := dict(words).get("one_way", "true")) not in ("true", "false"):
-        raise ValueError(f"one_way = {told!r}: write true or false")
+    if (one_way := dict(words).get("one_way", "true")) not in ("true", "false"):
+        raise ValueError(f"one_way = {one_way!r}: write true or false")
     name, content = os.fspath(path), Path(path).read_bytes()
     if content[:4] == _RRD:
         raise ValueError(

@@ -52,7 +52,7 @@ def estimator(text: str) -> EstimatorLike:
     text
         One of three kinds of text. An algorithm of the core with its constants, such as
         ``"linux:rto_min=50ms"``. The place of a class in Python, ``"package.module:Class"`` or
-        ``"path/to/file.py:Class"``, with keyword arguments as in ``"file.py:Class:k=3,floor=0.2"``.
+        ``"path/to/file.py:Class"``, with keyword arguments ``"file.py:Class:k=3,floor=0.2"``.
         The name under which an installed package offers an estimator. Save the text to make the
         same estimator again.
 
@@ -170,9 +170,9 @@ def _never_falls_on_a_timeout(make: Maker) -> str | None:
     return None
 
 
-def _differs(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> str | None:
-    (at,) = np.nonzero(one != other)
-    return f"{one[at[0]]} s and {other[at[0]]} s at step {at[0] + 1}" if at.size else None
+def _differs(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> str | None:
+    (at,) = np.nonzero(first != second)
+    return f"{first[at[0]]} s and {second[at[0]]} s at step {at[0] + 1}" if at.size else None
 
 
 def _answers_the_same(make: Maker) -> str | None:
@@ -181,9 +181,9 @@ def _answers_the_same(make: Maker) -> str | None:
 
 def _stands_alone(make: Maker) -> str | None:
     alone = _core.drive(make(), _walk(4))
-    one, other = make(), make()
-    _core.drive(other, _walk(5))
-    return _differs(alone, _core.drive(one, _walk(4)))
+    first, second = make(), make()
+    _core.drive(second, _walk(5))
+    return _differs(alone, _core.drive(first, _walk(4)))
 
 
 def _keeps_its_word(make: Maker) -> str | None:

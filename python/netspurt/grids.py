@@ -165,7 +165,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
     found = _RANGE.match(value)
     if found is None or int(found[5]) < 2:
         raise ValueError(
-            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, as in {key}=1.5..3/16"
+            f"{text}: {value!r} is not a range: write FROM..TO/COUNT, such as {key}=1.5..3/16"
         )
     first, unit, last, last_unit, count = found.groups()
     if unit and unit != last_unit:
@@ -213,8 +213,8 @@ def ratio(value: Fraction | float) -> str:
     near = exact.limit_denominator(10 ** (_DIGITS - 3))
     if isinstance(value, float) and float(near) == value:
         exact = near
-    whole = len(str(int(exact))) if exact >= 1 else 0
-    short = number(exact, max(_DIGITS - whole, 0))
+    digits_before_point = len(str(int(exact))) if exact >= 1 else 0
+    short = number(exact, max(_DIGITS - digits_before_point, 0))
     if Fraction(short) == exact or max(exact.numerator, exact.denominator) >= 10**_DIGITS:
         return short
     return f"{exact.numerator}/{exact.denominator}"

@@ -66,9 +66,9 @@ def over_line(
     LiveError
         If the machine does not allow namespaces.
     """
-    ways = [_direction(there), _direction(back or there)]
+    directions = [_direction(there), _direction(back or there)]
     values = {
-        f"links.line.{key}": json.dumps([way[place] for way in ways])
+        f"links.line.{key}": json.dumps([direction[place] for direction in directions])
         for place, key in enumerate(("rate", "delay", "queue"))
     }
     scenario = Scenario.for_programs(_SCENARIO, "--line", values=values, side="near", peer="far")
@@ -84,7 +84,9 @@ def over_line(
 def _direction(text: str) -> list[str]:
     parts = [part.strip() for part in text.split(",")]
     if not 2 <= len(parts) <= 3 or not all(parts):
-        raise ValueError(f"{text!r} is not a line: write rate and delay, as in '56 kbit/s, 20 ms'")
+        raise ValueError(
+            f"{text!r} is not a line: write rate and delay, such as '56 kbit/s, 20 ms'"
+        )
     return [*parts, "1000 packets"][:3]
 
 
@@ -112,15 +114,15 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     OSError
         If the connection fails.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     returned = 0
     with socket.create_connection((address, port), timeout) as connection:
 
         def send() -> None:
             with contextlib.suppress(OSError):
-                left = octets
-                while left > 0:
-                    left -= connection.send(bytes(min(left, 1 << 16)))
+                remaining = octets
+                while remaining > 0:
+                    remaining -= connection.send(bytes(min(remaining, 1 << 16)))
                 connection.shutdown(socket.SHUT_WR)
 
         sender = threading.Thread(target=send, daemon=True)
@@ -130,25 +132,25 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
         def watch() -> None:
             sender.join()
             waiting = array.array("i", [1])
-            while waiting[0] and time.monotonic() - begun < timeout:
+            while waiting[0] and time.monotonic() - started < timeout:
                 time.sleep(0.001)
                 try:
                     fcntl.ioctl(connection, termios.TIOCOUTQ, waiting)
                 except (OSError, ValueError):
                     break
-            acked.append(time.monotonic() - begun)
+            acked.append(time.monotonic() - started)
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         while got := len(connection.recv(1 << 16)):
             returned += got
         watcher.join(timeout)
-    total = time.monotonic() - begun
-    took = acked[0] if acked else total
+    total = time.monotonic() - started
+    acked_s = acked[0] if acked else total
     return {
         "sent": octets,
         "returned": returned,
-        "acked_s": took,
-        "rate_bps": 8 * octets / took,
+        "acked_s": acked_s,
+        "rate_bps": 8 * octets / acked_s,
         "total_s": total,
     }

@@ -27,7 +27,7 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: The greatest lateness of a delivery in a run that counts, in seconds.
+#: The maximum lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
 #: With real-time priority, the driver polls the clock instead of sleeping for this time before a
@@ -84,7 +84,7 @@ class RunOrder:
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        The greatest lateness of a delivery, and the time before a wake-up in which the driver polls
+        The maximum lateness of a delivery, and the time before a wake-up in which the driver polls
         the clock instead of sleeping.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
@@ -154,7 +154,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
-        Whether devices take many segments at a time, as network cards do.
+        True if devices take many segments at a time, as network cards do.
     progress
         A function that is called four times a second with the seconds that have passed and the
         total seconds.
@@ -172,7 +172,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     if scenario.kernel_flow is None:
         raise LiveError(
             "no flow has a kernel's end: "
-            f'add `endpoint = "kernel"` to one, as with `--set {scenario.first_endpoint}=kernel`, '
+            f'add `endpoint = "kernel"` to a flow, or `--set {scenario.first_endpoint}=kernel`, '
             "or run it with `netspurt run`"
         )
     order = _order(scenario, budget, spin, wire, offload)
@@ -202,7 +202,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     scenario
-        A scenario with a flow of programs, as `Scenario.for_programs` makes it.
+        A scenario with a flow of programs, from `Scenario.for_programs`.
     folder
         The run folder to make.
     command
@@ -258,10 +258,10 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 def _work_for_programs(order: RunOrder) -> None:
     """Run an order in a process whose standard input and output belong to the programs."""
     # The temporary files have no names, so they disappear if this process is killed.
-    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaint:
-        told.write(order.text())
-        told.flush()
-        numbers = told.fileno(), complaint.fileno()
+    with tempfile.TemporaryFile("w+") as order_file, tempfile.TemporaryFile("w+") as complaint:
+        order_file.write(order.text())
+        order_file.flush()
+        numbers = order_file.fileno(), complaint.fileno()
         words = [sys.executable, "-P", "-c", _PROCESS, *map(str, numbers)]
         process = subprocess.Popen(words, pass_fds=numbers)
         try:
@@ -295,8 +295,8 @@ def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch 
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         )
         try:
-            with contextlib.suppress(BrokenPipeError), process.stdin as told:  # type: ignore[union-attr]
-                told.write(order.text())
+            with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]
+                stdin.write(order.text())
             for line in process.stdout or ():
                 scene = read(Scene, json.loads(line))
                 if progress is not None:

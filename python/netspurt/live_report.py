@@ -65,7 +65,7 @@ class Replayed:
     drops, drops_again
         The number of drops in the live run, and in the simulation.
     same
-        Whether the run and the simulation dropped the same packets.
+        True if the run and the simulation dropped the same packets.
     """
 
     drops: int
@@ -137,13 +137,13 @@ class ProgramsReport:
     status
         The command's exit status, or its replacement if the command has none.
     ran
-        Whether the command was started.
+        True if the command was started.
     stopped
-        Whether the scenario's `stop` ended the command.
+        True if the scenario's `stop` ended the command.
     other_packets
         Packets that belong to no connection.
     kernel_told
-        Whether the kernels reported the states of the connections.
+        True if the kernels reported the states of the connections.
     """
 
     command: list[str]
@@ -162,16 +162,16 @@ class LiveReport:
     Attributes
     ----------
     valid
-        Whether the run counts. It counts if no delivery was too late, the machine lost no packet,
+        True if the run counts. It counts if no delivery was too late, the machine lost no packet,
         and the same arrivals have the same drops in virtual time.
     back_end, wire, offload
         The devices of the hosts, and whether they took many segments at a time.
     kernel
         The kernel's release.
     real_time
-        Whether the driver had real-time priority.
+        True if the driver had real-time priority.
     budget_ns, lateness
-        The greatest permitted lateness of a delivery, and the lateness of the deliveries.
+        The maximum permitted lateness of a delivery, and the lateness of the deliveries.
     replayed, packets, ends, failures
         The comparison with the same arrivals in virtual time, the faulty packets, the settings of
         the ends, and the connections that ended with an error.

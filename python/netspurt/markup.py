@@ -22,11 +22,11 @@ def html_table(
 
 
 def _row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
-    told = (
+    texts = (
         f'<{kind} style="text-align:{side}">{escape(cell)}</{kind}>'
         for cell, side in zip(cells, sides, strict=True)
     )
-    return f"<tr>{''.join(told)}</tr>"
+    return f"<tr>{''.join(texts)}</tr>"
 
 
 def html_lines(title: str, lines: Iterable[str] = ()) -> str:

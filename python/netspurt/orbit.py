@@ -1,13 +1,13 @@
 """Orbits: line of sight over satellites, passes, and the delay of a path over time.
 
 >>> from netspurt.orbit import OrbitPath
->>> ours = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
->>> path = OrbitPath(["32.5007,-106.6086", "geo:-174.17", ours])
+>>> satellite = "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"
+>>> path = OrbitPath(["32.5007,-106.6086", "geo:-174.17", satellite])
 >>> passes = path.passes("1999-07-01", hours=24)
 >>> len(passes), round(passes[3].swing * 1e3, 1)
 (15, 28.5)
 
-The results are an input of a simulation, never a part of it: `PathDelays.timeline` is the `delay`
+A simulation does not compute orbits; it reads the results: `PathDelays.timeline` is the `delay`
 of a scenario's link.
 """
 
@@ -32,22 +32,23 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: The least and the most variable pass have at least this length [s]. Shorter passes are ignored.
+#: The default minimum length of the least and the most variable pass [s].
 SHORTEST_S = 300.0
 
-#: The default residual of a fit, as a share of the delay.
+#: The default bound of the residual of a fit, as a share of the delay.
 WITHIN = 0.001
 
 #: The highest degree of a polynomial that is tried.
-_HIGHEST_DEGREE = 20
+_DEGREE_MAX = 20
 
-#: Statements on a whole span are computed from points at this distance [ns], and the second value
-#: is the most points. In a long span the distance is greater.
-_FINE_NS = 500_000_000
-_FINEST = 100_000
+#: The distance of the points from which facts about a whole span are computed [ns], and the maximum
+#: number of these points. In a long span the distance is larger.
+_FINE_STEP_NS = 500_000_000
+_FINE_POINTS_MAX = 100_000
 
-#: The most octets of a file of element sets. A file of all satellites has a tenth of this size.
-_MOST_OCTETS = 1 << 26
+#: The maximum number of octets of a file of element sets. A file of all satellites has a tenth of
+#: this size.
+_OCTETS_MAX = 1 << 26
 
 
 def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
@@ -66,7 +67,7 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     OSError
         If the file cannot be read.
     """
-    text = bounded_octets(file, _MOST_OCTETS).decode("utf-8", errors="replace")
+    text = bounded_octets(file, _OCTETS_MAX).decode("utf-8", errors="replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _core.orbit_satellites(text, str(file))
 
@@ -85,9 +86,9 @@ def read_station(
         ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], and
         optionally ``node``, ``argument``, ``anomaly`` [degrees] and ``name``. A file with element
         sets is named by its path, and by ``"FILE#NAME"`` if it has several satellites. NAME is a
-        satellite's name, in small or large letters, or its catalogue number.
+        satellite's name, in lower or upper case, or its catalogue number.
     elevation
-        The least elevation over a site's horizon at which the site has line of sight [degrees].
+        The minimum elevation over a site's horizon at which the site has line of sight [degrees].
     near
         If a satellite has several sets, the set whose epoch is nearest to this instant is used. By
         default it is the newest set.
@@ -101,10 +102,10 @@ def read_station(
     OSError
         If the file cannot be read.
     """
-    return _noted_station(text, elevation, near)[0]
+    return _station_and_notes(text, elevation, near)[0]
 
 
-def _noted_station(
+def _station_and_notes(
     text: str, elevation: float, near: Instant | None
 ) -> tuple[_core.OrbitStation, list[str]]:
     """Return the station of a text, and a note if it is one of several sets of a satellite."""
@@ -114,15 +115,15 @@ def _noted_station(
     sets = _sets_of(text)
     if len(sets) == 1:
         return sets[0], []
-    epochs = np.array([one.epoch_ns or 0 for one in sets], dtype=np.int64)
-    apart = -epochs if near is None else np.abs(epochs - _nanoseconds(near))
-    taken = sets[int(np.argmin(apart))]
+    epochs = np.array([element_set.epoch_ns or 0 for element_set in sets], dtype=np.int64)
+    distances = -epochs if near is None else np.abs(epochs - _nanoseconds(near))
+    chosen = sets[int(np.argmin(distances))]
     which = "the newest" if near is None else "the nearest to the start"
     note = (
-        f"{taken.name}: of {len(sets)} element sets {which} is taken, of "
-        f"{_core.utc_text(taken.epoch_ns or 0)}"
+        f"{chosen.name}: of {len(sets)} element sets {which} is taken, of "
+        f"{_core.utc_text(chosen.epoch_ns or 0)}"
     )
-    return taken, [note]
+    return chosen, [note]
 
 
 def _sets_of(text: str) -> list[_core.OrbitStation]:
@@ -138,38 +139,38 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
         if _FILE_LIKE.search(file):
             raise ValueError(f"{file}: there is no such file of element sets")
         raise ValueError(
-            f"{text!r} is not a station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,"
+            f"{text!r} is not a station: write LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,"
             "perigee=KM,inclination=DEGREES,epoch=UTC, or a file with element sets"
         )
     satellites = read_satellites(file)
-    found = [one for one in satellites if not name or _is_called(one, name)]
-    known = list(dict.fromkeys(_called(one) for one in satellites))
-    if not found:
+    matching = [satellite for satellite in satellites if not name or _has_name(satellite, name)]
+    known = list(dict.fromkeys(map(_name_and_number, satellites)))
+    if not matching:
         lower = {text.casefold(): text for text in known}
-        near = difflib.get_close_matches(name.casefold(), lower, n=4, cutoff=0.3)
-        near += [of for of in lower if name.casefold() in of]
-        told = ", ".join(dict.fromkeys(lower[of] for of in near)) or ", ".join(known[:8])
-        raise ValueError(f"{file} has no satellite {name!r}: it has {told}")
-    several = list(dict.fromkeys(_called(one) for one in found))
-    if len({one.catalogue for one in found}) > 1:
-        said = f"{file} has {len(several)} satellites" + (f" called {name!r}" if name else "")
+        similar = difflib.get_close_matches(name.casefold(), lower, n=4, cutoff=0.3)
+        similar += [text for text in lower if name.casefold() in text]
+        named = ", ".join(dict.fromkeys(lower[text] for text in similar)) or ", ".join(known[:8])
+        raise ValueError(f"{file} has no satellite {name!r}: it has {named}")
+    several = list(dict.fromkeys(map(_name_and_number, matching)))
+    if len({satellite.catalogue for satellite in matching}) > 1:
+        message = f"{file} has {len(several)} satellites" + (f" called {name!r}" if name else "")
         more = ", ..." if len(several) > 8 else ""
         which = ", ".join(several[:8]) + more
-        raise ValueError(f"{said}: choose one with {file}#NAME or {file}#NUMBER, of {which}")
-    return found
+        raise ValueError(f"{message}: choose one with {file}#NAME or {file}#NUMBER, of {which}")
+    return matching
 
 
-#: Texts of this form are names of files, even if the file does not exist.
+#: A text of this form is the name of a file, even if the file does not exist.
 _FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 
-def _is_called(satellite: _core.OrbitStation, name: str) -> bool:
+def _has_name(satellite: _core.OrbitStation, name: str) -> bool:
     number = satellite.catalogue or ""
     same_number = number.lstrip("0") == name.lstrip("0") != ""
     return same_number or satellite.name.casefold() == name.strip().casefold()
 
 
-def _called(satellite: _core.OrbitStation) -> str:
+def _name_and_number(satellite: _core.OrbitStation) -> str:
     """Return a satellite's name and its catalogue number."""
     number = satellite.catalogue
     return f"{satellite.name} ({number})" if number != satellite.name else satellite.name
@@ -177,19 +178,18 @@ def _called(satellite: _core.OrbitStation) -> str:
 
 @dataclass(frozen=True)
 class Pass:
-    """A time in which a path has line of sight without a break.
+    """A period in which a path has line of sight without interruption.
 
     Attributes
     ----------
     rise_ns, set_ns
         The first and the last instant of the pass [ns since 1970]. The error is below 1 ms.
     cut
-        Whether the searched span cuts off the beginning of the pass, and whether it cuts off the
-        end.
+        True if the searched span cuts off the beginning of the pass; true if it cuts off the end.
     km
-        The least and the greatest length of the path [km].
+        The minimum and the maximum length of the path [km].
     delay
-        The least and the greatest one-way delay [s].
+        The minimum and the maximum one-way delay [s].
     """
 
     rise_ns: int
@@ -215,12 +215,12 @@ class Pass:
 
     @property
     def swing(self) -> float:
-        """The greatest one-way delay minus the least [s]."""
+        """The maximum one-way delay minus the minimum [s]."""
         return self.delay[1] - self.delay[0]
 
     @property
     def whole(self) -> bool:
-        """Whether the whole pass is within the span."""
+        """True if the whole pass is within the searched span."""
         return not any(self.cut)
 
 
@@ -234,17 +234,17 @@ def extreme_passes(
     passes
         Passes of one path.
     at_least
-        Passes shorter than this [s], and those that the span cuts, do not count.
+        Passes shorter than this [s] do not count, and neither do passes that the span cuts off.
 
     Returns
     -------
     tuple or None
         `None` if no pass counts.
     """
-    counted = [one for one in passes if one.whole and one.duration >= at_least]
+    counted = [found for found in passes if found.whole and found.duration >= at_least]
     if not counted:
         return None
-    return min(counted, key=lambda one: one.swing), max(counted, key=lambda one: one.swing)
+    return min(counted, key=lambda own: own.swing), max(counted, key=lambda own: own.swing)
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,8 @@ class Fit:
     Attributes
     ----------
     coefficients
-        The coefficients of the powers of the time [s], from power 0 on. The delay is in seconds.
+        The coefficients of the powers of the time [s], beginning with power 0, for a delay in
+        seconds.
     residual
         A bound of the difference between the polynomial and the delay [s]. It also holds between
         points.
@@ -278,7 +279,7 @@ class PathDelays:
     Attributes
     ----------
     t_ns
-        Instants from the first one on [ns], shape (n,), int64.
+        Instants since the first one [ns], shape (n,), int64.
     km
         The length of the path [km], shape (n,), float64.
     delay_ns
@@ -295,11 +296,11 @@ class PathDelays:
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
-        #: The same span at more points. Statements on the whole span use these points.
+        #: The same span at more points. Facts about the whole span are computed from these points.
         self._finely = self if finely is None else finely
 
     def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
-        """Return a polynomial that fits the delays by least squares, at each second at least.
+        """Return a polynomial that fits the delays by least squares.
 
         Parameters
         ----------
@@ -313,41 +314,43 @@ class PathDelays:
         ValueError
             If no degree up to 20 fits, or there are too few delays for the degree.
         """
-        highest = min(_HIGHEST_DEGREE, len(self._finely.t_ns) - 1)
+        highest = min(_DEGREE_MAX, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:
             why = (
-                "the highest that doubles can fit" if highest == _HIGHEST_DEGREE else "one a delay"
+                "doubles cannot fit a higher one"
+                if highest == _DEGREE_MAX
+                else "there are too few delays for a higher one"
             )
-            raise ValueError(f"degree {degree}: from 0 to {highest}, {why}")
-        for tried in range(highest + 1) if degree is None else [degree]:
-            fitted = self._fitted(tried)
+            raise ValueError(f"degree {degree}: write a degree from 0 to {highest}; {why}")
+        for candidate in range(highest + 1) if degree is None else [degree]:
+            fitted = self._fitted(candidate)
             if degree is not None or fitted.share <= within:
                 return fitted
         raise ValueError(
-            f"no polynomial up to degree {highest} is within {within:.2%} of the delay: name a "
-            "degree, with `--fit` on the command line"
+            f"no polynomial up to degree {highest} is within {within:.2%} of the delay: set a "
+            "degree, on the command line by `--fit`"
         )
 
     def _fitted(self, degree: int) -> Fit:
-        coarse = 2 * len(self.t_ns) < len(self._finely.t_ns) - 1
-        fitted = self._finely if coarse else self
-        t, delay = fitted.t_ns / 1e9, fitted.delay_ns / 1e9
-        found = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
-        # Coefficients of zero at the end are dropped. The residual is computed from the rounded
-        # coefficients, so that it is valid for them.
-        coefficients = [*found.tolist(), *[0.0] * degree][: degree + 1]
+        is_coarse = 2 * len(self.t_ns) < len(self._finely.t_ns) - 1
+        points = self._finely if is_coarse else self
+        t, delay = points.t_ns / 1e9, points.delay_ns / 1e9
+        fitted = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
+        # `convert` drops zeros at the end. The residual is computed from the rounded coefficients,
+        # so that it is valid for them.
+        coefficients = [*fitted.tolist(), *[0.0] * degree][: degree + 1]
         t, delay = self._finely.t_ns / 1e9, self._finely.delay_ns / 1e9
-        off = np.polynomial.polynomial.polyval(t, coefficients) - delay
-        between = _between(off)
-        share = (np.abs(off) / delay).max() + between / delay.min()
-        return Fit(tuple(coefficients), float(np.abs(off).max() + between), float(share))
+        difference = np.polynomial.polynomial.polyval(t, coefficients) - delay
+        between = _between(difference)
+        share = (np.abs(difference) / delay).max() + between / delay.min()
+        return Fit(tuple(coefficients), float(np.abs(difference).max() + between), float(share))
 
     @property
     def line_error(self) -> float:
-        """A bound of the difference of the delay and straight lines between the points [s]."""
+        """A bound of the difference between the delay and straight lines between points [s]."""
         t, delay = self._finely.t_ns, self._finely.delay_ns / 1e9
-        off = np.abs(np.interp(t, self.t_ns, self.delay_ns / 1e9) - delay)
-        return float(off.max() + _between(delay))
+        difference = np.abs(np.interp(t, self.t_ns, self.delay_ns / 1e9) - delay)
+        return float(difference.max() + _between(delay))
 
     def timeline(self) -> dict[str, Any]:
         """Return the delays as the `delay` of a scenario's link, with straight lines between them.
@@ -369,7 +372,7 @@ class PathDelays:
 
         The signal falls with the square of the distance. At a given length the signal is D decibels
         weaker than at the shortest length, with D = 20 log10(length / shortest). There the rate is
-        ``least * 10 ** (per_db * D)``, but at most 1. The length is that of the whole path. So for
+        ``least * 10 ** (per_db * D)``, but at most 1. The length of the whole path counts. So for
         the radio of one leg, use a path with only this leg.
 
         Parameters
@@ -392,9 +395,9 @@ class PathDelays:
         [1e-07, 1e-07]
         """
         if not 0 <= least <= 1:
-            raise ValueError(f"a bit error rate of {least:g}: from 0 to 1")
+            raise ValueError(f"a bit error rate of {least:g}: write a number from 0 to 1")
         if not (per_db >= 0 and math.isfinite(per_db)):
-            raise ValueError(f"{per_db:g} powers of ten per decibel: 0 or more")
+            raise ValueError(f"{per_db:g} powers of ten per decibel: write 0 or more")
         with np.errstate(over="ignore"):
             rates = np.minimum(least * (self.km / self.km.min()) ** (20 * per_db), 1.0)
         return [float(f"{rate:.4g}") for rate in rates]
@@ -406,9 +409,9 @@ class OrbitPath:
     Parameters
     ----------
     stations
-        Its stations in order, as texts of `read_station` or as stations.
+        The stations in order, as texts for `read_station` or as stations.
     elevation
-        The least elevation over the horizon of each site among the texts [degrees].
+        The minimum elevation over the horizon of each site among the texts [degrees].
     margin_km
         The height of an atmosphere that blocks sight between two stations in space [km]. The Earth
         under it is a sphere of 6378.137 km.
@@ -431,7 +434,7 @@ class OrbitPath:
         near: Instant | None = None,
     ) -> None:
         read = [
-            _noted_station(one, elevation, near) if isinstance(one, str) else (one, [])
+            _station_and_notes(one, elevation, near) if isinstance(one, str) else (one, [])
             for one in stations
         ]
         self.stations = [station for station, _ in read]
@@ -444,17 +447,18 @@ class OrbitPath:
         return " - ".join(self._core.names)
 
     def passes(self, start: Instant, hours: float = 24.0, *, step: float = 10.0) -> list[Pass]:
-        """Return the passes: the times in which the path has line of sight.
+        """Return the passes: the periods in which the path has line of sight.
 
         Parameters
         ----------
         start
             The start of the span.
         hours
-            Its length.
+            The length of the span.
         step
-            The interval between two looks at the path [s]. Passes that are shorter than a step are
-            also found if the clearance of the worst leg has only one peak in a step.
+            The interval of the instants at which the path is computed [s]. A pass that is shorter
+            than a step is also found if the clearance of the worst leg has only one peak in the
+            step.
 
         Raises
         ------
@@ -462,8 +466,8 @@ class OrbitPath:
             If a satellite decays in the span, or the span is empty.
         """
         begin = _nanoseconds(start)
-        found = self._core.passes(begin, begin + _whole(hours * 3600e9), _whole(step * 1e9))
-        return [Pass(*parts) for parts in found]
+        parts = self._core.passes(begin, begin + _whole(hours * 3600e9), _whole(step * 1e9))
+        return [Pass(*each) for each in parts]
 
     def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
         """Return the delay of the path every `step` seconds of a span, and at its end.
@@ -477,16 +481,16 @@ class OrbitPath:
         begin, last = _nanoseconds(start), _nanoseconds(end)
         every = _whole(step * 1e9)
         points = self._core.delays(begin, last, every)
-        fine = max(_FINE_NS, (last - begin) // _FINEST)
+        fine = max(_FINE_STEP_NS, (last - begin) // _FINE_POINTS_MAX)
         if every <= fine:
             return PathDelays(*points)
         return PathDelays(*points, PathDelays(*self._core.delays(begin, last, fine)))
 
     def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
-        """Return sentences on facts that a user should know about results in a span.
+        """Return sentences with facts that a user should know about results in a span.
 
-        A sentence names the element set that was chosen from several, or elements whose epoch is
-        far from the span.
+        Some sentences name the element set that was chosen from several. Others name elements whose
+        epoch is far from the span.
         """
         begin = _nanoseconds(start)
         return [*self._chosen, *self._core.notes(begin, begin + _whole(hours * 3600e9))]
@@ -496,8 +500,8 @@ def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
     Between two values, the bound is an eighth of the second derivative times the square of their
-    distance. The second difference of the values is this product of derivative and square. The last
-    value may be nearer to the value before it, so the second difference there does not count.
+    distance. This product is the second difference of the values. The last two values may be nearer
+    to each other, so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 
@@ -512,8 +516,8 @@ def _whole(ns: float) -> int:
     Raises
     ------
     ValueError
-        If it is not above zero, or longer than a hundred years.
+        If the span is not above zero, or is longer than about a hundred years.
     """
     if not 0 < ns < 3.2e18:
-        raise ValueError(f"a span of {ns / 1e9:g} s: it must be above zero, and below a century")
+        raise ValueError(f"a span of {ns / 1e9:g} s: write a span above zero and below a century")
     return round(ns)

@@ -69,7 +69,7 @@ class Site:
 
     @property
     def secure(self) -> bool:
-        """Whether the URL begins with https."""
+        """True if the URL begins with https."""
         return urlsplit(self.url).scheme == "https"
 
     @property
@@ -108,7 +108,8 @@ class Catalogue:
 
 _KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
 _SITE_KEYS = ("url", "address", "ping")
-#: The most octets of a site's name. Names of files contain it, and have at most 255 octets.
+#: The maximum number of octets of a site's name. File names contain the name, and they have at most
+#: 255 octets.
 _NAME_MOST = 200
 
 
@@ -131,20 +132,20 @@ def read_catalogue(path: Path) -> Catalogue:
         return CatalogueError(f"{path}: `{key}` {why}")
 
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise CatalogueError(f"{path}: not TOML: it is nested too deeply") from None
     except ValueError as error:
         raise CatalogueError(f"{path}: not TOML: {error}") from None
-    for key in told:
+    for key in content:
         if key not in {*_KEYS, "sites"}:
             raise wrong(key, f"is not a key: there are {', '.join([*_KEYS, 'sites'])}")
-    sites = told.get("sites")
+    sites = content.get("sites")
     if not isinstance(sites, dict) or not sites:
         raise wrong("sites", 'names no site: write [sites.NAME] and url = "http://..." below it')
-    every = _time(told.get("every", EVERY), lambda why: wrong("every", why))
-    timeout = _time(told.get("timeout", 30.0), lambda why: wrong("timeout", why))
-    pings = told.get("pings", PINGS)
+    every = _time(content.get("every", EVERY), lambda why: wrong("every", why))
+    timeout = _time(content.get("timeout", 30.0), lambda why: wrong("timeout", why))
+    pings = content.get("pings", PINGS)
     if not isinstance(pings, int) or isinstance(pings, bool) or not 0 <= pings <= 1000:
         raise wrong("pings", f"= {pings!r} is not a number of echoes from 0 to 1000")
     found = tuple(_site(name, about, wrong) for name, about in sites.items())
@@ -218,7 +219,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
             address = site.address or resolve(site.host)
         except ProbeError as error:
             raise CatalogueError(
-                f"sites.{site.name}.url: {error}: give its `address` if the name is not known here"
+                f"sites.{site.name}.url: {error}: write its `address` if the name is not known here"
             ) from None
         found.append(Site(site.name, site.url, address, site.ping or address))
     return found
@@ -234,9 +235,9 @@ class _Fixed(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Open the connection; `opened` is the time that it took, in seconds."""
-        begun = time.monotonic()
+        started = time.monotonic()
         self.sock = socket.create_connection((self.site.address, self.port), self.timeout)
-        self.opened = time.monotonic() - begun
+        self.opened = time.monotonic() - started
         self.plain = self.sock
         if self.site.secure:
             context = ssl.create_default_context()
@@ -245,39 +246,39 @@ class _Fixed(http.client.HTTPConnection):
 
 def fetch(site: Site, timeout: float) -> dict[str, Any]:
     """Fetch a page; return times in seconds, octets, and the kernel's round-trip estimate."""
-    begun = time.monotonic()
-    told: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
-    told["at_unix"] = time.time()
+    started = time.monotonic()
+    row: dict[str, Any] = {"site": site.name, "address": site.address, "port": site.port}
+    row["at_unix"] = time.time()
     connection = _Fixed(site, timeout)
     try:
         connection.request("GET", site.page, headers={"Connection": "close"})
-        told["opened_s"] = connection.opened
-        told["local_port"] = connection.sock.getsockname()[1]
+        row["opened_s"] = connection.opened
+        row["local_port"] = connection.sock.getsockname()[1]
         # The response object closes the socket.
         kept = socket.socket(fileno=os.dup(connection.sock.fileno()))
         try:
             answer = connection.getresponse()
-            told["first_octet_s"] = time.monotonic() - begun
-            told["status"], told["octets"] = answer.status, len(answer.read())
-            told["total_s"] = time.monotonic() - begun
-            told |= _tcp_info(kept)
+            row["first_octet_s"] = time.monotonic() - started
+            row["status"], row["octets"] = answer.status, len(answer.read())
+            row["total_s"] = time.monotonic() - started
+            row |= _tcp_info(kept)
         finally:
             kept.close()
     except (OSError, http.client.HTTPException) as error:
-        told["failed"] = f"{type(error).__name__}: {error}"
+        row["failed"] = f"{type(error).__name__}: {error}"
     finally:
         connection.close()
-    return told
+    return row
 
 
 def _tcp_info(connection: socket.socket) -> dict[str, Any]:
     """Return a connection's round trips and retransmissions from the kernel (`struct tcp_info`)."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     srtt, rttvar = struct.unpack_from("=II", info, 68)
-    told: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
+    figures: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
     if len(info) >= 152:
-        (told["min_rtt_s"],) = (struct.unpack_from("=I", info, 148)[0] / 1e6,)
-    return told
+        (figures["min_rtt_s"],) = (struct.unpack_from("=I", info, 148)[0] / 1e6,)
+    return figures
 
 
 @dataclass
@@ -394,7 +395,7 @@ def poll(
     rounds
         The number of fetches of each site; `None` for no limit.
     captures
-        Whether to capture each fetch.
+        True to capture each fetch.
     on_row
         A function that is called with each row.
 
@@ -414,17 +415,17 @@ def poll(
     """
     sites = settled(catalogue)
     folder.mkdir(parents=True)
-    told = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
-    (folder / "sites.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    listed = [{"name": s.name, "url": s.url, "address": s.address, "ping": s.ping} for s in sites]
+    (folder / "sites.json").write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
     count = 0
-    begun = time.monotonic()
+    started = time.monotonic()
     with (folder / "fetches.jsonl").open("x", encoding="utf-8") as rows:
         number = 0
         while rounds is None or number < rounds:
             number += 1
             # The sites are staggered, so that they do not disturb each other.
             for place, site in enumerate(sites):
-                due = begun + catalogue.every * (number - 1 + place / len(sites))
+                due = started + catalogue.every * (number - 1 + place / len(sites))
                 time.sleep(max(0.0, due - time.monotonic()))
                 row = one(site, number, folder, catalogue, captures=captures)
                 rows.write(json.dumps(row) + "\n")
@@ -525,7 +526,7 @@ def cut_off(file: Path) -> CutCapture | None:
         if left >= head and head == 16:
             length = head + int(struct.unpack_from(order + "I", data, at + 8)[0])
         elif left >= head:
-            # The header of a pcapng section gives the byte order of the section.
+            # The header of a pcapng section shows the byte order of the section.
             if data[at : at + 4] == _PCAPNG:
                 order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
             length = max(head, int(struct.unpack_from(order + "I", data, at + 4)[0]))

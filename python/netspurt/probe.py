@@ -1,4 +1,4 @@
-"""Echo probes on a real path: RFC 889's instrument with kernel time stamps.
+"""Echo probes on a real path: RFC 889's instrument with kernel timestamps.
 
 A separate process sends the probes, with one in flight, and stores each in a data file. This
 process ends with the process that started it. docs/probe.md describes the probe.
@@ -79,18 +79,18 @@ class Lengths:
         >>> Lengths.of("bursts:8").order()
         {'rule': 'bursts', 'each': 8}
         """
-        name, _, rest = text.strip().partition(":")
+        name, _, argument = text.strip().partition(":")
         try:
-            if name.isdigit() and not rest:
+            if name.isdigit() and not argument:
                 return cls("fixed", (_octets(name),))
-            if name == "rfc889" and not rest:
+            if name == "rfc889" and not argument:
                 return cls(name)
             if name == "uniform":
-                low, _, high = (rest or "40-256").partition("-")
+                low, _, high = (argument or "40-256").partition("-")
                 if _octets(low) <= _octets(high):
                     return cls(name, (_octets(low), _octets(high)))
-            if name == "bursts" and int(rest or 8) > 0:
-                return cls(name, (int(rest or 8),))
+            if name == "bursts" and int(argument or 8) > 0:
+                return cls(name, (int(argument or 8),))
         except ValueError:
             pass
         raise ValueError(
@@ -207,11 +207,11 @@ class Plan:
     def _target(self) -> Target:
         address = resolve(self.host, self.family)
         port = PORTS[self.kind] if self.port is None else self.port
-        least = 60 if ":" in address else 40
-        if self.lengths.rule == "fixed" and self.lengths.values[0] < least:
+        min_octets = 60 if ":" in address else 40
+        if self.lengths.rule == "fixed" and self.lengths.values[0] < min_octets:
             raise ProbeError(
                 f"{self.lengths.values[0]} octets are too few for a probe of IPv"
-                f"{6 if least == 60 else 4}: headers and identification take {least}"
+                f"{6 if min_octets == 60 else 4}: headers and identification take {min_octets}"
             )
         return Target(self.host, address, port, self.kind)
 
@@ -284,7 +284,7 @@ class Histogram:
         self.bins[place] = self.bins.get(place, 0) + 1
 
     def spans(self) -> list[tuple[float, float, int]]:
-        """Return the bins from the least delay to the greatest: both ends [s], and the count."""
+        """Return the bins from the minimum to the maximum delay: both ends [s], and the count."""
         if not self.bins:
             return []
         places = range(min(self.bins), max(self.bins) + 1)
@@ -392,11 +392,11 @@ class Watch:
     def recording(self) -> Delays | None:
         """Return the run as recorded in the data files, with all parts joined."""
         parts = [Path(name).read_bytes() for name in self.files]
-        whole = b"".join(parts) if parts else "".join(self.kept).encode()
+        content = b"".join(parts) if parts else "".join(self.kept).encode()
         name = self.files[0] if self.files else self.header.host if self.header else "probe"
         if self.echo_probes == 0:
             return None
-        found, _ = _core.read_delays(name, whole, format="probe", interval_ns=None, columns=None)
+        found, _ = _core.read_delays(name, content, format="probe", interval_ns=None, columns=None)
         return Delays(found[0])
 
 
@@ -512,7 +512,7 @@ class Hop:
     least, median
         Statistics of the round trips; NaN without any.
     adds
-        The least round trip minus that of the nearest earlier hop that answered.
+        The minimum round trip, minus the minimum round trip of the last earlier hop that answered.
     """
 
     number: int
@@ -554,7 +554,7 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of delays above `times` the typical one, corrected for the probes' lengths."""
+    """Return bursts of delays above `times` the typical delay, corrected for probe lengths."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes

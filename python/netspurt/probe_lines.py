@@ -23,7 +23,7 @@ class SpanCounts:
 
 @dataclass(frozen=True)
 class Noise:
-    """Round trips over loopback, measured by the program's time stamps and by the kernel's."""
+    """Round trips over loopback, measured by the program's timestamps and by the kernel's."""
 
     where: str
     user: SpanCounts
@@ -96,11 +96,11 @@ class EchoProbeLine:
     raw_ns, user_tx_ns, kernel_tx_ns
         When it left, by three clocks [ns].
     lost, why
-        Whether no answer came in time, and the packet that came instead, if there was one.
+        True if no answer came in time; and the packet that came instead, if there was one.
     rtt_ns, by
-        The round trip [ns], and the source of its time stamps: the kernel or the program (`user`).
+        The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
-        The round trip by the program's time stamps, and when the answer came by two clocks [ns].
+        The round trip by the program's timestamps, and when the answer came by two clocks [ns].
     ttl
         The hop limit in the answer's IP header.
     clock_step_ns
@@ -196,7 +196,7 @@ class ServingLine:
 
 @dataclass(frozen=True)
 class ReadyLine:
-    """Whether a capture has begun: it contains each packet after this line."""
+    """The note that a capture has started: it contains each packet after this line."""
 
     ready: bool
 
@@ -235,12 +235,12 @@ def read_line(text: str) -> Line:
     >>> read_line('{"clock_step_ns": -5, "before": 7}')
     ClockStepLine(clock_step_ns=-5, before=7)
     """
-    told = parse(text)
-    kinds = (kind for key, kind in _KINDS.items() if isinstance(told, dict) and key in told)
+    content = parse(text)
+    kinds = (kind for key, kind in _KINDS.items() if isinstance(content, dict) and key in content)
     kind = next(kinds, None)
     if kind is None:
-        raise TypedError(f"no line of a probe's: {text.strip()}")
-    line: Line = read(kind, told)
+        raise TypedError(f"not a line of a probe's file: {text.strip()}")
+    line: Line = read(kind, content)
     return line
 
 

@@ -13,7 +13,7 @@ def quantity(text: str) -> tuple[str, float]:
     Parameters
     ----------
     text
-        A number and its unit, ``"25 ms"``, ``"9600 bit/s"``, ``"1500 B"``, ``"3 packets"``.
+        A number and its unit, such as ``"25 ms"``, ``"9600 bit/s"``, ``"1500 B"``, ``"3 packets"``.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
 
 
 def exactly(ns: int, unit: str = "s") -> str:
-    """Return a time of whole nanoseconds as text with a unit, exactly.
+    """Return a time as an exact text with a unit.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def exactly(ns: int, unit: str = "s") -> str:
     ('15 s', '119.369357 ms')
     """
     digits = {"s": 9, "ms": 6, "us": 3, "ns": 0}[unit]
-    whole, rest = divmod(ns, 10**digits)
-    fraction = f"{rest:0{digits}d}".rstrip("0") if rest else ""
+    whole, remainder = divmod(ns, 10**digits)
+    fraction = f"{remainder:0{digits}d}".rstrip("0") if remainder else ""
     return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
 
 

@@ -57,7 +57,7 @@ LIVE = _core.RUN_LIVE
 
 
 class RunError(ValueError):
-    """A run cannot be used as requested: it is not a run, is unfinished, or lacks the table."""
+    """A run cannot be used as requested: it is not a run, is unfinished, or lacks a table."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Run:
     tables
         The tables by name.
     folder
-        The folder in which the run was kept; `None` if it was not.
+        The folder in which the run was kept; `None` if it was not kept.
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
     algorithms
@@ -144,7 +144,7 @@ class Run:
         return text + (self.flows._repr_html_() if len(self.flows) else "")
 
     def _summary(self) -> Iterator[str]:
-        """Yield a line for the flows and one for the echo probes, if there are any."""
+        """Yield a line for the flows and a line for the echo probes, if there are any."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
         populations = self.tables.get("populations")
         if len(flows) or (echo_probes is None and populations is None):
@@ -334,7 +334,7 @@ class Run:
         found = crossings(rto.where(**own), rtt.where(**own), sent)
         view = View(start=start, end=end)
         low, high = view.start or -math.inf, math.inf if view.end is None else view.end
-        return [one for one in found if low <= one.t <= high]
+        return [crossing for crossing in found if low <= crossing.t <= high]
 
     def timelines(self) -> dict[str, Timeline]:
         """Return the timelines of the links that change during the run, by the links' names.
@@ -355,8 +355,8 @@ class Run:
 
         known = dict(self._code)
         if self.folder is not None:
-            there = {name: self.folder / Path(name).name for name in files_named(self.scenario)}
-            known |= {name: read_code(file) for name, file in there.items() if file.is_file()}
+            in_folder = {name: self.folder / Path(name).name for name in files_named(self.scenario)}
+            known |= {name: read_code(file) for name, file in in_folder.items() if file.is_file()}
         try:
             scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
         except _core.ScenarioError:
@@ -403,11 +403,13 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        If the folder holds no finished run.
+        If the folder has no finished run.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
-        raise RunError(f"{folder} is a scenario, not a run: `netspurt run {folder}` makes one")
+        raise RunError(
+            f"{folder} is a scenario, not a run: make a run with `netspurt run {folder}`"
+        )
     manifest = _manifest(folder)
     try:
         _check_files(folder, manifest)
@@ -493,27 +495,28 @@ def _manifest(folder: Path) -> Manifest:
     refuse_link(file, "run", RunError)
     try:
         content = file.read_bytes()
-        told = parse(content)
+        values = parse(content)
     except (FileNotFoundError, NotADirectoryError):
         if (folder / "sweep.json").is_file():
             raise RunError(
-                f"{folder} holds a sweep, which keeps figures and no runs: `netspurt run SCENARIO "
-                "--out DIR` makes a run"
+                f"{folder} has a sweep, which keeps figures and no runs: make a run with "
+                "`netspurt run SCENARIO --out DIR`"
             ) from None
-        there = "is not a folder" if folder.exists() else "does not exist"
-        what = "holds no finished run" if folder.is_dir() else there
-        raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
+        missing = "is not a folder" if folder.exists() else "does not exist"
+        mistake = "has no finished run" if folder.is_dir() else missing
+        fix = "make a run with `netspurt run SCENARIO --out DIR`"
+        raise RunError(f"{folder} {mistake}: {fix}") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error
     except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
-    if isinstance(told, dict) and told.get("format") != FORMAT:
+    if isinstance(values, dict) and values.get("format") != FORMAT:
         raise RunError(
-            f"{folder} was written by netspurt {told.get('netspurt')} in another format: "
+            f"{folder} was written by netspurt {values.get('netspurt')} in another format: "
             "run its scenario.toml again"
         )
     try:
-        manifest = read(Manifest, told)
+        manifest = read(Manifest, values)
     except TypedError as error:
         raise RunError(f"{file} is damaged: {error}") from error
     for key in ("seed", "stop_ns"):
@@ -523,7 +526,7 @@ def _manifest(folder: Path) -> Manifest:
     if strange:
         raise RunError(f"{file} is damaged: no table is called {strange[0]!r}")
     if not is_sealed(content):
-        raise RunError(f"{file} is damaged: its checksum `sha256` is not that of its text")
+        raise RunError(f"{file} is damaged: its checksum `sha256` does not match its text")
     return manifest
 
 

@@ -317,8 +317,8 @@ def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
     """
     found = []
     for name in names:
-        there = [path for path in (folder / name, folder / Path(name).name) if path.is_file()]
-        found += [(name, read_code(path)) for path in there[:1]]
+        files = [path for path in (folder / name, folder / Path(name).name) if path.is_file()]
+        found += [(name, read_code(path)) for path in files[:1]]
     return found
 
 
@@ -330,8 +330,8 @@ def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]
         names = followed_names(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return []  # The core reports the mistake in the text.
-    there = {name: Path(folder, name) for name in names}
-    return [(name, read_text(path)) for name, path in there.items() if path.is_file()]
+    paths = {name: Path(folder, name) for name in names}
+    return [(name, read_text(path)) for name, path in paths.items() if path.is_file()]
 
 
 def followed_names(text: str) -> list[str]:
@@ -362,7 +362,7 @@ def _names(value: Any) -> Iterator[str]:
 def _ends(path: Any) -> bool:
     """Return whether the last key of a path, or of one of several, names a file to follow."""
     paths = path if isinstance(path, list) else [path]
-    return any(isinstance(one, str) and one.rpartition(".")[2] == _FOLLOWS for one in paths)
+    return any(isinstance(path, str) and path.rpartition(".")[2] == _FOLLOWS for path in paths)
 
 
 def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -396,7 +396,7 @@ def as_toml(value: Any) -> str:
         return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(as_toml(inner) for inner in value)}]"
-    raise TypeError(f"a scenario cannot hold a {type(value).__name__}: {value!r}")
+    raise TypeError(f"a scenario cannot contain a {type(value).__name__}: {value!r}")
 
 
 def _unbroken(text: str) -> str:
@@ -406,7 +406,7 @@ def _unbroken(text: str) -> str:
     """
     broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
     if broken:
-        raise ValueError(f"a scenario cannot hold a lone surrogate: {broken[0]!r} in {text!r}")
+        raise ValueError(f"a scenario cannot contain a lone surrogate: {broken[0]!r} in {text!r}")
     return text
 
 

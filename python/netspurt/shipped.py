@@ -1,7 +1,7 @@
 """Scenarios that come with netspurt, by name.
 
 A scenario's name is the path of its file below `shelf/scenarios`, without the suffix: `rfc2416`,
-`live/rfc2416`. Files that links follow are in the same folders, and have no such names.
+`live/rfc2416`. Files that links follow are in the same folders, but are not scenarios.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class UnknownScenarioError(ValueError):
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios in order. The names of live runs come last."""
+    """Return the names of all scenarios in order. Scenarios of live runs come last."""
     files = [file for file in SHELF.rglob("*.toml") if _STOP.search(file.read_text("utf-8"))]
-    found = [file.relative_to(SHELF).with_suffix("").as_posix() for file in files]
-    return sorted(found, key=lambda name: ("/" in name, name))
+    names_found = [file.relative_to(SHELF).with_suffix("").as_posix() for file in files]
+    return sorted(names_found, key=lambda name: ("/" in name, name))
 
 
 def file_of(name: str) -> Path:
@@ -43,9 +43,9 @@ def file_of(name: str) -> Path:
     known = names()
     if name in known:
         return SHELF / f"{name}.toml"
-    near = difflib.get_close_matches(name, known, n=1)
-    told = f"did you mean {near[0]}?" if near else "`netspurt scenarios` lists them"
-    raise UnknownScenarioError(f"no scenario `{name}` comes with netspurt: {told}")
+    similar = difflib.get_close_matches(name, known, n=1)
+    fix = f"did you mean {similar[0]}?" if similar else "list them with `netspurt scenarios`"
+    raise UnknownScenarioError(f"no scenario `{name}` comes with netspurt: {fix}")
 
 
 def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
@@ -57,7 +57,7 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
         The path of a file, or the name of a scenario that comes with netspurt. If such a file
         exists, the text is taken as its path.
     live
-        Whether the name `x` means `live/x` if there is such a scenario.
+        True if the name `x` means `live/x` when there is such a scenario.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from typing import Any
 SEAL = "sha256"
 
 
-def sealed(told: Mapping[str, Any]) -> bytes:
+def sealed(content: Mapping[str, Any]) -> bytes:
     """Return an object as JSON that contains its own checksum.
 
     Examples
@@ -34,8 +34,8 @@ def sealed(told: Mapping[str, Any]) -> bytes:
     >>> is_sealed(sealed({"seed": 1}).replace(b"1", b"3"))
     False
     """
-    checksum = hashlib.sha256(_rendered({**told, SEAL: ""})).hexdigest()
-    return _rendered({**told, SEAL: checksum})
+    checksum = hashlib.sha256(_rendered({**content, SEAL: ""})).hexdigest()
+    return _rendered({**content, SEAL: checksum})
 
 
 def is_sealed(content: bytes) -> bool:
@@ -43,8 +43,8 @@ def is_sealed(content: bytes) -> bool:
     return content == sealed(json.loads(content))
 
 
-def _rendered(told: Mapping[str, Any]) -> bytes:
-    return (json.dumps(told, indent=2) + "\n").encode()
+def _rendered(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
@@ -126,9 +126,9 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
             partial.rename(folder)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        # Name the requested folder in the error: the partial one is removed.
-        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise type(error)(told.replace(str(partial), str(folder))) from error
+        # The error names the requested folder, because the partial folder is removed.
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise type(error)(message.replace(str(partial), str(folder))) from error
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -166,8 +166,8 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
         partial.rename(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        told = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
-        raise type(error)(told) from error
+        message = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
+        raise type(error)(message) from error
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
@@ -216,7 +216,7 @@ def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
     No process with the number in their name runs, and no process holds their lock. The lock is
-    needed, too: a running process may have another number in its own namespace.
+    also needed, because a running process may have another number in its own namespace.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
@@ -252,7 +252,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def bounded_octets(path: str | os.PathLike[str], most: int) -> bytes:
+def bounded_octets(path: str | os.PathLike[str], max_octets: int) -> bytes:
     """Return the content of a file. It is read in bounds, because it may be an endless device.
 
     Raises
@@ -263,7 +263,9 @@ def bounded_octets(path: str | os.PathLike[str], most: int) -> bytes:
         If it cannot be read.
     """
     with Path(path).open("rb") as file:
-        found = file.read(most + 1)
-    if len(found) > most:
-        raise ValueError(f"{os.fspath(path)}: more than {most:,} octets, the most that are read")
+        found = file.read(max_octets + 1)
+    if len(found) > max_octets:
+        raise ValueError(
+            f"{os.fspath(path)}: the file has more than {max_octets:,} octets, which is the maximum"
+        )
     return found

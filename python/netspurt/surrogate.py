@@ -26,15 +26,15 @@ class Row:
     mean
         The mean delay of the answered probes, in seconds.
     cov
-        The standard deviation of their delays, divided by the mean.
+        The standard deviation of these delays, divided by their mean.
     probes, lost
-        The number of probes, and how many of them are lost.
+        The number of probes, and the number of lost probes.
     burst
         The number of consecutive losses in a burst.
     lengths
-        The length of the probes in octets. Or the bounds of random lengths: these are drawn from
+        The length of the probes in octets. Or two bounds of random lengths, which are drawn from
         zero to the upper bound, and raised to the lower bound. Or, for two alternating runs, the
-        length and the number of probes in each run.
+        length and the number of probes of each run.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
         straight lines between them. It is scaled to fit the mean. It is empty if the delay does not
@@ -42,7 +42,7 @@ class Row:
     glitches
         The number of bursts of the structure `glitches`.
     name
-        Its name, which also names the random streams.
+        The name of the row, which also selects the random streams.
 
     Examples
     --------
@@ -81,16 +81,18 @@ class Row:
         ValueError
             If no delays fit the row.
         """
-        for what in ("probes", "lost", "burst", "glitches"):
-            if not 0 <= getattr(self, what) <= MOST:
-                raise ValueError(f"{what} = {getattr(self, what)}: from 0 to {MOST}")
-        if not 0 < self.mean < MOST:
-            raise ValueError(f"mean = {self.mean} s: above zero and below 30 s")
+        for name in ("probes", "lost", "burst", "glitches"):
+            if not 0 <= getattr(self, name) <= COUNT_MAX:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)}: write a number from 0 to {COUNT_MAX}"
+                )
+        if not 0 < self.mean < COUNT_MAX:
+            raise ValueError(f"mean = {self.mean} s: write a time above zero and below 30 s")
         lengths = _flat(self.lengths)
-        if any(not 0 <= length <= MOST for length in lengths):
-            raise ValueError(f"lengths = {self.lengths}: whole numbers from 0 on")
+        if any(not 0 <= length <= COUNT_MAX for length in lengths):
+            raise ValueError(f"lengths = {self.lengths}: write numbers from 0 to {COUNT_MAX}")
         if not 0 <= seed < 2**64:
-            raise ValueError(f"seed = {seed}: from 0 to 2^64 - 1")
+            raise ValueError(f"seed = {seed}: write a number from 0 to 2^64 - 1")
         core = _core.surrogate(
             structure,
             seed,
@@ -107,8 +109,8 @@ class Row:
         return Delays(core)
 
 
-#: The maximum number of probes of a surrogate.
-MOST = 10_000_000
+#: The maximum of the counts and lengths of a surrogate, such as the number of probes.
+COUNT_MAX = 10_000_000
 
 
 def _flat(lengths: int | tuple[object, ...]) -> list[int]:

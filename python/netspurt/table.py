@@ -95,7 +95,7 @@ class Table(Mapping[str, NDArray[Any]]):
     """A table of a run, as numpy columns.
 
     If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
-    and others, as in `pandas.DataFrame.from_arrow(table)`.
+    and others, such as by `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
     such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
     returns a column that ends in `_ns` as floats.
@@ -173,7 +173,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
-            "a table is not an array: take a column, as in table['flow'], or a data frame, as in "
+            "a table is not an array: take a column such as table['flow'], or a data frame such as "
             "table.to_pandas() or table.to_polars()"
         )
 
@@ -183,8 +183,8 @@ class Table(Mapping[str, NDArray[Any]]):
         for name in self:
             column = self._column(name)
             values = self[name].tolist() if column.texts is not None else column.values.tolist()
-            there = [True] * self.rows if column.valid is None else column.valid.tolist()
-            columns.append([_text(v) if t else "" for v, t in zip(values, there, strict=True)])
+            present = [True] * self.rows if column.valid is None else column.valid.tolist()
+            columns.append([_text(v) if p else "" for v, p in zip(values, present, strict=True)])
         yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:

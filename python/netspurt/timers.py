@@ -115,7 +115,7 @@ class Algorithm:
 
     @property
     def printed_efficiency(self) -> str:
-        """The efficiency as RFC 889 prints it: two digits, truncated."""
+        """The efficiency in the form of RFC 889: two digits, truncated."""
         if not math.isfinite(self.efficiency):
             return "-"
         hundredths = math.floor(self.efficiency * 100 + 1e-9)
@@ -158,7 +158,7 @@ class Replay:
     clock
         The host's clock: `exact`, `linux-hz250`, or the length of its ticks.
     told
-        Whether the algorithms learned of their timeouts and backed off.
+        True if the algorithms learned of their timeouts and backed off.
     algorithms
         The results of each algorithm, in the order given.
     block
@@ -241,11 +241,11 @@ class Replay:
         return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Algorithm]:
-        """Return the estimators that no other one beats in both spurious share and mean timer."""
+        """Return the estimators to which no other is superior in both spurious share and timer."""
 
         def beaten(algorithm: Algorithm) -> bool:
             mine = (algorithm.spurious, algorithm.timer.value)
-            others = ((one.spurious, one.timer.value) for one in self.algorithms)
+            others = ((own.spurious, own.timer.value) for own in self.algorithms)
             return any(o != mine and o[0] <= mine[0] and o[1] <= mine[1] for o in others)
 
         kept = [algorithm for algorithm in self.algorithms if not beaten(algorithm)]
@@ -346,7 +346,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     Parameters
     ----------
     delays
-        The recording, or a file that holds exactly one.
+        The recording, or a file with exactly one recording.
     estimators
         Algorithms by name, with constants that differ from the published ones:
         `linux:rto_min=50ms`; classes, or their place as text, `file.py:Class:k=3`; or objects with
@@ -361,7 +361,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
     told
         Whether algorithms learn of their timeouts, once per probe, and back off. If they do, the
         reply to a retransmitted probe is an ambiguous sample. By default all replies are samples
-        and no timeout is reported, as in RFC 889 and as for a sender with time stamps.
+        and no timeout is reported, as in RFC 889 and as for a sender with timestamps.
     seed
         The seed of the resamples for the intervals.
 
@@ -388,7 +388,7 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         one = _replay(delays, estimator, order=order, clock=clock, told=told)
         core.setdefault(one.estimator, one)
     if not core:
-        raise ValueError("no estimator to replay: name one, as in `rfc6298`")
+        raise ValueError("no estimator to replay: name one, such as `rfc6298`")
     return _assembled(delays, list(core.values()), clock, told, seed)
 
 
@@ -400,10 +400,10 @@ def _assembled(
     seed: int,
 ) -> Replay:
     """Return the results of some algorithms on a recording, with their intervals."""
-    waits = [one.wait_ns() / 1e9 for one in replayed]
+    waits = [algorithm.wait_ns() / 1e9 for algorithm in replayed]
     order = replayed[0].order
     resamples, block = drawn_again(delays, waits, order, seed)
-    algorithms = [_algorithm(one, place, delays, resamples) for place, one in enumerate(replayed)]
+    algorithms = [_algorithm(own, place, delays, resamples) for place, own in enumerate(replayed)]
     return Replay(delays, order, clock, told, algorithms, block, resamples, seed)
 
 
@@ -411,9 +411,9 @@ def _only(path: str | os.PathLike[str]) -> Delays:
     """Return the one recording of a file."""
     found = read_delays(path)
     if len(found) != 1:
-        names = ", ".join(one.name for one in found[:5])
+        names = ", ".join(recording.name for recording in found[:5])
         raise ReplayError(
-            f"{os.fspath(path)} holds {len(found)} recordings ({names}): "
+            f"{os.fspath(path)} has {len(found)} recordings ({names}): "
             "take one of `netspurt.read_delays(path)`"
         )
     return found[0]
@@ -476,7 +476,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     told: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
-    """Return the estimators of a grid that no other one beats, and the number of all.
+    """Return the estimators of a grid to which no other is superior, and the number of all.
 
     An estimator beats another if it has no more spurious retransmissions and no longer a mean
     timer. In a grid of RFC 889's filter, all estimators run side by side in binary64. In other
@@ -513,7 +513,7 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     for tried, text in enumerate(expand(grid), start=1):
         cores = [_replay(path, text, order=order, clock=clock, told=told) for path in paths]
         sums = [core.account() for core in cores]
-        shorts, timers = (sum(one[what] for one in sums) for what in ("spurious", "timers_ns"))
+        shorts, timers = (sum(own[name] for own in sums) for name in ("spurious", "timers_ns"))
         new = (shorts, timers, cores[0].estimator)
         if not any(old[0] <= new[0] and old[1] <= new[1] for old in kept):
             kept = [old for old in kept if old[0] < new[0] or old[1] < new[1]] + [new]
@@ -525,7 +525,9 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
 def records(replays: Iterable[Replay]) -> Table:
     """Return the table `replay` of several replays: a row per recording, estimator and probe."""
     return Table(
-        _core.replay_records([algorithm._core for one in replays for algorithm in one.algorithms])
+        _core.replay_records(
+            [algorithm._core for replay in replays for algorithm in replay.algorithms]
+        )
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-#: The bounds of whole numbers: 64 bits, signed or unsigned. A larger one is not read as a float.
-_LEAST, _MOST = -(2**63), 2**64 - 1
+#: The bounds of whole numbers: 64 bits, signed or unsigned. A larger number is an error.
+_WHOLE_MIN, _WHOLE_MAX = -(2**63), 2**64 - 1
 
 
 class TypedError(ValueError):
@@ -30,7 +30,7 @@ def parse(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise TypedError("it is nested too deeply") from None
+        raise TypedError("the JSON is nested too deeply") from None
     except ValueError as error:
         raise TypedError(str(error)) from error
 
@@ -64,8 +64,8 @@ def read(kind: type[T], value: object) -> T:
     Traceback (most recent call last):
     netspurt.typed.TypedError: `rtt_ns` is not a value of type int
     """
-    found: T = _read(kind, value, "")
-    return found
+    result: T = _read(kind, value, "")
+    return result
 
 
 def _read(kind: Any, value: Any, key: str) -> Any:
@@ -77,22 +77,23 @@ def _read(kind: Any, value: Any, key: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         return _one_of(arguments, value, key)
     if origin is list:
-        return [_read(arguments[0], one, f"{key}[{n}]") for n, one in _each(value, list, key)]
+        items = _each(value, list, key)
+        return [_read(arguments[0], item, f"{key}[{n}]") for n, item in items]
     if origin is dict:
         pairs = _each(value, dict, key)
-        return {name: _read(arguments[1], one, _below(key, name)) for name, one in pairs}
+        return {name: _read(arguments[1], item, _below(key, name)) for name, item in pairs}
     # In Python `True` is an `int`, but in JSON it is not a number. A whole number may be a float.
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         raise TypedError(f"`{key}` is not a value of type {kind.__name__}")
-    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+    if isinstance(value, int) and not _WHOLE_MIN <= value <= _WHOLE_MAX:
         raise TypedError(f"`{key}` is a number of more than 64 bits")
     return value
 
 
 def _object(kind: Any, value: Any, key: str) -> Any:
     if not isinstance(value, dict):
-        raise TypedError(f"`{key}` is not an object" if key else "it holds no JSON object")
+        raise TypedError(f"`{key}` is not an object" if key else "the text is not a JSON object")
     hints = typing.get_type_hints(kind)
     fields = {field.metadata.get("key", field.name): field for field in dataclasses.fields(kind)}
     for name in value:
@@ -101,23 +102,26 @@ def _object(kind: Any, value: Any, key: str) -> Any:
     for name, field in fields.items():
         required = field.default is field.default_factory is dataclasses.MISSING
         if required and name not in value:
-            raise TypedError(f"it lacks `{_below(key, name)}`")
-    named = ((fields[name].name, name, one) for name, one in value.items())
-    return kind(**{own: _read(hints[own], one, _below(key, name)) for own, name, one in named})
+            raise TypedError(f"the key `{_below(key, name)}` is missing")
+    arguments = {}
+    for name, item in value.items():
+        field_name = fields[name].name
+        arguments[field_name] = _read(hints[field_name], item, _below(key, name))
+    return kind(**arguments)
 
 
 def _one_of(kinds: tuple[Any, ...], value: Any, key: str) -> Any:
     if value is None and type(None) in kinds:
         return None
-    wrong: list[TypedError] = []
+    mistakes: list[TypedError] = []
     for kind in kinds:
         if kind is type(None):
             continue
         try:
             return _read(kind, value, key)
         except TypedError as error:
-            wrong.append(error)
-    raise wrong[0]
+            mistakes.append(error)
+    raise mistakes[0]
 
 
 def _each(value: Any, kind: type[Any], key: str) -> Any:

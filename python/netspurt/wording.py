@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: A pattern of the characters that could steer a terminal or a page: control characters other than
-#: tab and line feed, those that turn the direction of writing, and lone surrogates.
+#: A pattern of the characters that could control a terminal or a page: control characters except
+#: tab and line feed, characters that change the direction of writing, and lone surrogates.
 STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 _STEERING = re.compile(STEERING)
@@ -16,7 +16,7 @@ _Units = Sequence[tuple[float, str]]
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
-#: The sentence on a capture without TCP.
+#: The sentence for a capture without TCP.
 NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
 
 
@@ -27,7 +27,7 @@ def escape(character: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text in which characters that could steer a viewer are visible escapes.
+    r"""Return a text in which characters that could control a viewer are visible escapes.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number: a whole number with grouped digits, any other with `digits` digits.
+    """Return a whole number with grouped digits, or another number with `digits` digits.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def rounded(value: float, digits: int = 3) -> str:
     return number(float(f"{value:.{digits}g}"), digits)
 
 
-def counted(count: float, what: str) -> str:
+def counted(count: float, noun: str) -> str:
     """Return a count with its noun, in the singular or the plural.
 
     Examples
@@ -69,7 +69,7 @@ def counted(count: float, what: str) -> str:
     >>> counted(1, "packet"), counted(2500, "packet")
     ('1 packet', '2,500 packets')
     """
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def rate(bits_per_second: float) -> str:

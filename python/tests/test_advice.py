@@ -71,7 +71,7 @@ def test_the_default_price_is_five_median_delays() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
     for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
-        with pytest.raises(ValueError, match="give 0 to"):
+        with pytest.raises(ValueError, match="write a number from 0 to"):
             Price(**invalid)
 
 
@@ -298,7 +298,7 @@ def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
-    assert "An rto_min of 1 ms needs receivers that delay them by less." in short[1]
+    assert "An rto_min of 1 ms needs receivers that delay ACKs by less." in short[1]
     assert "rto_min 1ms`" in short[2]
     assert "tcp_rto_min_us=1000`" in short[2]
     assert "rto_min 13ms`" in linux_commands(0.0125)[2]

@@ -124,10 +124,11 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     # A capture cannot show RACK's cause, so this is not a difference.
     netspurt("run", "slow-download", "--out", "slow")
     output = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
-    assert "which has most data" not in output
+    assert "which has the most data" not in output
     compared = netspurt("compare", "slow/server.pcapng", "slow/server.pcapng").stdout
     assert (
-        "compared is c0, which has most data of 4 connections; --flow chooses another" in compared
+        "c0 is compared, which has the most data of 4 connections; --flow chooses another"
+        in compared
     )
     assert "retransmissions in slow: sack-recovery or rack 9" in output
     assert "differences:" not in output

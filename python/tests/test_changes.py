@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from netspurt.analysis import find_changes
-from netspurt.analysis.changes import LONGEST, METHODS, Method, kuiper
+from netspurt.analysis.changes import METHODS, RESAMPLED_VALUES_MAX, Method, kuiper
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -129,7 +129,9 @@ def test_the_limit_distribution_agrees_with_shuffles() -> None:
     rng = np.random.default_rng(6)
     apart = []
     for seed in range(6):
-        series = rng.normal(40, 1, LONGEST) + np.linspace(0, 0.03 * seed, LONGEST)
+        series = rng.normal(40, 1, RESAMPLED_VALUES_MAX) + np.linspace(
+            0, 0.03 * seed, RESAMPLED_VALUES_MAX
+        )
         longer = np.append(series, series.mean())
         chances = [
             next(

@@ -104,7 +104,7 @@ def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> 
     failed(netspurt("run", "mine.toml", "--out", "file/below"), "file/below")
     failed(netspurt("run", "mine.toml", "--out", "/proc/run"), "/proc")
     failed(netspurt("new", "mine.toml"), "mine.toml exists already: name another file")
-    failed(netspurt("plot", "taken"), "holds no finished run")
+    failed(netspurt("plot", "taken"), "has no finished run")
     failed(netspurt("run", tmp_path), str(tmp_path))
 
 
@@ -362,7 +362,10 @@ def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
     failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
     recording = ROOT / "data" / "ping.txt"
     failed(netspurt("plot", recording), "but a recording of delays: `netspurt report")
-    failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
+    failed(
+        netspurt("plot", "mine.toml"),
+        "is a scenario, not a run: make a run with `netspurt run mine.toml`",
+    )
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
     drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()

@@ -105,7 +105,7 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
 @pytest.mark.parametrize(
     ("stamps", "gain", "expected"),
     [
-        ([1.0], 0.5, "two packets at least"),
+        ([1.0], 0.5, "at least two packets"),
         ([2.0, 1.0], 0.5, "not in order"),
         ([1.0, 2.0], 0.0, "above 0"),
         ([1.0, 2.0], 1.5, "up to 1"),

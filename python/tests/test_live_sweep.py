@@ -205,7 +205,7 @@ def test_the_budget_of_time_ends_a_run_on_the_kernels_tcp(
 def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
     result = netspurt("sweep", "both.toml", "--live", "--out", "x")
-    refused(result, "a live case has none", "bound the cases by `time`")
+    refused(result, "a live case has none", "limit the cases by `time`")
 
 
 POPULATION = """

@@ -83,7 +83,7 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     advice = advise([ns.replay(path, ["quic", "linux"])])
     words = " ".join(advice.paragraphs())
     assert "Caution: the choice rests on one outage, all 100 losses." in words
-    assert "In an outage retransmissions are lost, too" in words
+    assert "In an outage retransmissions are also lost" in words
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]

@@ -187,7 +187,7 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
     assert fit.share <= 0.001 < delays.fit(fit.degree - 1).share
     with pytest.raises(ValueError, match="no polynomial up to degree 20"):
         delays.fit(within=0.0)
-    with pytest.raises(ValueError, match="degree 21: from 0 to 20"):
+    with pytest.raises(ValueError, match="degree 21: write a degree from 0 to 20"):
         delays.fit(21)
     with pytest.raises(ValueError, match="degree -1"):
         delays.fit(-1)
@@ -316,9 +316,9 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
             [OURS.replace("perigee", "perige"), "--from", SITE],
             r"unknown key `perige`.*did you mean",
         ),
-        (["geo:10", "--from", "0,10"], r"geo:10 has no epoch: say when, with --start"),
+        (["geo:10", "--from", "0,10"], r"geo:10 has no epoch: set the start, such as by --start"),
         ([OURS, "--from", SITE, "--start", "July"], r"`July` is not an instant of UTC"),
-        ([OURS, "--from", SITE, "--hours", "0"], r"must be above zero"),
+        ([OURS, "--from", SITE, "--hours", "0"], r"write a span above zero"),
         ([OURS, "--from", SITE, "--csv", "--json"], r"give one of them"),
         ([OURS, "--from", SITE, "--to", SITE, "--via", SITE], r"two sites on the ground"),
     ]
@@ -345,14 +345,16 @@ def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
 def test_a_file_without_an_end_is_refused(
     netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netspurt.orbit._MOST_OCTETS", 1 << 16)
-    monkeypatch.setattr("netspurt.timelines.files._MOST_OCTETS", 1 << 16)
+    monkeypatch.setattr("netspurt.orbit._OCTETS_MAX", 1 << 16)
+    monkeypatch.setattr("netspurt.timelines.files._OCTETS_MAX", 1 << 16)
     refused(netspurt("orbit", "passes", "/dev/zero", "--from", SITE), "more than 65,536 octets")
     refused(netspurt("timeline", "/dev/zero"), "more than 65,536 octets")
 
 
 def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: Command) -> None:
-    refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
+    refused(
+        netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: write a degree from 0 to 20"
+    )
 
 
 def test_a_polynomial_of_degree_zero_can_be_fitted(netspurt: Command) -> None:

@@ -186,7 +186,7 @@ def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) 
     )
     assert (other.address, other.ping) == ("127.0.0.1", "192.0.2.9")
     path.write_text("[sites.a]\nurl = 'http://no.such.host.invalid/'")
-    with pytest.raises(CatalogueError, match="give its `address`"):
+    with pytest.raises(CatalogueError, match="write its `address`"):
         settled(read_catalogue(path))
 
 

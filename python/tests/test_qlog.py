@@ -283,5 +283,5 @@ def test_impossible_names_for_qlog_files_are_errors(
     result = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
     assert result.stdout.endswith("events of transfer at receiver\n")
     refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")
-    with pytest.raises(ValueError, match="holds one connection at one node, and there are 3"):
+    with pytest.raises(ValueError, match="holds one connection at one node, and 3 were found"):
         write_qlog(tmp_path / "all.sqlog", run, vantages(run))

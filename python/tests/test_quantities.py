@@ -112,9 +112,9 @@ def test_a_value_written_as_toml_is_read_back(value: Any) -> None:
 
 def test_values_that_toml_cannot_hold_are_refused() -> None:
     for value in (None, {1}, b"x", object()):
-        with pytest.raises(TypeError, match="a scenario cannot hold a "):
+        with pytest.raises(TypeError, match="a scenario cannot contain a "):
             as_toml(value)
-    with pytest.raises(TypeError, match="cannot hold a NoneType"):
+    with pytest.raises(TypeError, match="cannot contain a NoneType"):
         as_toml({"loss": [None]})
 
 
@@ -204,7 +204,7 @@ def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("mills:g=1..2", "'1..2' is not a range: write FROM..TO/COUNT, as in g=1.5..3/16"),
+        ("mills:g=1..2", "'1..2' is not a range: write FROM..TO/COUNT, such as g=1.5..3/16"),
         ("mills:g=1..2/1", "is not a range"),
         ("mills:g=1..2/x", "is not a range"),
         ("mills:g=..2/3", "is not a range"),

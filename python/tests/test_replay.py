@@ -229,13 +229,13 @@ def test_a_clear_difference_is_reported() -> None:
 def test_few_answers_give_no_recommendation() -> None:
     output = ns.replay(steady(20), USUAL).recommendation()
     assert output == [
-        "20 answered probes are too few to prefer one timer to another: 50 are the least."
+        "20 answered probes are too few to prefer one timer to another: at least 50 are needed."
     ]
 
 
 def test_a_missing_recommendation_is_explained_before_the_tables() -> None:
     output = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
-    few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
+    few = "20 answered probes are too few to prefer one timer to another: at least 50 are needed."
     assert output.count(few) == 1
     table = next(n for n, line in enumerate(output) if line.startswith("rfc6298 "))
     assert output.index(few) < table

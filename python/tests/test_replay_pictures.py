@@ -157,7 +157,7 @@ def test_timers_far_above_all_delays_are_told_beside_an_axis_that_suits_the_dela
     assert [y for _, y in points(triangles)] == pytest.approx([0.98 * top] * 12)
     beside = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=2s", "mills"])
     both = [line for line in axes_of(beside, "timeline").lines if line.get_marker() == "^"]
-    first, second = (set(line.get_xdata().tolist()) for line in both if len(points(line)))
+    first, second = ({x for x, _ in points(line)} for line in both if len(points(line)))
     assert not first & second, "no triangle hides another"
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
@@ -265,7 +265,9 @@ def test_a_front_is_drawn_even_if_no_timer_was_too_short() -> None:
 @pytest.mark.parametrize("kind", ["histogram", "scatter"])
 def test_nothing_is_drawn_if_no_probe_was_answered(kind: str) -> None:
     gone = ns.replay(ns.Delays.of([None] * 20, every=1.0, name="gone"), ["mills"])
-    with pytest.raises(ValueError, match="gone: no probe was answered, there is nothing to draw"):
+    with pytest.raises(
+        ValueError, match="gone: no probe was answered, so there is nothing to draw"
+    ):
         draw(gone, kind)
     assert len(points(shown(axes_of(gone, "timeline"))["lost"])) == 20
 

@@ -126,11 +126,11 @@ def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
     ("text", "says"),
     [
         ("", "run.json is damaged"),
-        ("null", "it holds no JSON object"),
-        ("[1]", "it holds no JSON object"),
+        ("null", "the text is not a JSON object"),
+        ("[1]", "the text is not a JSON object"),
         ("{}", "in another format: run its scenario.toml again"),
         ('{"format": "2"}', "in another format"),
-        ('{"format": 2}', "run.json is damaged: it lacks `netspurt`"),
+        ('{"format": 2}', "run.json is damaged: the key `netspurt` is missing"),
         ("[" * 100_000, "run.json is damaged"),
     ],
 )
@@ -151,7 +151,7 @@ def test_every_key_of_a_manifest_is_required_and_has_a_type(folder: Path, key: s
         ns.open_run(folder)
     kept = {name: value for name, value in manifest(folder).items() if name != key}
     (folder / "run.json").write_text(json.dumps(kept))
-    with pytest.raises(ns.RunError, match=f"run.json is damaged: it lacks `{key}`"):
+    with pytest.raises(ns.RunError, match=f"run.json is damaged: the key `{key}` is missing"):
         ns.open_run(folder)
 
 

@@ -155,7 +155,7 @@ def test_replace_takes_every_kind_of_value() -> None:
             ns.new_scenario().set_text(broken)
     with pytest.raises(ValueError, match="lone surrogate"):
         ns.Scenario.parse("title = '\ud800'")
-    with pytest.raises(TypeError, match="cannot hold a set"):
+    with pytest.raises(TypeError, match="cannot contain a set"):
         ns.new_scenario().replace({"seed": {1}})
 
 
@@ -249,14 +249,14 @@ def test_a_damaged_folder_is_refused(start: ns.Scenario, tmp_path: Path) -> None
     with pytest.raises(ns.RunError, match="is damaged"):
         ns.open_run(folder)
     (folder / "run.json").unlink()
-    with pytest.raises(ns.RunError, match="holds no finished run"):
+    with pytest.raises(ns.RunError, match="has no finished run"):
         ns.open_run(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"seed": None}, "it lacks `seed`"),
+        ({"seed": None}, "the key `seed` is missing"),
         ({"seed": "1"}, "`seed` is not a value of type int"),
         ({"tables": ["cwnd"]}, "`tables` is not a value of type dict"),
         ({"tables": {"../cwnd": 1}}, "no table is called '../cwnd'"),

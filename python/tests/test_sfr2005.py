@@ -126,7 +126,7 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
 ) -> None:
     paper = replace(bench.paper, sweeps={"tail": bench.paper.sweeps["tail"]})
     sweeps, seen = Sweeps.of(paper), list[float]()
-    with pytest.raises(SweepError, match="holds no sweep"):
+    with pytest.raises(SweepError, match="has no sweep"):
         sweeps.read(tmp_path / "none", "tail")
     assert sweeps.whole(tmp_path, lambda done, total: seen.append(done / total)) > 1000
     assert seen[-1] == 1

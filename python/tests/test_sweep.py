@@ -29,9 +29,9 @@ from netspurt.sweep import (
     open_sweep,
     run_sweep,
 )
-from netspurt.sweep.driver import guess_chunk, seconds_a_case
+from netspurt.sweep.driver import guess_chunk, seconds_per_case
 from netspurt.sweep.folder import held
-from netspurt.sweep.plan import TAKEN
+from netspurt.sweep.plan import RESERVED
 from netspurt.sweep.store import Folder, open_store
 
 from conftest import NETSPURT, ROOT, Command, refused, rewrite_sweep
@@ -115,20 +115,20 @@ def test_an_unfinished_folder_is_continued_and_a_finished_one_left_alone(
 def test_the_folder_of_another_sweep_is_refused(tmp_path: Path) -> None:
     run_sweep(lossy(), tmp_path / "s")
     for other in (lossy("paired = false"), lossy("events = 5")):
-        with pytest.raises(SweepError, match="holds another sweep"):
+        with pytest.raises(SweepError, match="has another sweep"):
             run_sweep(other, tmp_path / "s")
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "mine.txt").write_text("dear")
-    with pytest.raises(SweepError, match="holds something else"):
+    with pytest.raises(SweepError, match="is not empty and has no sweep"):
         run_sweep(lossy(), tmp_path / "t")
-    with pytest.raises(SweepError, match="holds no sweep"):
+    with pytest.raises(SweepError, match="has no sweep"):
         open_sweep(tmp_path / "nothing")
 
 
 def test_a_sweep_begun_by_another_version_is_not_continued(tmp_path: Path) -> None:
     run_sweep(lossy(), tmp_path / "s")
     rewrite_sweep(tmp_path / "s", netspurt="0.0.1")
-    with pytest.raises(SweepError, match=r"begun by netspurt 0\.0\.1"):
+    with pytest.raises(SweepError, match=r"started by netspurt 0\.0\.1"):
         run_sweep(lossy(), tmp_path / "s")
 
 
@@ -163,7 +163,7 @@ def test_listed_cases_must_have_the_same_names() -> None:
 
 
 def test_the_list_of_common_columns_matches_a_sweep(whole: Cases) -> None:
-    assert set(whole) - set(whole.about.names) == TAKEN
+    assert set(whole) - set(whole.about.names) == RESERVED
 
 
 def test_a_scenario_without_a_sweep_says_how_to_get_one() -> None:
@@ -234,7 +234,7 @@ def test_a_second_program_cannot_write_to_the_same_sweep(netspurt: Command, tmp_
 
 def test_a_scenario_in_the_output_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text("# dear\n" + LOSSY)
-    with pytest.raises(SweepError, match="holds something else"):
+    with pytest.raises(SweepError, match="is not empty and has no sweep"):
         run_sweep(lossy(), tmp_path)
     assert (tmp_path / "scenario.toml").read_text().startswith("# dear")
 
@@ -269,7 +269,7 @@ def test_the_guess_of_duration_does_not_wait_for_an_endless_case() -> None:
     text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
     endless = text.replace('send = "100 segments"\n', "")
     began = time.process_time()
-    assert seconds_a_case(Sweep.of(ns.Scenario.parse(endless, "x.toml"))) >= 0.9
+    assert seconds_per_case(Sweep.of(ns.Scenario.parse(endless, "x.toml"))) >= 0.9
     assert time.process_time() - began < 20
 
 

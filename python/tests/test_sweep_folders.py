@@ -178,23 +178,23 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 1}, "sweep.json is damaged, or of another netspurt's format"),
-        ({"cases": None}, "it lacks `cases`"),
+        ({"format": 1}, "sweep.json is damaged, or has the format of another version"),
+        ({"cases": None}, "the key `cases` is missing"),
         ({"cases": "many"}, "`cases` is not a value of type int"),
         ({"cases": 0}, "`cases` = 0"),
         ({"chunk": 0}, "`chunk` = 0"),
         ({"chunk": -5}, "`chunk` = -5"),
         ({"chunk": 2.5}, "`chunk` is not a value of type int"),
         ({"names": "rate"}, "`names` is not a value of type list"),
-        ({"names": ["rate"]}, "`labels` are not those of `names`"),
+        ({"names": ["rate"]}, "`labels` and `names` have different axes"),
         ({"labels": {"rate": [], "window": 3}}, "`labels.window` is not a value of type list"),
-        ({"cases": 13}, "`cases` = 13 is no multiple of `seeds`"),
+        ({"cases": 13}, "`cases` = 13 is not a multiple of `seeds`"),
         ({"cases": 10**400}, "`cases` is a number of more than 64 bits"),
         ({"cases": 2**60}, f"`cases` = {2**60} is not from 1 to {2**53}"),
-        ({"title": "Great"}, "its checksum `sha256` is not that of its text"),
+        ({"title": "Great"}, "its checksum `sha256` does not match its text"),
         ({"more": 1}, "there is no key `more`"),
         ({"title": 3}, "`title` is not a value of type str"),
-        ({"fingerprint": None}, "it lacks `fingerprint`"),
+        ({"fingerprint": None}, "the key `fingerprint` is missing"),
     ],
 )
 def test_every_command_reports_a_damaged_manifest(
@@ -225,7 +225,7 @@ def test_a_huge_count_in_a_manifest_costs_neither_time_nor_memory(
     assert first == Chunk(0, 5 if key == "cases" else 12)
     if key == "cases":
         assert opened.there() == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 5)]
-    refused(netspurt("sweep", "show", "s"), "parquet is damaged: remove it", "it holds other cases")
+    refused(netspurt("sweep", "show", "s"), "parquet is damaged: remove it", "it has other cases")
     with pytest.raises(SweepError, match="damaged"):
         run_sweep(small(), folder)
 

@@ -123,39 +123,39 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_recognised(tmp_pa
     [
         ("", "the file is empty"),
         ("t_s,delay_ms\n", "x:1:1\n 1 | t_s,delay_ms\n   | ^^^^^^^^^^^^ add a row"),
-        ("t_s,delay_ms\n1,2\n0,2\n", "it lies before the row in line 2"),
-        ("t_s,delay_ms\n1,nan\n", "'nan' is no finite number\n   --> "),
-        ("t_s,delay_ms\n1, -2\n", "x:2:4\n 2 | 1, -2\n   |    ^^ a delay from 0 on"),
-        ("t_s,delay_s\n1,1e6\n", "a week at most: is it the column's unit?"),
-        ("t_s,delay_ms\n-1,2\n", "count from 0 on"),
-        ("t_s,delay_ms\n1,2,3\n", "3 cells in this row"),
-        ("t_s,delay_ms\n1,\n", "an empty cell"),
-        ("t_s,delay_ms\n1,1_000\n", "'1_000' is no number"),
+        ("t_s,delay_ms\n1,2\n0,2\n", "this instant is earlier than that in line 2"),
+        ("t_s,delay_ms\n1,nan\n", "'nan' is not a finite number\n   --> "),
+        ("t_s,delay_ms\n1, -2\n", "x:2:4\n 2 | 1, -2\n   |    ^^ write a delay of 0 or more"),
+        ("t_s,delay_s\n1,1e6\n", "at most a week, and check the unit of the column"),
+        ("t_s,delay_ms\n-1,2\n", "write an instant of 0 or more"),
+        ("t_s,delay_ms\n1,2,3\n", "this row has 3 cells"),
+        ("t_s,delay_ms\n1,\n", "this cell is empty"),
+        ("t_s,delay_ms\n1,1_000\n", "'1_000' is not a number"),
         ("t_s,dealy_ms\n1,2\n", "did you mean delay_ms?"),
         ("time_s,delay_ms\n1,2\n", "did you mean t_s?"),
-        ("t_s;delay_ms\n1;2\n", "separated by commas, not by semicolons"),
-        ("1,2,3\n4,5,6\n", "a table needs names of its columns"),
-        ("delay_ms,t_s\n1,2\n", "the instants come first"),
-        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "rtt_ms and delay_ms say the same"),
-        ("t_s,delay_ms_forward\n1,2\n", "add delay_ms_reverse, or call it delay_ms"),
+        ("t_s;delay_ms\n1;2\n", "separate the cells by commas, not by semicolons"),
+        ("1,2,3\n4,5,6\n", "the table has no names of columns"),
+        ("delay_ms,t_s\n1,2\n", "put the instants first"),
+        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "rtt_ms and delay_ms have the same value"),
+        ("t_s,delay_ms_forward\n1,2\n", "add delay_ms_reverse, or rename the column to delay_ms"),
         ("t_s\n1\n", "instants and no values"),
         ("t_s,loss\n1,1.5\n", "1.5 % is 0.015"),
-        ("t_s,rate_bps\n1,0.5\n", "a rate from 1 bit/s on"),
+        ("t_s,rate_bps\n1,0.5\n", "write a rate of at least 1 bit/s"),
         ("t_s,rate_bps\n1,5\n2,0\n", "the outage in the last row has no end"),
         ("t_s,rate_bps\n1,0\n2,0\n", "no row has a value of rate_bps"),
-        ("t_s,outage\n1,maybe\n", "'maybe' in a column of outages"),
-        ("5\n4\n", "it lies before the instant in the line above"),
-        ("5\nx\n", "'x' is no millisecond"),
-        ("1 1500\n", "a trace of Mahimahi has one whole number a line"),
-        ("5\n\u00b2\n", "is no millisecond"),
+        ("t_s,outage\n1,maybe\n", "write one of 1, yes, true, 0, no, false"),
+        ("5\n4\n", "this instant is earlier than that in the line above"),
+        ("5\nx\n", "'x' is not a number of milliseconds"),
+        ("1 1500\n", "write one whole number on each line of a Mahimahi trace"),
+        ("5\n\u00b2\n", "is not a number of milliseconds"),
         (f"{'9' * 5000}\n", "is too large"),
-        ("0\n", "behind it the trace begins again"),
-        ("5,-1\n", "no row of Hypatia's series"),
-        ("delay = 5\n", "a value that no link has"),
+        ("0\n", "after the last line the trace begins again"),
+        ("5,-1\n", "not a row of a series of Hypatia"),
+        ("delay = 5\n", "this value is not possible for a link"),
         ("order = 'fifo'\n[[handovers]]\nat = 'x'\n", "x:2:3\n 2 | [[handovers]]"),
         (
             "order = 'fifo'\ndealy = 5\n",
-            "x:2:1\n 2 | dealy = 5\n   | ^^^^^ a file that links follow",
+            "x:2:1\n 2 | dealy = 5\n   | ^^^^^ write only delay, rate, loss",
         ),
         ("[1]\n\n= 5", "neither TOML nor a table"),
     ],
@@ -202,7 +202,7 @@ def test_instants_since_1970_count_from_the_first_row(tmp_path: Path) -> None:
     path.write_text("t_s,rtt_ms\n1795257709.5,40\n1795257710,60\n")
     timeline = timelines.read_timeline(path)
     assert timeline.forward.delay == [(0, 20_000_000), (500_000_000, 30_000_000)]
-    assert "count from the first row on, 1795257709.5" in timeline.notes[0]
+    assert "count from the first row, 1795257709.5" in timeline.notes[0]
 
 
 def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     (shifted,) = ns.read_delays(path)
     moves = timelines.follow(shifted)
     assert moves.forward.delay[0] == (0, 20 * ms)
-    assert "the clocks of both ends differ by 25 ms or so" in moves.notes[0]
+    assert "the clocks of both ends differ by about 25 ms" in moves.notes[0]
 
 
 def test_the_link_duplicates_the_packets_that_a_recording_has_twice(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_an_overtaken_answer_does_not_delay_those_that_overtook_it(tmp_path: Pat
     moves = _same(rtt, 0.1, tmp_path)
     assert moves.order == "overtaking"
     (note,) = moves.notes
-    assert note.startswith("2 answers came behind those of later probes")
+    assert note.startswith("2 answers came after answers to later probes")
     assert "`--lost-after TIME`" in note
     kept = timelines.follow(ns.Delays.of([0.1, 0.1005], sent=[0, 0.0001]))
     assert kept.order == "fifo", "answers within a millisecond must not count as overtaking"

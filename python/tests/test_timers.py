@@ -268,7 +268,7 @@ def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
     single = save_records(replays[:1], tmp_path / "one.parquet")
     double = save_records(replays, tmp_path / "two.parquet")
     assert ns.replay(single, ["mills"]).delays.sent == 2
-    with pytest.raises(ns.ReplayError, match="holds 2 recordings") as raised:
+    with pytest.raises(ns.ReplayError, match="has 2 recordings") as raised:
         ns.replay(double, ["mills"])
     assert "take one of `netspurt.read_delays(path)`" in str(raised.value)
     assert [recording.name.rpartition(": ")[2] for recording in ns.read_delays(double)] == [

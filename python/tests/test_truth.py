@@ -195,7 +195,7 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
     content = _saved(tmp_path).read_bytes()
     file = tmp_path / "bad.pcapng"
     for bad, why in [
-        (b"no capture at all", "no pcapng file"),
+        (b"no capture at all", "not a pcapng file"),
         (content[:-7], "has a block of"),
         (content + b"\x06\0\0\0", "is cut at octet"),
         (content[:-4] + content[-4:] + struct.pack("<III", 6, 4, 4), "has a block of 4 octets"),

@@ -64,7 +64,7 @@ def test_a_value_of_each_type_is_read_and_defaults_may_be_missing() -> None:
         ({"share": True}, "`share` is not a value of type float"),
         ({"on": 0}, "`on` is not a value of type bool"),
         ({"inner": []}, "`inner` is not an object"),
-        ({"inner": {}}, "it lacks `inner.count`"),
+        ({"inner": {}}, "the key `inner.count` is missing"),
         ({"inner": {"count": 1.5}}, "`inner.count` is not a value of type int"),
         ({"inner": {"count": True}}, "`inner.count` is not a value of type int"),
         ({"inner": {"count": 1, "from_": "b"}}, "there is no key `inner.from_`"),
@@ -89,11 +89,11 @@ def test_invalid_json_raises_the_same_error_type(text: str | bytes) -> None:
 
 
 def test_a_missing_key_and_a_missing_object_are_errors() -> None:
-    with pytest.raises(TypedError, match="it lacks `on`"):
+    with pytest.raises(TypedError, match="the key `on` is missing"):
         read(Outer, {key: value for key, value in GOOD.items() if key != "on"})
     wrong: list[object] = [None, [], "text", 3]
     for bad in wrong:
-        with pytest.raises(TypedError, match="it holds no JSON object"):
+        with pytest.raises(TypedError, match="the text is not a JSON object"):
             read(Outer, bad)
 
 

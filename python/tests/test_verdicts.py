@@ -220,7 +220,7 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
         ({"tolerance": "much"}, "could not convert string to float: 'much'"),
         ({"corrected": "{"}, "expected.csv, memo.three: "),
         ({"evidence": "hearsay"}, "unknown kind of evidence: hearsay"),
-        ({"shape": "above 0"}, "write a comparison and a value, as in 'above: 0'"),
+        ({"shape": "above 0"}, "write a comparison and a value, such as 'above: 0'"),
         ({"shape": "above: x"}, "expected.csv, memo.three: "),
     ],
 )

@@ -21,15 +21,16 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.timers import Replay
 
-#: Above this share of spurious retransmissions a timer does not suit a path.
-UNSUITABLE = 0.05
-#: With fewer answers than this nothing is recommended.
-ENOUGH = 50
+#: The maximum share of answers with a spurious retransmission at which a timer suits a path.
+SPURIOUS_SHARE_MAX = 0.05
+
+#: The minimum number of answers for a recommendation.
+ANSWERS_MIN = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """Which timer to take for some recordings, and why.
+    """The recommended timer for some recordings, and the reasons.
 
     Attributes
     ----------
@@ -40,30 +41,32 @@ class Advice:
     asked
         The estimators that were asked for.
     weighing
-        The costs of all estimators; `None` if too little was answered, and so are all that follow.
+        The costs of all estimators. If too few probes were answered, it is `None`, and the fields
+        after it have their defaults.
     pick
-        The estimator to take. Only one with bounds and backoff is taken, and none where timers back
-        off over a long outage.
+        The recommended estimator; empty if none is recommended. A recommended estimator has bounds
+        and backoff. None is recommended if timers back off over a long outage.
     least
-        The one of those asked for that costs least, whether or not it may be deployed.
+        The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
-        Those that may be deployed, as asked for or with computed constants, and cannot be told
-        apart from the cheapest of them.
+        The estimators that may be deployed and cannot be told apart from the cheapest such one.
+        They are those that were asked for, or have computed constants.
     suits
-        Whether one of those asked for retransmits spuriously for less than `UNSUITABLE` of the
-        answers.
+        True if an estimator that was asked for retransmits spuriously for at most
+        `SPURIOUS_SHARE_MAX` of the answers.
     tuned
         Estimators with constants computed from the recordings.
     linux
         Linux's timer with the `rto_min` computed from the recordings.
     lessons
-        The choice without one half, or without one recording, and what it costs on that part.
+        For each half of a recording, or for each recording of several, the estimator that is chosen
+        without this part, and its cost on this part.
     losses
         The share of losses after the first answer, with its interval.
     elsewhere
-        What would be taken at other shares that these losses allow: a share, and an estimator. Both
-        ends of the interval, and the share without the longest outage. Empty if the price has a
-        share of its own, or the share is well known.
+        Other shares of losses that the recordings allow, each with the estimator that would be
+        recommended. The shares are both ends of the interval, and the share without the longest
+        outage. It is empty if the price sets the share, or if the share is well known.
     """
 
     replays: list[Replay]
@@ -86,11 +89,11 @@ class Advice:
         Raises
         ------
         KeyError
-            If it was not weighed.
+            If the estimator was not weighed.
         """
-        for one in self.weighing.costs if self.weighing else ():
-            if one.estimator == estimator:
-                return one
+        for cost in self.weighing.costs if self.weighing else ():
+            if cost.estimator == estimator:
+                return cost
         raise KeyError(estimator)
 
     def paragraphs(self) -> list[str]:
@@ -103,9 +106,9 @@ class Advice:
     __repr__ = __str__
 
     def data(self) -> dict[str, Any]:
-        """Return all figures; times are in seconds, costs per probe."""
-        found: dict[str, Any] = {
-            "price_s": [known(self.price.of(of.delays)) for of in self.replays],
+        """Return all figures. Times are in seconds, and costs are per probe."""
+        figures: dict[str, Any] = {
+            "price_s": [known(self.price.of(replay.delays)) for replay in self.replays],
             "loss": self.price.loss,
             "loss_share": self.losses.data() if self.losses else None,
             "take_at": [{"loss": share, "take": name or None} for share, name in self.elsewhere],
@@ -118,32 +121,32 @@ class Advice:
             "costs": [],
             "lessons": [vars(lesson) for lesson in self.lessons],
         }
-        for one in self.weighing.costs if self.weighing else ():
-            found["costs"].append(
+        for cost in self.weighing.costs if self.weighing else ():
+            figures["costs"].append(
                 {
-                    "estimator": one.estimator,
-                    "cost_s": one.total.data(),
-                    "waiting_s": known(one.waiting),
-                    "spurious_s": known(one.spurious),
-                    "spurious": one.count,
-                    "answers": one.answers,
-                    "lacks": shortcomings(one.estimator),
+                    "estimator": cost.estimator,
+                    "cost_s": cost.total.data(),
+                    "waiting_s": known(cost.waiting),
+                    "spurious_s": known(cost.spurious),
+                    "spurious": cost.count,
+                    "answers": cost.answers,
+                    "lacks": shortcomings(cost.estimator),
                 }
             )
-        return found
+        return figures
 
 
 def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool = False) -> Advice:
-    """Return which timer to take for one recording or for several.
+    """Return the recommended timer for one recording or for several.
 
     Parameters
     ----------
     replays
-        Replays of the same estimators; the advice is for all recordings together.
+        Replays of the same estimators. The advice is for all recordings together.
     price
         The price of a spurious retransmission in seconds of waiting.
     tune
-        Whether to compute constants even if a timer suits.
+        True if constants are computed even if a timer suits.
 
     Raises
     ------
@@ -159,11 +162,11 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     """
     price, replays = price or Price(), [*replays]
     asked = Weighing(replays, price).names
-    answered = [of for of in replays if of.algorithms[0].answered]
-    if sum(of.algorithms[0].answered for of in answered) < ENOUGH:
+    answered = [replay for replay in replays if replay.algorithms[0].answered]
+    if sum(replay.algorithms[0].answered for replay in answered) < ANSWERS_MIN:
         return Advice(replays, price, asked)
-    losses = loss_share([_lost(of) for of in answered])
-    if losses.has_long_outage and any(of.told for of in answered):
+    losses = loss_share([_lost(replay) for replay in answered])
+    if losses.has_long_outage and any(replay.told for replay in answered):
         return Advice(replays, price, asked, Weighing(answered, price), losses=losses)
     return _advice(answered, price, asked, losses, tune=tune)
 
@@ -175,33 +178,34 @@ def _advice(
     lessons = Lessons(answered, price)
     every = lessons.everything()
     linux = linux_floor(lessons, every)
-    sound = [text for text in asked if not shortcomings(text)]
-    bare = [text for text in asked if text not in sound and can_be_completed(text)]
-    made = [completed(lessons, every, text) for text in bare]
-    extra = [*made, linux]
-    weighing = Weighing([of.again(extra) for of in answered], price)
-    among = _Among([*sound, *made], first=sound, beside=[linux])
-    pick, alike = _choice(weighing, among)
-    if pick in made:
-        # Constants of Linux's timer are computed from the recording as well.
-        among = _Among(list(dict.fromkeys([*sound, *made, linux])), first=sound)
-        pick, alike = _choice(weighing, among)
+    complete = [text for text in asked if not shortcomings(text)]
+    incomplete = [text for text in asked if text not in complete and can_be_completed(text)]
+    made_complete = [completed(lessons, every, text) for text in incomplete]
+    extra = [*made_complete, linux]
+    weighing = Weighing([replay.again(extra) for replay in answered], price)
+    candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])
+    pick, alike = _choice(weighing, candidates)
+    if pick in made_complete:
+        # The pick has computed constants, so Linux's timer with a computed one may also be taken.
+        allowed = list(dict.fromkeys([*complete, *made_complete, linux]))
+        candidates = _Candidates(allowed, first=complete)
+        pick, alike = _choice(weighing, candidates)
     suits = any(_suits(weighing, text) for text in asked)
     tuned: list[str] = []
     if tune or not (suits or len(asked) < 2):
         tuned = constants(lessons, every)
-        weighing = Weighing([of.again([*extra, *tuned]) for of in answered], price)
-        among = _Among(list(dict.fromkeys([*sound, *made, *tuned])))
-        pick, alike = _choice(weighing, among)
+        weighing = Weighing([replay.again([*extra, *tuned]) for replay in answered], price)
+        candidates = _Candidates(list(dict.fromkeys([*complete, *made_complete, *tuned])))
+        pick, alike = _choice(weighing, candidates)
 
     def computed(lessons: Lessons, places: Sequence[int]) -> list[str]:
-        found = [completed(lessons, places, text) for text in bare]
-        if pick == linux and linux not in sound:
-            found.append(linux_floor(lessons, places))
-        return [*found, *(constants(lessons, places) if tuned else [])]
+        texts = [completed(lessons, places, text) for text in incomplete]
+        if pick == linux and linux not in complete:
+            texts.append(linux_floor(lessons, places))
+        return [*texts, *(constants(lessons, places) if tuned else [])]
 
-    learnt = judged(lessons, sound, computed if tuned or pick not in sound else None)
-    costs = {one.estimator: one.total.value for one in weighing.costs}
+    judgements = judged(lessons, complete, computed if tuned or pick not in complete else None)
+    costs = {cost.estimator: cost.total.value for cost in weighing.costs}
     return Advice(
         list(weighing.replays),
         price,
@@ -213,66 +217,66 @@ def _advice(
         suits,
         tuple(tuned),
         linux,
-        tuple(learnt),
+        tuple(judgements),
         losses,
-        _elsewhere(weighing, losses, among) if price.loss is None else (),
+        _elsewhere(weighing, losses, candidates) if price.loss is None else (),
     )
 
 
-def _lost(of: Replay) -> NDArray[np.bool_]:
-    """Return which probes were lost, of those that the costs count."""
-    lost = np.isnan(of.delays.rtt_s)
-    kept: NDArray[np.bool_] = lost[~lost | learnt(of.delays, of.order)]
-    return kept
+def _lost(replay: Replay) -> NDArray[np.bool_]:
+    """Return, for each probe that counts for the costs, whether it was lost."""
+    lost = np.isnan(replay.delays.rtt_s)
+    counted: NDArray[np.bool_] = lost[~lost | learnt(replay.delays, replay.order)]
+    return counted
 
 
 def _elsewhere(
-    weighing: Weighing, losses: LossShare, among: _Among
+    weighing: Weighing, losses: LossShare, candidates: _Candidates
 ) -> tuple[tuple[float, str], ...]:
-    """Return what would be taken at other shares of losses, as `Advice.elsewhere` has it."""
-    found = []
+    """Return other shares of losses with their recommended estimators, for `Advice.elsewhere`."""
+    picks = []
     for share in losses.others if losses.is_uncertain else ():
         price = replace(weighing.price, loss=share)
-        found.append((share, _choice(Weighing(weighing.replays, price), among)[0]))
-    return tuple(found)
+        picks.append((share, _choice(Weighing(weighing.replays, price), candidates)[0]))
+    return tuple(picks)
 
 
 @dataclass(frozen=True)
-class _Among:
-    """The estimators among which one is chosen.
+class _Candidates:
+    """The estimators from which one is chosen.
 
     Attributes
     ----------
-    sound
-        Those that may be taken.
+    allowed
+        Estimators that may be chosen.
     first
-        Those of them that go before the others.
-    beside
-        Those that are only compared.
+        Allowed estimators that are preferred to the others.
+    compared
+        Estimators that are compared with the others, but may not be chosen.
     """
 
-    sound: Sequence[str]
+    allowed: Sequence[str]
     first: Sequence[str] = ()
-    beside: Sequence[str] = ()
+    compared: Sequence[str] = ()
 
 
-def _choice(weighing: Weighing, among: _Among) -> tuple[str, tuple[str, ...]]:
-    """Return the estimator to take, and those that cannot be told apart from the cheapest.
+def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
+    """Return the chosen estimator, and those that cannot be told apart from the cheapest.
 
-    Among these the one is taken whose cost is least at worst, by the upper end of its interval.
+    Of the latter, the estimator with the smallest upper end of its cost's interval is chosen.
     """
-    sound, first, beside = among.sound, among.first, among.beside
-    if not sound:
+    allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
+    if not allowed:
         return "", ()
-    costs = {one.estimator: one.total for one in weighing.costs}
-    cheapest = min(sound, key=lambda text: costs[text].value)
+    costs = {cost.estimator: cost.total for cost in weighing.costs}
+    cheapest = min(allowed, key=lambda text: costs[text].value)
     place = weighing.names.index(cheapest)
     names = (weighing.names[other] for other in weighing.alike(place))
-    alike = [name for name in names if name in sound or name in beside]
-    preferred = [name for name in alike if name in first] or [n for n in alike if n in sound]
+    alike = [name for name in names if name in allowed or name in compared]
+    preferred = [name for name in alike if name in first] or [n for n in alike if n in allowed]
     return min(preferred, key=lambda text: costs[text].high), tuple(alike)
 
 
 def _suits(weighing: Weighing, estimator: str) -> bool:
-    one = weighing.costs[weighing.names.index(estimator)]
-    return one.count <= UNSUITABLE * one.answers
+    cost = weighing.costs[weighing.names.index(estimator)]
+    return cost.count <= SPURIOUS_SHARE_MAX * cost.answers

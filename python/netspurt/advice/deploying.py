@@ -9,21 +9,24 @@ from netspurt import _core
 from netspurt.estimators import EstimatorError, estimator
 from netspurt.grids import number
 
-#: RFC 6298 §2.5 allows a maximum of at least this.
-LONGEST = "60s"
-#: The least and greatest floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
-_BPF = (0.008, 0.2)
-#: Below this [s] a jiffy of 4 ms changes rto_min by more than a fifth.
-_COARSE = 0.02
-#: The greatest `max_ack_delay` [ms] (RFC 9000 §18.2).
-LONGEST_DELAY_MS = 2**14 - 1
+#: The maximum RTO of a completed timer: RFC 6298 §2.5 allows a maximum of 60 s or more.
+RTO_MAX = "60s"
+
+#: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
+_BPF_FLOORS_S = (0.008, 0.2)
+
+#: If rto_min is below this time [s], rounding to a jiffy of 4 ms changes it by more than a fifth.
+_ROUNDING_MATTERS_S = 0.02
+
+#: The maximum `max_ack_delay` [ms] (RFC 9000 §18.2).
+ACK_DELAY_MAX_MS = 2**14 - 1
 
 
 def shortcomings(text: str) -> list[str]:
-    """Return what a timer lacks: backoff, a least or a greatest timer.
+    """Return what a timer lacks: backoff, a least timer (minimum), a greatest timer (maximum).
 
-    QUIC's timer has a least one by `max_ack_delay`, and connections end at their idle timeout. The
-    bounds of a Python estimator count if it has the attribute `bounds`.
+    A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
+    idle timeout. The bounds of a Python estimator count if it has the attribute `bounds`.
 
     Examples
     --------
@@ -31,18 +34,18 @@ def shortcomings(text: str) -> list[str]:
     (['backoff', 'a least timer', 'a greatest timer'], [], ['a least timer'])
     """
     try:
-        made = estimator(text)
+        timer = estimator(text)
     except EstimatorError:
-        return []  # An object from Python, which its text does not make again.
+        return []  # The text names an object from Python, which cannot be made from the text.
     lacks = []
     for at in range(3):
-        made.on_sample(_core.Sample(0.1, at=float(at)))
-    before = made.rto()
-    made.on_timeout(4.0)
-    if not made.rto() > 1.2 * before:
+        timer.on_sample(_core.Sample(0.1, at=float(at)))
+    before = timer.rto()
+    timer.on_timeout(4.0)
+    if not timer.rto() > 1.2 * before:
         lacks.append("backoff")
-    low, high = getattr(made, "bounds", None) or (1.0, 1.0)
-    if getattr(made, "algorithm", None) in ("quic", "fixed"):
+    low, high = getattr(timer, "bounds", None) or (1.0, 1.0)
+    if getattr(timer, "algorithm", None) in ("quic", "fixed"):
         low = high = 1.0
     if low == 0:
         lacks.append("a least timer")
@@ -59,14 +62,15 @@ def with_settings(text: str, **settings: str) -> str:
     >>> with_settings("mills:g=3", karn="true", min="40ms")
     'mills:g=3,min=40ms,karn=true'
     """
-    name, _, given = text.partition(":")
-    pairs = dict(one.split("=", 1) for one in given.split(",")) if given else {}
-    settled = ",".join(f"{key}={value}" for key, value in {**pairs, **settings}.items())
-    return str(_core.Estimator(f"{name}:{settled}"))
+    name, _, settings_text = text.partition(":")
+    given = settings_text.split(",") if settings_text else []
+    pairs = dict(pair.split("=", 1) for pair in given)
+    combined = ",".join(f"{key}={value}" for key, value in {**pairs, **settings}.items())
+    return str(_core.Estimator(f"{name}:{combined}"))
 
 
 def can_be_completed(text: str) -> bool:
-    """Return whether the timer's own keys can supply the missing parts.
+    """Return whether a timer's own settings can add the parts that it lacks.
 
     Examples
     --------
@@ -77,8 +81,8 @@ def can_be_completed(text: str) -> bool:
     return bool(settings) and not shortcomings(with_settings(text, **settings))
 
 
-def lacking(text: str, least: str) -> dict[str, str]:
-    """Return settings for what a timer of the core lacks, with this least timer.
+def lacking(text: str, min_rto: str) -> dict[str, str]:
+    """Return settings that add the parts that a timer of the core lacks, with a minimum RTO.
 
     Examples
     --------
@@ -90,18 +94,18 @@ def lacking(text: str, least: str) -> dict[str, str]:
     if text.partition(":")[0] not in _core.ALGORITHMS:
         return {}
     keys, lacks = dict(_core.Estimator(text).settings), shortcomings(text)
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if "backoff" in lacks:
-        found |= {"karn": "true"} if "karn" in keys else {"max": LONGEST}
+        settings |= {"karn": "true"} if "karn" in keys else {"max": RTO_MAX}
     if "a least timer" in lacks:
-        found["min"] = least
+        settings["min"] = min_rto
     if "a greatest timer" in lacks:
-        found["max"] = LONGEST
-    return {key: value for key, value in found.items() if key in keys}
+        settings["max"] = RTO_MAX
+    return {key: value for key, value in settings.items() if key in keys}
 
 
 def span(seconds: float) -> str:
-    """Return a time as the value of a key, with two digits.
+    """Return a time as the value of a key, with two significant digits.
 
     Examples
     --------
@@ -114,7 +118,7 @@ def span(seconds: float) -> str:
 
 
 def whole_ms(seconds: float) -> str:
-    """Return a time in whole milliseconds, at least one, as the value of a key; longer if rounded.
+    """Return a time, rounded up to whole milliseconds, as the value of a key.
 
     Both `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.
 
@@ -123,7 +127,7 @@ def whole_ms(seconds: float) -> str:
     >>> whole_ms(0.0372), whole_ms(0.0011), whole_ms(0.00041)
     ('37ms', '2ms', '1ms')
     """
-    # Two digits of ten milliseconds or more have no decimals.
+    # Times of ten milliseconds or more have no decimals with two significant digits.
     return span(seconds) if seconds >= 0.01 else f"{max(1, math.ceil(seconds * 1000))}ms"
 
 
@@ -135,36 +139,36 @@ def floor_of(text: str) -> float:
     >>> floor_of("linux:rto_min=30ms"), floor_of("linux")
     (0.03, 0.2)
     """
-    made = _core.Estimator(text)
-    return float(made.bounds[0])
+    timer = _core.Estimator(text)
+    return float(timer.bounds[0])
 
 
 def linux_commands(floor_s: float) -> list[str]:
-    """Return sentences on how to set Linux's minimum variation.
+    """Return sentences on how to set Linux's `rto_min`.
 
-    A time that Linux cannot keep is replaced by the next longer one, and the sentences say so.
+    If Linux cannot use a time, the next longer time is used, and a sentence says so.
     """
     if abs(floor_s - 0.2) < 1e-9:
         return ["200 ms is Linux's own rto_min, so this needs no setting."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))
-    said = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]
-    if ms < 1000 * _COARSE:
-        said.append(
+    sentences = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]
+    if ms < 1000 * _ROUNDING_MATTERS_S:
+        sentences.append(
             "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
         )
-    said.append(
+    sentences.append(
         "Linux adds rto_min to srtt: the timer is srtt + rttvar, and rttvar is at least rto_min."
     )
-    return said
+    return sentences
 
 
 def _condition(ms: int) -> list[str]:
     if ms >= 200:
         return []
     return [
-        "Echoes are answered at once, but receivers delay ACKs: Linux by 40 ms, others by up to "
-        f"200 ms. An rto_min of {ms} ms needs receivers that delay them by less. At Linux "
+        "Echoes are answered immediately, but receivers delay ACKs: Linux by 40 ms, others by up "
+        f"to 200 ms. An rto_min of {ms} ms needs receivers that delay ACKs by less. At Linux "
         "receivers TCP_BPF_DELACK_MAX lowers the delay."
     ]
 
@@ -179,28 +183,28 @@ def _not_settable(exact_ms: Fraction, ms: int) -> list[str]:
 
 
 def _settings(ms: int) -> list[str]:
-    """Return the commands that set `rto_min`, a sentence each."""
+    """Return the commands that set `rto_min`, one sentence for each."""
     us = 1000 * ms
-    said = [
+    sentences = [
         f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
         f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
     ]
-    if _BPF[0] <= us / 10**6 <= _BPF[1]:
-        said.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
-    return said
+    if _BPF_FLOORS_S[0] <= us / 10**6 <= _BPF_FLOORS_S[1]:
+        sentences.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
+    return sentences
 
 
 def quic_words(text: str) -> list[str]:
     """Return sentences on how to set a `quic` timer in a QUIC stack."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
-    said = [
+    sentences = [
         "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "
         f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
     ]
     ms = Fraction(_core.quantity(delay)[1], 10**6)
-    if ms.denominator > 1 or ms > LONGEST_DELAY_MS:
-        said.append(
-            f"It announces whole milliseconds, {LONGEST_DELAY_MS:,} at most: {delay} cannot be "
-            f"set, {min(math.ceil(ms), LONGEST_DELAY_MS)}ms can."
+    if ms.denominator > 1 or ms > ACK_DELAY_MAX_MS:
+        sentences.append(
+            f"It announces whole milliseconds, {ACK_DELAY_MAX_MS:,} at most: {delay} cannot be "
+            f"set, {min(math.ceil(ms), ACK_DELAY_MAX_MS)}ms can."
         )
-    return said
+    return sentences

@@ -1,4 +1,4 @@
-"""Constants computed from recordings. Choices are learnt on a part and judged on the rest."""
+"""Constants computed from recordings. A choice from some parts is judged on the other part."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from netspurt import _core
 from netspurt.advice.deploying import (
-    LONGEST,
-    LONGEST_DELAY_MS,
+    ACK_DELAY_MAX_MS,
+    RTO_MAX,
     lacking,
     span,
     whole_ms,
@@ -26,18 +26,21 @@ if TYPE_CHECKING:
     from netspurt.advice.price import Price
     from netspurt.timers import Replay
 
-#: How many least timers are tried, in equal ratios from the shortest delay to above the longest.
+#: The number of minimum RTOs that are tried, in equal ratios from below the shortest delay to above
+#: the longest.
 _FLOORS = 24
-#: Multiples of rttvar and of the estimate that are tried.
+
+#: Values of RFC 6298's K and of RFC 889's G that are tried.
 _K = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
 _G = ("1.25", "1.5", "2", "2.5", "3", "4", "6", "8", "12", "16", "32")
-#: A part with fewer answers teaches nothing.
-FEWEST = 25
+
+#: The minimum number of answers in each half of a recording. With fewer, it is not divided.
+ANSWERS_PER_HALF_MIN = 25
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Probes of a recording, from `first` on and before `end`."""
+    """Probes of a recording: its place among the recordings, the first probe, and the end."""
 
     place: int
     first: int
@@ -45,12 +48,12 @@ class _Part:
 
 
 class Lessons:
-    """Recordings in parts: the halves of a single one, or each of several.
+    """Recordings in parts: both halves of a single recording, or each of several recordings.
 
     Parameters
     ----------
     replays
-        The recordings, with order and clock.
+        The recordings, replayed with an order and a clock.
     price
         The price.
     """
@@ -58,8 +61,10 @@ class Lessons:
     def __init__(self, replays: Sequence[Replay], price: Price) -> None:
         self.replays, self.price = replays, price
         self.parts = _parts(replays)
-        whole = [Terms.of(of, price) for of in replays]
-        self.terms = [_on(part, whole[part.place], replays[part.place]) for part in self.parts]
+        terms = [Terms.of(replay, price) for replay in replays]
+        self.terms = [
+            _terms_of(part, terms[part.place], replays[part.place]) for part in self.parts
+        ]
         self._tallies: dict[str, list[Tally]] = {}
 
     def everything(self) -> list[int]:
@@ -72,66 +77,69 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the upper limit of the cost per probe [s] on some parts, as the counts allow."""
-        return prudent(*self._of(text, places))
+        """Return the upper limit of the cost per probe [s] on some parts that the counts allow."""
+        return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:
         """Return the cost per probe [s] on some parts."""
-        return float(cost(*self._of(text, places))[0])
+        return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text with the least cost at worst; of equal ones the first."""
+        """Return the text whose cost has the smallest upper limit; of equals, the first."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
-    def _of(self, text: str, places: Sequence[int]) -> tuple[list[Tally], list[Terms]]:
+    def _tallies_and_terms(
+        self, text: str, places: Sequence[int]
+    ) -> tuple[list[Tally], list[Terms]]:
         if text not in self._tallies:
             self._tallies[text] = self._replayed(text)
         return [self._tallies[text][n] for n in places], [self.terms[n] for n in places]
 
     def _replayed(self, text: str) -> list[Tally]:
-        found, waits, place = [], np.empty(0), -1
+        tallies, waits, place = [], np.empty(0), -1
         for part in self.parts:
-            of = self.replays[part.place]
+            replay = self.replays[part.place]
             if part.place != place:
-                there = [one.waits for one in of.algorithms if one.estimator == text]
-                waits, place = there[0] if there else of.waits_of(text), part.place
-            found.append(Tally.between(of.delays, waits, of.order, part.first, part.end))
-        return found
+                known = [own.waits for own in replay.algorithms if own.estimator == text]
+                waits, place = known[0] if known else replay.waits_of(text), part.place
+            tally = Tally.between(replay.delays, waits, replay.order, part.first, part.end)
+            tallies.append(tally)
+        return tallies
 
 
-def _on(part: _Part, terms: Terms, of: Replay) -> Terms:
-    """Return the terms of a part: those of its recording, with its own probes."""
-    here = slice(part.first, part.end)
-    counted = ~np.isnan(of.delays.rtt_s[here]) | learnt(of.delays, of.order)[here]
+def _terms_of(part: _Part, terms: Terms, replay: Replay) -> Terms:
+    """Return the terms of a part: those of its recording, but with the part's number of probes."""
+    probes = slice(part.first, part.end)
+    counted = ~np.isnan(replay.delays.rtt_s[probes]) | learnt(replay.delays, replay.order)[probes]
     return replace(terms, probes=float(counted.sum()))
 
 
 def _parts(replays: Sequence[Replay]) -> list[_Part]:
-    """Return the parts to learn on and to judge on: one if there is too little for two."""
-    whole = [_Part(place, 0, len(of.delays)) for place, of in enumerate(replays)]
+    """Return the parts for learning and for judging. A short recording is a single part."""
+    whole = [_Part(place, 0, len(replay.delays)) for place, replay in enumerate(replays)]
     if len(replays) > 1:
         return whole
     middle = len(replays[0].delays) // 2
     halves = [_Part(0, 0, middle), _Part(0, middle, len(replays[0].delays))]
     answered = ~np.isnan(replays[0].delays.rtt_s)
-    enough = all(answered[half.first : half.end].sum() >= FEWEST for half in halves)
+    enough = all(answered[half.first : half.end].sum() >= ANSWERS_PER_HALF_MIN for half in halves)
     return halves if enough else whole
 
 
 def floors(
     lessons: Lessons, places: Sequence[int], word: Callable[[float], str] = span
 ) -> list[str]:
-    """Return least timers to try: from above the longest delay of some parts to half the shortest.
+    """Return minimum RTOs to try, from above the longest delay of some parts to half the shortest.
 
-    Other parts are ignored, because the result must not depend on them. `word` makes a value of a
-    time [s].
+    Other parts are ignored, because the result must not depend on them. `word` returns a time [s]
+    as the value of a key.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
     if not len(known):
         return ["1s"]
     low = min(max(float(known.min()) / 2, 1e-6), 30.0)
-    high = min(max(1.2 * float(known.max()), 2 * low), float(LONGEST.rstrip("s")))
+    high = min(max(1.2 * float(known.max()), 2 * low), float(RTO_MAX.rstrip("s")))
     return list(dict.fromkeys(word(float(x)) for x in np.geomspace(high, low, _FLOORS)))
 
 
@@ -140,50 +148,50 @@ Learn = Callable[[Lessons, Sequence[int]], list[str]]
 
 
 def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
-    """Return Linux's timer with the `rto_min` that costs least at worst on some parts."""
-    least = floors(lessons, places, whole_ms)
-    tried = ["linux", *(f"linux:rto_min={one}" for one in least)]
-    return lessons.best(map(_named, tried), places)
+    """Return Linux's timer with the best `rto_min` on some parts, by `Lessons.best`."""
+    floors_tried = floors(lessons, places, whole_ms)
+    texts = ["linux", *(f"linux:rto_min={floor}" for floor in floors_tried)]
+    return lessons.best(map(_normal_form, texts), places)
 
 
 def completed(lessons: Lessons, places: Sequence[int], text: str) -> str:
-    """Return a timer with bounds and backoff, with the least timer that costs least at worst."""
-    tried = [with_settings(text, **lacking(text, least)) for least in floors(lessons, places)]
-    return lessons.best(tried, places)
+    """Return a timer completed with bounds and backoff, with the best minimum RTO."""
+    texts = [with_settings(text, **lacking(text, floor)) for floor in floors(lessons, places)]
+    return lessons.best(texts, places)
 
 
 def rfc6298_constants(lessons: Lessons, places: Sequence[int]) -> str:
-    """Return RFC 6298's timer with the minimum and K that cost least at worst on some parts."""
+    """Return RFC 6298's timer with the best minimum and K on some parts."""
     best = "rfc6298"
     for _ in range(2):
         best = lessons.best(
-            [best, *(with_settings(best, min=least) for least in floors(lessons, places))], places
+            [best, *(with_settings(best, min=floor) for floor in floors(lessons, places))], places
         )
         best = lessons.best([best, *(with_settings(best, k=k) for k in _K)], places)
     return best
 
 
 def mills_constants(lessons: Lessons, places: Sequence[int]) -> str:
-    """Return RFC 889's timer with bounds, backoff, and the least timer and G that cost least."""
+    """Return RFC 889's timer with bounds and backoff, and with the best minimum RTO and G."""
     best = completed(lessons, places, "mills")
     best = lessons.best([best, *(with_settings(best, g=g) for g in _G)], places)
     return lessons.best(
-        [best, *(with_settings(best, min=least) for least in floors(lessons, places))], places
+        [best, *(with_settings(best, min=floor) for floor in floors(lessons, places))], places
     )
 
 
 def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
-    """Return QUIC's timer with the `max_ack_delay` that costs least at worst on some parts."""
+    """Return QUIC's timer with the best `max_ack_delay` on some parts."""
 
     def announced(seconds: float) -> str:
-        return whole_ms(min(seconds, LONGEST_DELAY_MS / 1000))
+        return whole_ms(min(seconds, ACK_DELAY_MAX_MS / 1000))
 
-    least = floors(lessons, places, announced)
-    tried = ["quic", *(f"quic:max_ack_delay={one}" for one in least)]
-    return lessons.best(map(_named, tried), places)
+    texts = ["quic", *(f"quic:max_ack_delay={ms}" for ms in floors(lessons, places, announced))]
+    return lessons.best(map(_normal_form, texts), places)
 
 
-def _named(text: str) -> str:
+def _normal_form(text: str) -> str:
+    """Return the text of an estimator as the core writes it."""
     return str(_core.Estimator(text))
 
 
@@ -192,24 +200,24 @@ SEARCHES: tuple[Search, ...] = (linux_floor, rfc6298_constants, mills_constants,
 
 
 def constants(lessons: Lessons, places: Sequence[int]) -> list[str]:
-    """Return each algorithm with the constants that cost least at worst on some parts."""
+    """Return each algorithm with its best constants on some parts."""
     return [search(lessons, places) for search in SEARCHES]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A choice learnt on all parts but one, and judged on that one.
+    """A choice from all parts except one, judged on that part.
 
     Attributes
     ----------
     part
-        The number of the part it was judged on.
+        The number of the part on which the choice was judged.
     choice
-        The estimator that cost least at worst on the other parts.
+        The best estimator on the other parts, by `Lessons.best`.
     cost, least
-        The cost of the choice and the least of any candidate there, per probe [s].
+        The cost of the choice on the part, and the minimum cost of any candidate, per probe [s].
     best
-        The candidate with the least one.
+        The candidate with the minimum cost.
     """
 
     part: int
@@ -220,9 +228,9 @@ class Judged:
 
 
 def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = None) -> list[Judged]:
-    """Return, for each part, the timer chosen on all other parts, and what it costs on this part.
+    """Return, for each part, the timer chosen on all other parts, and its cost on this part.
 
-    There is nothing without candidates.
+    The result is empty if there are no candidates.
 
     Parameters
     ----------
@@ -231,20 +239,20 @@ def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = No
     candidates
         Estimators to choose from.
     learn
-        A search whose results join the candidates: it is repeated without the part to be judged.
+        A search that adds candidates. It is repeated for each part, without this part.
     """
-    places, found = lessons.everything(), []
+    places, judgements = lessons.everything(), []
     if len(places) < 2:
         return []
     for place in places:
-        rest = [other for other in places if other != place]
-        texts = [*candidates, *(learn(lessons, rest) if learn else [])]
+        others = [other for other in places if other != place]
+        texts = [*candidates, *(learn(lessons, others) if learn else [])]
         if not texts:
             return []
-        choice = lessons.best(texts, rest)
+        choice = lessons.best(texts, others)
         costs = {text: lessons.cost(text, [place]) for text in texts}
         if not all(map(math.isfinite, costs.values())):
             continue
         best = min(costs, key=costs.__getitem__)
-        found.append(Judged(place, choice, costs[choice], costs[best], best))
-    return found
+        judgements.append(Judged(place, choice, costs[choice], costs[best], best))
+    return judgements

@@ -8,14 +8,15 @@ import numpy as np
 
 from netspurt.delays import Delays
 
-#: After a spurious timeout a sender begins again with one segment; slow start needs five round
-#: trips to reach a cwnd of 32 segments (RFC 5681 §3.1, without Eifel or F-RTO).
+#: The default price of a spurious timeout, in round trips. After the timeout cwnd is one segment,
+#: and slow start needs five round trips to reach 32 segments (RFC 5681 §3.1, without Eifel or
+#: F-RTO).
 ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Price:
-    """How spurious retransmissions are weighed against waiting.
+    """The price of spurious retransmissions in waiting, and the share of losses.
 
     Attributes
     ----------
@@ -44,10 +45,13 @@ class Price:
     def __post_init__(self) -> None:
         if self.spurious_s is not None and not 0 <= self.spurious_s <= 1e6:
             raise ValueError(
-                f"the price of a spurious retransmission is {self.spurious_s} s: give 0 to 1e6 s"
+                f"the price of a spurious retransmission is {self.spurious_s} s: write a number "
+                "from 0 to 1e6 s"
             )
         if self.loss is not None and not 0 <= self.loss <= 1:
-            raise ValueError(f"the share of lost packets is {self.loss}: give 0 to 1")
+            raise ValueError(
+                f"the share of lost packets is {self.loss}: write a number from 0 to 1"
+            )
 
     def of(self, delays: Delays) -> float:
         """Return the price of a spurious retransmission on a recording [s]; NaN without answers."""

@@ -1,11 +1,11 @@
 """The cost of timers on recordings: waiting for losses, and spurious retransmissions at a price.
 
-The cost is per probe, at the share of losses that was recorded, or at a given one. Half a loss is
-added to those recorded (Jeffreys' prior for a share), with the mean timer as its wait: a path that
-lost nothing so far may still lose. Intervals come from the block bootstrap and are no narrower than
-the counts of spurious retransmissions allow: Garwood's limits, combined as Zou and Donner (2008)
-combine limits of a sum. They do not contain the uncertainty of the share of losses, which is the
-same for all timers.
+The cost is per probe, at the recorded share of losses or at a given one. Half a loss is added to
+the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
+lose a packet. Its wait is the mean timeout. Intervals come from the block bootstrap. They are
+widened to what the counts of spurious retransmissions allow: Garwood's limits, combined by the
+method of Zou and Donner (2008) for limits of a sum. They do not contain the uncertainty of the
+share of losses, which is the same for all timers.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
     from netspurt.timers import Algorithm, Replay
 
-#: The losses added to those recorded.
-HALF = 0.5
+#: The number of losses that is added to the recorded ones.
+ADDED_LOSSES = 0.5
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms on which timers are weighed on a recording.
+    """The values with which timers are compared on a recording.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Terms:
     loss
         The share of packets that are lost.
     probes
-        The recording's probes: its weight among several.
+        The number of probes of the recording, which is its weight among several recordings.
     """
 
     spurious_s: float
@@ -54,11 +54,13 @@ class Terms:
         return cls.on(replay.delays, replay.algorithms[0], price)
 
     @classmethod
-    def on(cls, delays: Delays, one: Algorithm, price: Price) -> Terms:
-        """Return the terms of a recording on which any algorithm was replayed."""
-        lost = one.lost - one.lost_before
-        probes = one.answered + lost
-        share = (lost + HALF) / (probes + HALF) if price.loss is None else price.loss
+    def on(cls, delays: Delays, algorithm: Algorithm, price: Price) -> Terms:
+        """Return the terms of a recording, from any algorithm that was replayed on it."""
+        lost = algorithm.lost - algorithm.lost_before
+        probes = algorithm.answered + lost
+        share = (
+            (lost + ADDED_LOSSES) / (probes + ADDED_LOSSES) if price.loss is None else price.loss
+        )
         return cls(price.of(delays), share, float(probes))
 
 
@@ -78,47 +80,49 @@ def cost(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
 def cost_of(delays: Sequence[Delays], algorithms: Sequence[Algorithm], price: Price) -> float:
     """Return the cost per probe [s] of an algorithm on some recordings; NaN without answers."""
     tallies, terms = [], []
-    for path, one in zip(delays, algorithms, strict=True):
-        if one.answered:
-            tallies.append(Tally.between(path, one.waits, one.order, 0, len(path)))
-            terms.append(Terms.on(path, one, price))
+    for path, algorithm in zip(delays, algorithms, strict=True):
+        if algorithm.answered:
+            tally = Tally.between(path, algorithm.waits, algorithm.order, 0, len(path))
+            tallies.append(tally)
+            terms.append(Terms.on(path, algorithm, price))
     return float(cost(tallies, terms)[0]) if tallies else math.nan
 
 
 def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Floats]:
     """Return both parts of the cost per probe [s]: waiting, and spurious retransmissions."""
     waits = spurious = np.zeros(1)
-    for one, on, weight in zip(tallies, terms, _weights(terms), strict=True):
-        wait = (one.waited + HALF * one.timers / one.learnt) / (one.lost + HALF)
-        waits = waits + weight * on.loss * wait
-        spurious = spurious + weight * _unit(on) * one.spurious / one.answers
+    for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
+        waited = tally.waited + ADDED_LOSSES * tally.timers / tally.learnt
+        wait = waited / (tally.lost + ADDED_LOSSES)
+        waits = waits + weight * own.loss * wait
+        spurious = spurious + weight * _all_spurious(own) * tally.spurious / tally.answers
     return waits, spurious
 
 
-def reach(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
+def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
     """Return the squares of the distances to the cost's lower and upper limits by counts [s²]."""
     squares = np.zeros(2)
-    for one, on, weight in zip(tallies, terms, _weights(terms), strict=True):
-        count = float(one.spurious)
+    for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
+        count = float(tally.spurious)
         low, high = poisson_interval(int(count))
-        ends = np.array([count - low, min(high, max(count, float(one.answers))) - count])
-        squares += (ends * weight * _unit(on) / float(one.answers)) ** 2
+        distances = np.array([count - low, min(high, max(count, float(tally.answers))) - count])
+        squares += (distances * weight * _all_spurious(own) / float(tally.answers)) ** 2
     return squares
 
 
 def prudent(tallies: Sequence[Tally], terms: Sequence[Terms]) -> float:
     """Return the upper limit of the cost per probe [s] that the counts alone allow."""
-    return float(cost(tallies, terms)[0] + np.sqrt(reach(tallies, terms)[1]))
+    return float(cost(tallies, terms)[0] + np.sqrt(squared_distances(tallies, terms)[1]))
 
 
-def _unit(terms: Terms) -> float:
+def _all_spurious(terms: Terms) -> float:
     """Return the cost per probe [s] if every answer came too late."""
     return (1 - terms.loss) * terms.spurious_s
 
 
 def _weights(terms: Sequence[Terms]) -> list[float]:
-    probes = sum(one.probes for one in terms)
-    return [one.probes / probes for one in terms]
+    probes = sum(own.probes for own in terms)
+    return [own.probes / probes for own in terms]
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class Cost:
     total
         The cost per probe [s], with its interval.
     waiting, spurious
-        Its two parts [s].
+        The two parts of the cost per probe [s].
     count, answers
         Spurious retransmissions and answers on all recordings.
     """
@@ -162,13 +166,13 @@ class Weighing:
     """
 
     def __init__(self, replays: Sequence[Replay], price: Price) -> None:
-        names = [tuple(one.estimator for one in of.algorithms) for of in replays]
+        names = [tuple(own.estimator for own in replay.algorithms) for replay in replays]
         if len(set(names)) != 1:
-            raise ValueError("the replays have different estimators: they cannot be weighed")
+            raise ValueError("the replays have different estimators: replay the same ones on each")
         self.replays = replays
         self.price = price
         self.names = names[0]
-        self.terms = [Terms.of(of, price) for of in replays]
+        self.terms = [Terms.of(replay, price) for replay in replays]
 
     @cached_property
     def costs(self) -> list[Cost]:
@@ -177,70 +181,72 @@ class Weighing:
 
     @cached_property
     def least(self) -> int:
-        """The place of the algorithm that costs least."""
+        """The place of the cheapest algorithm."""
         return min(range(len(self.names)), key=lambda place: self.costs[place].total.value)
 
     def alike(self, place: int) -> list[int]:
-        """Return the places of the algorithms that cannot be told apart from one, with its own."""
+        """Return the places of an algorithm and of those that cannot be told apart from it."""
         others = range(len(self.names))
         return [n for n in others if n == place or self.difference(n, place).sign == 0]
 
     def difference(self, first: int, second: int) -> Interval:
-        """Return by how much the first costs more per probe [s]; both had the same probes."""
-        if all(np.array_equal(*self._waits(of, first, second)) for of in self.replays):
+        """Return by how much the first algorithm costs more per probe [s], on the same probes."""
+        if all(np.array_equal(*self._waits(replay, first, second)) for replay in self.replays):
             return Interval(0.0, 0.0, 0.0, 0.95, 1)
-        drawn = self._joint(lambda sums: self._of(sums, first) - self._of(sums, second))
+        drawn = self._joint(
+            lambda sums: self._cost_from(sums, first) - self._cost_from(sums, second)
+        )
         squares = np.zeros(2)
-        for place, of in enumerate(self.replays):
-            squares += self._events(place, of, first, second) ** 2
+        for place, replay in enumerate(self.replays):
+            squares += self._distances(place, replay, first, second) ** 2
         return _no_narrower(drawn, squares)
 
-    def _events(self, place: int, of: Replay, first: int, second: int) -> Floats:
+    def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far below and above its value the difference of the spurious costs may be [s].
 
-        Only probes count for which one timer was too short and the other was not. A timer that was
-        never shorter than the other cannot have been too short alone.
+        Only probes count for which exactly one of the timers was too short. If a timer was never
+        shorter than the other, it was never the only one that was too short.
         """
-        ones, others = self._waits(of, first, second)
-        flags = [is_spurious(of.delays, waits) for waits in (ones, others)]
-        beyond = np.zeros(2)
-        for sign, mine, other, shorter in (
-            (1, flags[0], flags[1], np.any(ones < others)),
-            (-1, flags[1], flags[0], np.any(others < ones)),
+        first_waits, second_waits = self._waits(replay, first, second)
+        flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]
+        squares = np.zeros(2)
+        for sign, own, other, was_shorter in (
+            (1, flags[0], flags[1], np.any(first_waits < second_waits)),
+            (-1, flags[1], flags[0], np.any(second_waits < first_waits)),
         ):
-            count = int(np.sum(mine & ~other))
-            low, high = poisson_interval(count) if shorter else (float(count), float(count))
-            beyond += np.array([count - low, high - count])[::sign] ** 2
-        on, answers = self.terms[place], of.algorithms[0].answered
-        unit = _weights(self.terms)[place] * _unit(on) / answers
-        return np.sqrt(beyond) * unit
+            count = int(np.sum(own & ~other))
+            low, high = poisson_interval(count) if was_shorter else (float(count), float(count))
+            squares += np.array([count - low, high - count])[::sign] ** 2
+        terms, answers = self.terms[place], replay.algorithms[0].answered
+        cost_of_one = _weights(self.terms)[place] * _all_spurious(terms) / answers
+        return np.sqrt(squares) * cost_of_one
 
     def _cost(self, place: int) -> Cost:
         tallies = self._tallies(place)
         waiting, spurious = (float(part[0]) for part in parts(tallies, self.terms))
-        squares = reach(tallies, self.terms)
-        total = _no_narrower(self._joint(lambda sums: self._of(sums, place)), squares)
-        counts = (int(sum(float(getattr(t, what)) for t in tallies)) for what in _COUNTS)
+        squares = squared_distances(tallies, self.terms)
+        total = _no_narrower(self._joint(lambda sums: self._cost_from(sums, place)), squares)
+        counts = (int(sum(float(getattr(t, name)) for t in tallies)) for name in _COUNTS)
         return Cost(self.names[place], bounded(total, 0.0, math.inf), waiting, spurious, *counts)
 
     def _joint(self, statistic: JointStatistic) -> Interval:
-        return joint_interval([of.resamples for of in self.replays], statistic)
+        return joint_interval([replay.resamples for replay in self.replays], statistic)
 
-    def _of(self, sums: Sequence[Floats], place: int) -> Floats:
-        return cost([Tally.of(one, place) for one in sums], self.terms)
+    def _cost_from(self, sums: Sequence[Floats], place: int) -> Floats:
+        return cost([Tally.of(own, place) for own in sums], self.terms)
 
     def _tallies(self, place: int) -> list[Tally]:
-        return [Tally.of(of.resamples.sums, place) for of in self.replays]
+        return [Tally.of(replay.resamples.sums, place) for replay in self.replays]
 
-    def _waits(self, of: Replay, first: int, second: int) -> tuple[Floats, Floats]:
-        return of.algorithms[first].waits, of.algorithms[second].waits
+    def _waits(self, replay: Replay, first: int, second: int) -> tuple[Floats, Floats]:
+        return replay.algorithms[first].waits, replay.algorithms[second].waits
 
 
 _COUNTS = ("spurious", "answers")
 
 
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
-    """Return an interval that is widened, if needed, to these squared distances."""
+    """Return an interval that reaches at least these squared distances below and above."""
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)
     if math.isfinite(drawn.low):

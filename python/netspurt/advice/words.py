@@ -19,23 +19,23 @@ from netspurt.wording import counted
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: Costs whose ratio is within this factor count as equal.
-ALIKE = 1.05
+#: Costs count as equal if their ratio is at most this factor.
+EQUAL_RATIO_MAX = 1.05
 
 
 def paragraphs(advice: Advice) -> list[str]:
-    """Return the advice: what to take and why, how it was tried, what is unknown, how to deploy."""
+    """Return the advice: the choice, its reasons, how it was tried, caveats, and deployment."""
     if advice.weighing is None:
-        answered = sum(of.algorithms[0].answered for of in advice.replays)
+        answered = sum(replay.algorithms[0].answered for replay in advice.replays)
         return [
             f"{answered} answered {'probe is' if answered == 1 else 'probes are'} too few to "
-            "prefer one timer to another: 50 are the least."
+            "prefer one timer to another: at least 50 are needed."
         ]
     if backed_off := without_choice(advice):
         return [backed_off]
     if len(advice.asked) < 2 and not advice.tuned:
         return []
-    said = [
+    texts = [
         " ".join([*_choice(advice), *others(advice)]),
         " ".join(rests_on(advice)),
         " ".join(not_taken(advice)),
@@ -44,7 +44,7 @@ def paragraphs(advice: Advice) -> list[str]:
         " ".join(_caveats(advice)),
         *_deploy(advice),
     ]
-    return [one for one in said if one]
+    return [text for text in texts if text]
 
 
 def _choice(advice: Advice) -> list[str]:
@@ -63,37 +63,40 @@ def _choice(advice: Advice) -> list[str]:
 
 
 def _not_named(advice: Advice) -> list[str]:
-    """Say where a timer comes from that the user did not name."""
+    """Return how the recommended timer was made, if the user did not name it."""
     if advice.pick in advice.asked:
         return []
     if advice.pick == advice.linux:
         return ["Its constant was computed from these delays."]
     name = advice.pick.partition(":")[0]
-    bare = [one for one in advice.asked if one.partition(":")[0] == name and shortcomings(one)]
-    if not bare:
+    incomplete = [
+        asked for asked in advice.asked if asked.partition(":")[0] == name and shortcomings(asked)
+    ]
+    if not incomplete:
         return ["Its constants were computed from these delays."]
-    added = listed(shortcomings(bare[0]))
+    added = listed(shortcomings(incomplete[0]))
     return [
-        f"It is {bare[0]} completed with {added}; its constants were computed from these delays."
+        f"It is {incomplete[0]} completed with {added}; its constants were computed from these "
+        "delays."
     ]
 
 
 def _bill(advice: Advice, estimator: str) -> str:
-    one = advice.cost(estimator)
-    if one.count > one.answers / 2:
+    cost = advice.cost(estimator)
+    if cost.count > cost.answers / 2:
         often = f"spurious retransmissions for {_share(advice, estimator)} of the answers"
-    elif one.count:
+    elif cost.count:
         often = (
-            f"{counted(one.count, 'spurious retransmission')} in {_grouped(one.answers)} answers"
+            f"{counted(cost.count, 'spurious retransmission')} in {_grouped(cost.answers)} answers"
         )
     else:
-        often = f"no spurious retransmission in {_grouped(one.answers)} answers"
-    return f"it costs {_per_thousand(one.total)} per 1,000 probes, with {often}"
+        often = f"no spurious retransmission in {_grouped(cost.answers)} answers"
+    return f"it costs {_per_thousand(cost.total)} per 1,000 probes, with {often}"
 
 
 def _share(advice: Advice, estimator: str) -> str:
-    one = advice.cost(estimator)
-    percent = 100 * one.count / one.answers
+    cost = advice.cost(estimator)
+    percent = 100 * cost.count / cost.answers
     return f"{percent:.2g} %" if percent < 99.5 else "100 %"
 
 
@@ -114,7 +117,7 @@ def _priced(advice: Advice) -> str:
 
 
 def _break_even(advice: Advice) -> list[str]:
-    """Say between which prices the timer stays the cheapest."""
+    """Return the range of prices at which the recommended timer is the cheapest."""
     if not advice.pick or advice.weighing is None or len(advice.replays) > 1:
         return []
     price = advice.price.of(advice.replays[0].delays)
@@ -128,35 +131,36 @@ def _break_even(advice: Advice) -> list[str]:
     }
     waiting, spurious = lines[advice.pick]
     below, above = (0.0, ""), (math.inf, "")
-    for name, (theirs, more) in rivals.items():
-        if more == spurious:
+    for name, (rival_waiting, rival_spurious) in rivals.items():
+        if rival_spurious == spurious:
             continue
-        at = (waiting - theirs) / (more - spurious)
-        if more > spurious and at > below[0]:
-            below = (at, name)
-        if more < spurious and at < above[0]:
-            above = (at, name)
+        # Both cost the same at this multiple of the price.
+        multiple = (waiting - rival_waiting) / (rival_spurious - spurious)
+        if rival_spurious > spurious and multiple > below[0]:
+            below = (multiple, name)
+        if rival_spurious < spurious and multiple < above[0]:
+            above = (multiple, name)
     if not below[0] < 1 < above[0]:
         return []
-    said = []
+    ranges = []
     if below[1]:
-        said.append(f"below {ms(below[0] * price)} {below[1]} is cheaper")
+        ranges.append(f"below {ms(below[0] * price)} {below[1]} is cheaper")
     if above[1]:
-        said.append(f"above {ms(above[0] * price)} {above[1]}")
-    return [f"The price decides: {', '.join(said)}."] if said else []
+        ranges.append(f"above {ms(above[0] * price)} {above[1]}")
+    return [f"The price decides: {', '.join(ranges)}."] if ranges else []
 
 
 def _line(advice: Advice, place: int) -> tuple[float, float]:
-    """Return waiting, and spurious retransmissions at the price, of an algorithm per probe [s]."""
+    """Return an algorithm's costs per probe [s]: of waiting, and of spurious retransmissions."""
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
-    tallies = [Tally.of(of.resamples.sums, place) for of in weighing.replays]
+    tallies = [Tally.of(replay.resamples.sums, place) for replay in weighing.replays]
     waiting, spurious = parts(tallies, weighing.terms)
     return float(waiting[0]), float(spurious[0])
 
 
 def _tried(advice: Advice) -> list[str]:
-    """Say which timer is chosen without a part of the data, and what it costs on this part."""
+    """Return which timer is chosen without a part of the data, and its cost on this part."""
     lessons = advice.lessons
     if not lessons or not advice.pick:
         return []
@@ -166,27 +170,27 @@ def _tried(advice: Advice) -> list[str]:
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
     how = f"Chosen{_among(advice)} on all recordings but one{_computed(advice)}"
-    said = f"{how}, and judged on that one: {each}"
-    cost, least = (sum(getattr(one, of) for one in lessons) for of in ("cost", "least"))
+    sentence = f"{how}, and judged on that one: {each}"
+    cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
-        said += (
+        sentence += (
             f". The one of them that is best on each recording would cost "
             f"{100 * (cost - least) / cost:.2g} % less"
         )
     else:
-        said += ". None of the others is cheaper on any recording"
+        sentence += ". None of the others is cheaper on any recording"
     worst = max(lessons, key=lambda lesson: lesson.cost - lesson.least)
     if worst.cost > 1.5 * worst.least:
-        of = advice.replays[worst.part]
-        said += (
-            f"; worst on {of.delays.name}, where {worst.best} costs "
+        replay = advice.replays[worst.part]
+        sentence += (
+            f"; worst on {replay.delays.name}, where {worst.best} costs "
             f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
         )
-    return [said + "."]
+    return [sentence + "."]
 
 
 def _among(advice: Advice) -> str:
-    """Return words on the candidates of the choice on a part of the data."""
+    """Return words for the candidates of a choice on a part of the data."""
     if _computed(advice):
         return ""
     names = [name for name in advice.asked if not shortcomings(name)]
@@ -203,7 +207,7 @@ def _times(count: int) -> str:
 
 
 def _halves(advice: Advice) -> str:
-    # A lesson's part is the one that it is judged on.
+    # The part of a lesson is the half on which the choice is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
     how = f"Chosen{_among(advice)} on one half{_computed(advice)}, and judged on the other: "
     if first.choice == second.choice:
@@ -212,55 +216,55 @@ def _halves(advice: Advice) -> str:
             "first"
         )
         return f"{how}both halves choose {first.choice}; it costs {costs}."
-    told = []
-    for lesson, (half, there) in ((second, ("first", "second")), (first, ("second", "first"))):
-        said = f"the {half} half chooses {lesson.choice}, which costs "
-        said += f"{ms(THOUSAND * lesson.cost)} on the {there}"
-        if lesson.best != lesson.choice and lesson.cost > ALIKE * lesson.least:
-            said += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
-        told.append(said)
-    alike = all(lesson.cost <= ALIKE * lesson.least for lesson in (first, second))
-    end = "" if alike else " The halves disagree: a longer recording would tell."
-    return f"{how}{'; '.join(told)}.{end}"
+    clauses = []
+    for lesson, (half, other) in ((second, ("first", "second")), (first, ("second", "first"))):
+        clause = f"the {half} half chooses {lesson.choice}, which costs "
+        clause += f"{ms(THOUSAND * lesson.cost)} on the {other}"
+        if lesson.best != lesson.choice and lesson.cost > EQUAL_RATIO_MAX * lesson.least:
+            clause += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
+        clauses.append(clause)
+    agree = all(lesson.cost <= EQUAL_RATIO_MAX * lesson.least for lesson in (first, second))
+    end = "" if agree else " The halves disagree: a longer recording would tell."
+    return f"{how}{'; '.join(clauses)}.{end}"
 
 
 def _caveats(advice: Advice) -> list[str]:
     """Return further facts to know before a timer is chosen."""
-    said = []
+    sentences = []
     algorithms = advice.replays[0].algorithms
-    answered = sum(of.algorithms[0].answered for of in advice.replays)
-    asked = [n for n, one in enumerate(algorithms) if one.estimator in advice.asked]
-    fewest = min(sum(of.algorithms[n].spurious for of in advice.replays) for n in asked)
+    answered = sum(replay.algorithms[0].answered for replay in advice.replays)
+    places = [n for n, one in enumerate(algorithms) if one.estimator in advice.asked]
+    fewest = min(sum(replay.algorithms[n].spurious for replay in advice.replays) for n in places)
     if fewest < SEEN:
-        said.append(
+        sentences.append(
             f"Spells of long delays rarer than one in {_grouped(answered / 3)} answers may be "
             "missing here; a short timer would suffer first."
         )
     if advice.price.loss is None:
-        said.append("Under load more probes are lost: --loss sets the share.")
-    if any(of.delays.measure == "one-way" for of in advice.replays):
-        said.append(
+        sentences.append("Under load more probes are lost: --loss sets the share.")
+    if any(replay.delays.measure == "one-way" for replay in advice.replays):
+        sentences.append(
             "These are one-way delays. A sender's round trips, and so its timer, must be longer."
         )
-    return said
+    return sentences
 
 
 def _deploy(advice: Advice) -> list[str]:
-    """Say how to deploy the timer: in QUIC by max_ack_delay, in Linux by rto_min."""
+    """Return how to deploy the timer: in QUIC by max_ack_delay, in Linux by rto_min."""
     if not advice.linux:
         return []
     name = advice.pick.partition(":")[0]
     linux = advice.pick if name == "linux" else advice.linux
-    said = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
+    quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     words = linux_commands(floor_of(linux))
     if name != "linux":
         words = [f"The best value for these delays is {linux}: {_bill(advice, linux)}.", *words]
-        own = "its estimator has one constant, rto_min."
+        introduction = "its estimator has one constant, rto_min."
         if name != "quic":
-            own = (
+            introduction = (
                 f"no stack ships {name} as it is. Linux's own estimator has one constant, rto_min."
             )
-        words = [own, *words]
+        words = [introduction, *words]
     elif advice.linux != advice.pick and advice.suits:
         cheaper = advice.cost(advice.linux)
         if cheaper.total.value < advice.cost(advice.pick).total.value:
@@ -269,12 +273,13 @@ def _deploy(advice: Advice) -> list[str]:
                 f"{_per_thousand(cheaper.total)}. A longer recording should confirm that before "
                 "it is set:"
             )
-            words += [one for one in linux_commands(floor_of(advice.linux)) if one not in words]
-    return [*said, f"In Linux TCP: {' '.join(words)}"]
+            further = linux_commands(floor_of(advice.linux))
+            words += [sentence for sentence in further if sentence not in words]
+    return [*quic, f"In Linux TCP: {' '.join(words)}"]
 
 
-def _per_thousand(of: Interval) -> str:
-    value, low, high = (ms(THOUSAND * one) for one in (of.value, of.low, of.high))
+def _per_thousand(cost: Interval) -> str:
+    value, low, high = (ms(THOUSAND * end) for end in (cost.value, cost.low, cost.high))
     return f"{value} ({low} .. {high})"
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: The largest error of a printed tenth of a second, whether rounded or truncated.
+#: The maximum error of a number that is printed in tenths of a second, rounded or truncated.
 _TENTH = 0.1
-#: Protects a truncation against rounding errors of a sum.
-_BIT = 1e-9
+
+#: This is added before a truncation, because a sum may have rounding errors.
+_ROUNDING_ERROR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Sums:
     Attributes
     ----------
     good_s, lost_s, spurious_s
-        The time of answered probes, the waits for lost ones, and the time of spurious
+        The time of answered probes, the waits for lost probes, and the time of spurious
         retransmissions [s].
     """
 
@@ -99,7 +100,7 @@ class Account:
         return self.good_s - _TENTH * parts, self.good_s + 1
 
     def implied(self, probes: int = 512) -> tuple[float, float]:
-        """Return the mean in ms and the efficiency that follow from the total as printed.
+        """Return the mean in ms and the efficiency that follow from the printed total.
 
         Examples
         --------
@@ -128,20 +129,32 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     {'efficiency': 'FACC: efficiency 0.61, good over total is 0.3715'}
     """
     mean, efficiency = row.implied(probes)
-    least, most = row.good_s_between
-    wrong = {}
-    if not least - _BIT < (row.mean_ms + 1) * probes / 1000 or row.mean_ms * probes / 1000 > most:
-        wrong["total"] = (
+    good_min, good_max = row.good_s_between
+    sentences = {}
+    if (
+        not good_min - _ROUNDING_ERROR < (row.mean_ms + 1) * probes / 1000
+        or row.mean_ms * probes / 1000 > good_max
+    ):
+        sentences["total"] = (
             f"{row.name}: total {row.total_s:g} s, a mean of {row.mean_ms:g} ms over {probes} "
             f"probes, lost and spurious time make "
             f"{row.mean_ms * probes / 1000 + row.lost_s + row.spurious_s:.1f} s"
         )
-    if not int(1000 * least / probes + _BIT) <= row.mean_ms <= 1000 * most / probes:
-        wrong["mean"] = f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
-    # The total was truncated, too. The share is greatest if the true total is a second longer.
-    low, high = int(100 * least / row.total_s + _BIT), 100 * most / (row.total_s + 1)
+    if (
+        not int(1000 * good_min / probes + _ROUNDING_ERROR)
+        <= row.mean_ms
+        <= 1000 * good_max / probes
+    ):
+        sentences["mean"] = (
+            f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
+        )
+    # The total was also truncated. The share is largest if the true total is a second longer.
+    low, high = (
+        int(100 * good_min / row.total_s + _ROUNDING_ERROR),
+        100 * good_max / (row.total_s + 1),
+    )
     if not low <= round(100 * row.efficiency) <= high:
-        wrong["efficiency"] = (
+        sentences["efficiency"] = (
             f"{row.name}: efficiency {row.efficiency:g}, good over total is {efficiency:.4f}"
         )
-    return wrong
+    return sentences

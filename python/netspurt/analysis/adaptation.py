@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A change of length, and how a timer followed it.
+    """A change of length, and the adaptation of a timer to it.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class Adaptation:
     octets
         The lengths before and after.
     samples
-        The number of delays of the new length that the timer needed until it was above all later
-        delays of that length. The number is 0 if it was above them at once, and `None` if it never
-        was.
+        The number of delays of the new length until the timer was above all later delays of that
+        length. The number is 0 if the timer was above them from the beginning, and `None` if it
+        never was.
     """
 
     start: int
@@ -31,7 +31,7 @@ class Adaptation:
 
 
 def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> list[Adaptation]:
-    """Return for each change of length how a timer followed it.
+    """Return the adaptation of a timer to each change of length.
 
     Parameters
     ----------
@@ -54,16 +54,18 @@ def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> li
     lengths = np.asarray(octets)
     delay, timer = (np.asarray(values, dtype=float) for values in (delay_s, timer_s))
     if not lengths.shape == delay.shape == timer.shape:
-        raise ValueError(f"shapes {lengths.shape}, {delay.shape}, {timer.shape}: not one (n,)")
+        raise ValueError(
+            f"shapes {lengths.shape}, {delay.shape}, {timer.shape}: they must be equal, (n,)"
+        )
     bounds = [*(int(place) + 1 for place in np.flatnonzero(np.diff(lengths))), len(lengths)]
     found = []
     for start, end in itertools.pairwise(bounds):
-        heard = np.isfinite(delay[start:end])
+        answered = np.isfinite(delay[start:end])
         with np.errstate(invalid="ignore"):
             short = np.flatnonzero(timer[start:end] < delay[start:end])
         last = int(short[-1]) if len(short) else -1
-        later = bool(heard[last + 1 :].any())
-        samples = int(heard[: last + 1].sum()) if later else None
+        later = bool(answered[last + 1 :].any())
+        samples = int(answered[: last + 1].sum()) if later else None
         pair = (int(lengths[start - 1]), int(lengths[start]))
         found.append(Adaptation(start, pair, samples))
     return found

@@ -22,14 +22,14 @@ Statistic = Callable[[Floats], Floats]
 
 #: The number of resamples for an interval.
 RESAMPLES = 2000
-#: Before blocks are drawn, probes are summed into at most this many bins.
+#: The maximum number of bins into which probes are summed before blocks are drawn.
 BINS = 50_000
-#: With fewer values the correlation of neighbours cannot be estimated.
-SHORTEST = 8
+#: With fewer values, the correlation of neighbours cannot be estimated.
+VALUES_MIN = 8
 #: The upper bound of the estimated correlation of neighbours.
-MOST_KEPT = 0.97
-#: The most values that are held in memory.
-_ROOM = 1 << 22
+CORRELATION_MAX = 0.97
+#: The maximum number of values that are in memory at the same time.
+_VALUES_MAX = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Interval:
     value
         The figure of the recording itself.
     low, high
-        The interval's ends, from percentiles of the resampled figures. They are NaN if hardly any
-        resample has a figure.
+        The ends of the interval, from percentiles of the resampled figures. They are NaN if few
+        resamples have a figure.
     level
         The share of intervals that contain the true figure, if the blocks are long enough.
     block
@@ -141,11 +141,11 @@ class Resamples:
     columns
         The summed values of each probe, shape (k, n) or (n,).
     length
-        Probes per block; by default the greatest block length that one of the columns needs.
+        Probes per block; by default the largest of the block lengths that the columns need.
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        Whether neighbours may be correlated beyond a block; by default true unless `length` is 1.
+        True if neighbours may be correlated beyond a block; by default true unless `length` is 1.
 
     Raises
     ------
@@ -180,12 +180,12 @@ class Resamples:
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its interval.
 
-        The interval contains the percentile interval and the mirror image of that about the value,
-        because figures of rare events are skewed to one side. It is widened by Student's
-        distribution for this number of blocks, because a few blocks underestimate the spread. In a
-        short series values may be correlated over more than a block. So the interval is at least as
-        wide as that of an autoregressive series with the same correlation of neighbours
-        (prewhitening; Andrews and Monahan 1992).
+        The interval contains the percentile interval and its mirror image about the value, because
+        figures of rare events are skewed to one side. It is widened by Student's distribution for
+        this number of blocks, because a few blocks underestimate the spread. In a short series,
+        values may be correlated over more than a block. So the interval is at least as wide as the
+        interval of an autoregressive series with the same correlation of neighbours (prewhitening;
+        Andrews and Monahan 1992).
 
         Parameters
         ----------
@@ -194,29 +194,29 @@ class Resamples:
             ``lambda s: s[0] / s[-1]``, since the last sum is the number of probes. Resamples whose
             figure is NaN are left out.
         level
-            The interval's probability.
+            The probability that the interval contains the true figure.
         """
         return joint_interval([self], lambda sums: statistic(sums[0]), level)
 
     def prewhitened(self, statistic: Statistic, level: float) -> float:
-        """Return the half width of the interval if the correlation decays at one rate."""
+        """Return the half width of the interval for a correlation that decays at one rate."""
         from scipy.special import stdtrit
 
         parts = self._parts(statistic)
         n, scatter = len(parts), float(np.sum(parts**2))
-        if n < SHORTEST or not np.isfinite(scatter) or scatter == 0:
+        if n < VALUES_MIN or not np.isfinite(scatter) or scatter == 0:
             return 0.0
-        kept = float(np.dot(parts[1:], parts[:-1])) / scatter
+        correlation = float(np.dot(parts[1:], parts[:-1])) / scatter
         # The autocorrelation of a short series is underestimated (Kendall 1954).
-        kept = min(max(kept + (1 + 3 * kept) / n, 0.0), MOST_KEPT)
-        rest = parts[1:] - kept * parts[:-1]
+        correlation = min(max(correlation + (1 + 3 * correlation) / n, 0.0), CORRELATION_MAX)
+        residuals = parts[1:] - correlation * parts[:-1]
         lags = max(1, round(4 * (n / 100) ** (2 / 9)))
-        covariance = _autocovariance(rest - rest.mean(), lags)
+        covariance = _autocovariance(residuals - residuals.mean(), lags)
         weights = 1 - np.arange(1, len(covariance)) / (lags + 1)
-        level_of_rest = max(covariance[0] + 2 * weights @ covariance[1:], 0.1 * covariance[0])
-        variance = n * float(level_of_rest) / (1 - kept) ** 2
-        alone = scatter / variance * n if variance > 0 else float(n)
-        return float(stdtrit(max(alone - 1, 2.0), (1 + level) / 2)) * float(np.sqrt(variance))
+        level_of_residuals = max(covariance[0] + 2 * weights @ covariance[1:], 0.1 * covariance[0])
+        variance = n * float(level_of_residuals) / (1 - correlation) ** 2
+        independent = scatter / variance * n if variance > 0 else float(n)
+        return float(stdtrit(max(independent - 1, 2.0), (1 + level) / 2)) * float(np.sqrt(variance))
 
     def _parts(self, statistic: Statistic) -> Floats:
         """Return the influence of each probe, or bin of probes, on a statistic, shape (n,)."""
@@ -253,24 +253,26 @@ def joint_interval(
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     below, above = value - float(low), float(high) - value
-    reach = max(below, above, 0.0) * stretch(parts, level)
-    if reach > 0 and any(part.memory for part in parts):
-        squares = (_alone(parts, place, statistic, level) ** 2 for place in range(len(parts)))
-        reach = max(reach, math.sqrt(sum(squares)))
-    return Interval(value, value - reach, value + reach, level, length)
+    half_width = max(below, above, 0.0) * stretch(parts, level)
+    if half_width > 0 and any(part.memory for part in parts):
+        squares = (
+            _half_width_of_one(parts, place, statistic, level) ** 2 for place in range(len(parts))
+        )
+        half_width = max(half_width, math.sqrt(sum(squares)))
+    return Interval(value, value - half_width, value + half_width, level, length)
 
 
-def _alone(
+def _half_width_of_one(
     parts: Sequence[Resamples], place: int, statistic: JointStatistic, level: float
 ) -> float:
     """Return the half width of the interval if only one recording is resampled."""
-    kept = [part.sums[:, np.newaxis] for part in parts]
+    fixed = [part.sums[:, np.newaxis] for part in parts]
 
-    def moved(sums: Floats) -> Floats:
-        wide = [np.broadcast_to(one, (len(one), sums.shape[1])) for one in kept]
+    def with_sums(sums: Floats) -> Floats:
+        wide = [np.broadcast_to(column, (len(column), sums.shape[1])) for column in fixed]
         return statistic([*wide[:place], sums, *wide[place + 1 :]])
 
-    return parts[place].prewhitened(moved, level)
+    return parts[place].prewhitened(with_sums, level)
 
 
 def stretch(parts: Sequence[Resamples], level: float) -> float:
@@ -313,7 +315,7 @@ def paired_difference(
     ----------
     first, second
         Columns of equal shape, as for `Resamples`. The difference is the figure of the first minus
-        that of the second.
+        the figure of the second.
     statistic, length, seed
         As for `block_bootstrap`.
 
@@ -336,8 +338,8 @@ def paired_difference(
 
     def difference(sums: Floats) -> Floats:
         count = sums[-1:]
-        one = statistic(np.concatenate([sums[:rows], count]))
-        return one - statistic(np.concatenate([sums[rows:-1], count]))
+        first_figure = statistic(np.concatenate([sums[:rows], count]))
+        return first_figure - statistic(np.concatenate([sums[rows:-1], count]))
 
     return block_bootstrap(np.concatenate([a, b]), difference, length=length, seed=seed)
 
@@ -346,18 +348,21 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     """Return sums of resamples, shape (RESAMPLES, k)."""
     n, k = rows.shape
     length = min(length, n)
-    whole, rest = divmod(n, length)
+    blocks_per_resample, remainder = divmod(n, length)
     running = np.concatenate([np.zeros((1, k)), np.cumsum(np.concatenate([rows, rows]), axis=0)])
     places = np.arange(n)
     blocks = running[places + length] - running[places]
-    remainders = running[places + rest] - running[places]
+    remainders = running[places + remainder] - running[places]
     rng = np.random.default_rng(seed)
     sums = np.empty((RESAMPLES, k))
-    at_once = max(1, _ROOM // n)
-    for done in range(0, RESAMPLES, at_once):
-        count = min(at_once, RESAMPLES - done)
+    per_batch = max(1, _VALUES_MAX // n)
+    for done in range(0, RESAMPLES, per_batch):
+        count = min(per_batch, RESAMPLES - done)
         # With the number of times that each block is drawn, the sums are one matrix product.
-        starts = rng.integers(0, n, size=(count, whole)) + n * np.arange(count)[:, np.newaxis]
+        starts = (
+            rng.integers(0, n, size=(count, blocks_per_resample))
+            + n * np.arange(count)[:, np.newaxis]
+        )
         drawn = np.bincount(starts.ravel(), minlength=count * n).reshape(count, n)
         last = rng.integers(0, n, size=count)
         sums[done : done + count] = drawn @ blocks + remainders[last]

@@ -1,8 +1,8 @@
 """Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-The resamples are of repeats. The n-th runs of all combinations in a group are drawn together,
-because they may have had the same losses. Combinations are not resampled. So an interval covers
-other random draws, but not other values.
+Repeats are resampled. The n-th runs of all combinations in a group are drawn together, because they
+may have had the same losses. Combinations are not resampled. So an interval accounts for other
+random draws, but not for other values of the axes.
 
 With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
 Student's interval for the linear part of the figure.
@@ -24,8 +24,8 @@ from netspurt.analysis.counts import most_unseen
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.generic]]
 
-#: At most this many sums are resampled.
-_MOST = 4000
+#: The maximum number of sums that are resampled.
+_SUMS_MAX = 4000
 
 #: The causes of retransmissions, as they appear in the names of measures.
 _CAUSES = (
@@ -40,8 +40,8 @@ _CAUSES = (
     "shim",
 )
 
-#: The quantiles of a case's completion and request times, as in the names of measures.
-_SHARES = ("p50", "p90", "p99", "p999")
+#: The quantiles of completion, request and connection times, as in the names of measures.
+_QUANTILES = ("p50", "p90", "p99", "p999")
 
 #: The measures for which less is better, and those for which more is better.
 LESS = (
@@ -53,7 +53,7 @@ LESS = (
     "waited_ns",
     "completion_ns_mean",
     "completion_ns_max",
-    *(f"completion_ns_{share}" for share in _SHARES),
+    *(f"completion_ns_{share}" for share in _QUANTILES),
     "dropped",
     "lost",
     "queue_packets_max",
@@ -61,11 +61,11 @@ LESS = (
     "echo_probe_rtt_ns_mean",
     "request_ns_mean",
     "request_ns_max",
-    *(f"request_ns_{share}" for share in _SHARES),
+    *(f"request_ns_{share}" for share in _QUANTILES),
     "connection_ns_mean",
     "connection_ns_max",
-    *(f"connection_ns_{share}" for share in _SHARES),
-    *(f"{what}_{cause}" for what in ("retransmissions", "spurious") for cause in _CAUSES),
+    *(f"connection_ns_{share}" for share in _QUANTILES),
+    *(f"{count}_{cause}" for count in ("retransmissions", "spurious") for cause in _CAUSES),
 )
 MORE = (
     "goodput_bps",
@@ -89,7 +89,7 @@ class Summary:
         The number of cases with the measure, and the number without it. A case that was cut has no
         measure.
     mean
-        The mean (for a ratio the ratio of the sums) with its interval.
+        The mean, with its interval. For a ratio it is the ratio of the sums.
     median
         The median of the cases.
     percentiles
@@ -113,7 +113,7 @@ class Comparison:
     labels
         The labels that the group and its counterpart share.
     label, baseline
-        The compared label, and the one it is compared with.
+        The compared label, and the label with which it is compared.
     pairs
         The number of pairs of cases. If the cases are not paired, it is the number of cases in the
         smaller group.
@@ -136,23 +136,23 @@ class Comparison:
 
 
 def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
-    """Return two values of each case, whose sums are the numerator and denominator of a measure.
+    """Return two values for each case. Their sums are the numerator and denominator of a measure.
 
     Parameters
     ----------
     cases
         The columns of a sweep.
     measure
-        A column, or two separated by a slash: `dropped/sent`.
+        A column, or two columns separated by a slash: `dropped/sent`.
 
     Raises
     ------
     ValueError
         If there is no such column of numbers.
     """
-    above, stroke, below = measure.partition("/")
-    top = _numbers(cases, above.strip())
-    return top, (_numbers(cases, below.strip()) if stroke else np.ones_like(top))
+    numerator, slash, denominator = measure.partition("/")
+    top = _numbers(cases, numerator.strip())
+    return top, (_numbers(cases, denominator.strip()) if slash else np.ones_like(top))
 
 
 def measures(cases: Columns) -> list[str]:
@@ -163,9 +163,11 @@ def measures(cases: Columns) -> list[str]:
 def _numbers(cases: Columns, name: str) -> Floats:
     if name not in cases or cases[name].dtype.kind not in "iuf":
         known = measures(cases)
-        near = difflib.get_close_matches(name, known, n=3)
-        told = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise ValueError(f"no measure {name!r}: {told}")
+        similar = difflib.get_close_matches(name, known, n=3)
+        fix = (
+            f"did you mean {' or '.join(similar)}?" if similar else f"there are {', '.join(known)}"
+        )
+        raise ValueError(f"no measure {name!r}: {fix}")
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)
     return filled
@@ -200,8 +202,8 @@ def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) ->
 
 
 def _not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
-    there = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
-    return f"there is no axis {name!r}: {there}"
+    axes = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
+    return f"there is no axis {name!r}: {axes}"
 
 
 def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
@@ -243,14 +245,14 @@ def groups(
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
     """Return the sums of numerator and denominator for each repeat, shape (2, repeats).
 
-    If there are many repeats, neighbouring repeats are added up. A few thousand independent sums
+    If there are many repeats, neighbouring repeats are added up, because a few thousand sums
     have the same spread and can be resampled quickly.
     """
     repeats, place = np.unique(np.asarray(cases["repeat"])[rows], return_inverse=True)
     sums = np.zeros((2, len(repeats)))
     np.add.at(sums[0], place, top[rows])
     np.add.at(sums[1], place, bottom[rows])
-    step = -(-len(repeats) // _MOST)
+    step = -(-len(repeats) // _SUMS_MAX)
     return np.add.reduceat(sums, np.arange(0, len(repeats), step), axis=1) if step > 1 else sums
 
 
@@ -262,31 +264,32 @@ def _figure(sums: Floats) -> tuple[float, Floats]:
     return value, (sums[0] - value * sums[1]) / sums[1].mean()
 
 
-def _reach(spreads: Sequence[Floats]) -> float:
+def _student_half_width(spreads: Sequence[Floats]) -> float:
     """Return half of Student's interval for a sum of independent means (Welch 1947).
 
-    The result is NaN if there are only two repeats and they are equal. Their spread of zero proves
-    nothing: two throws of a coin are equal in half of all cases, too.
+    The result is NaN if there are only two repeats and they are equal. A spread of zero then proves
+    nothing: two throws of a coin are also equal in half of all cases.
     """
     from scipy.special import stdtrit
 
-    squares = np.array([np.var(one, ddof=1) / len(one) for one in spreads])
-    free = np.array([len(one) - 1 for one in spreads])
-    whole = float(squares.sum())
-    scale = max(float(np.max(np.abs(one))) for one in spreads)
-    if not whole > (1e-12 * scale) ** 2:
-        return 0.0 if free.min() > 1 else np.nan
-    return float(stdtrit(whole**2 / np.sum(squares**2 / free), 0.975) * np.sqrt(whole))
+    variances = np.array([np.var(spread, ddof=1) / len(spread) for spread in spreads])
+    freedom = np.array([len(spread) - 1 for spread in spreads])
+    variance = float(variances.sum())
+    scale = max(float(np.max(np.abs(spread))) for spread in spreads)
+    if not variance > (1e-12 * scale) ** 2:
+        return 0.0 if freedom.min() > 1 else np.nan
+    degrees = variance**2 / np.sum(variances**2 / freedom)
+    return float(stdtrit(degrees, 0.975) * np.sqrt(variance))
 
 
 def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
     """Return an interval that contains `low`, `high` and Student's interval; NaN if one is NaN."""
-    reach = float(np.max([value - low, high - value, 0.0, _reach(spreads)]))
-    return Interval(value, value - reach, value + reach, 0.95, 1)
+    half_width = float(np.max([value - low, high - value, 0.0, _student_half_width(spreads)]))
+    return Interval(value, value - half_width, value + half_width, 0.95, 1)
 
 
 def _interval(sums: Floats, seed: int = 1) -> Interval:
-    """Return the ratio of two sums. It has an interval if combinations ran more than once."""
+    """Return the ratio of two sums, with an interval if there are several repeats."""
     value, spread = _figure(sums)
     if sums.shape[1] < 2 or np.isnan(value):
         return Interval(value, np.nan, np.nan, 0.95, 1)
@@ -316,7 +319,7 @@ def summarise(
     cases
         The columns of a sweep.
     measure
-        A column, or a ratio of two.
+        A column, or a ratio of two columns.
     by
         The axes that form groups; the cases of a group are combined.
     order
@@ -325,35 +328,35 @@ def summarise(
         Percentiles to compute, from 0 to 100.
     """
     top, bottom = figure(cases, measure)
-    found = []
+    summaries = []
     for labels, rows in groups(cases, by, order):
-        has = rows[np.isfinite(top[rows]) & np.isfinite(bottom[rows])]
+        with_measure = rows[np.isfinite(top[rows]) & np.isfinite(bottom[rows])]
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = top[has] / bottom[has]
-        each = each[np.isfinite(each)]
-        mean = _interval(_by_repeat(cases, has, top, bottom))
-        unseen = _unseen(cases, measure, has, (top, bottom))
+            values = top[with_measure] / bottom[with_measure]
+        values = values[np.isfinite(values)]
+        mean = _interval(_by_repeat(cases, with_measure, top, bottom))
+        unseen = _unseen(cases, measure, with_measure, (top, bottom))
         mean = mean if np.isnan(unseen) else replace(mean, high=unseen)
-        if len(each) and each.min() >= 0:
+        if len(values) and values.min() >= 0:
             # A mean of values that are not negative is not negative.
             mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
-        found.append(
+        summaries.append(
             Summary(
                 labels,
-                cases=len(has),
-                without=len(rows) - len(has),
+                cases=len(with_measure),
+                without=len(rows) - len(with_measure),
                 mean=mean,
-                median=float(np.median(each)) if len(each) else float("nan"),
+                median=float(np.median(values)) if len(values) else float("nan"),
                 percentiles={
-                    p: float(np.percentile(each, p)) if len(each) else float("nan")
+                    p: float(np.percentile(values, p)) if len(values) else float("nan")
                     for p in percentiles
                 },
             )
         )
-    return found
+    return summaries
 
 
-def compare(  # noqa: PLR0913 - each is a choice of its own
+def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     cases: Columns,
     measure: str,
     axis: str,
@@ -371,16 +374,16 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     cases
         The columns of a sweep.
     measure
-        A column, or a ratio of two.
+        A column, or a ratio of two columns.
     axis
         The axis whose labels are compared.
     order
         The labels of all axes, in order.
     paired
-        Whether runs of all combinations share their seeds. If they do, differences are taken pair
+        True if the runs of all combinations share their seeds. Then differences are computed pair
         by pair, and effects of the seeds cancel out.
     baseline
-        The label to compare with; by default the first.
+        The label with which the others are compared; by default the first.
     by
         The axes that form groups; by default all other axes.
     better
@@ -402,9 +405,10 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     by = others if by is None else list(by)
     if axis in by:
         raise ValueError(f"{axis} is the compared axis and cannot form groups")
-    has = np.isfinite(top) & np.isfinite(bottom)
+    has_measure = np.isfinite(top) & np.isfinite(bottom)
     combination = _combinations(cases, others, order)
-    beside = _Beside(combination, np.asarray(cases["repeat"]).astype(np.int64), has, paired)
+    repeat = np.asarray(cases["repeat"]).astype(np.int64)
+    partners = _Counterparts(combination, repeat, has_measure, paired)
     rows = dict(groups(cases, [*by, axis], order))
     found = []
     for key in dict.fromkeys(labels_of[:-1] for labels_of in rows):
@@ -413,13 +417,13 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
             second = rows.get((*key, label))
             if label == baseline or first is None or second is None:
                 continue
-            chosen = beside.comparable(second, first)
+            chosen = partners.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
-            difference = _allowing(difference, cases, measure, chosen)
-            told = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
+            difference = _allowing_unseen(difference, cases, measure, chosen)
+            words = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
-            verdict = "same" if beside.same(chosen, (top, bottom)) else told
+            verdict = "same" if partners.same(chosen, (top, bottom)) else words
             found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
     return found
 
@@ -438,7 +442,7 @@ def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Counterparts:
     """The keys that decide which cases of two groups are counterparts.
 
     Attributes
@@ -447,9 +451,9 @@ class _Beside:
         For each case, the number of its combination (without the compared axis), and the number of
         its run.
     has
-        Whether each case has the measure.
+        True for each case that has the measure.
     paired
-        Whether runs with the same number share their seed.
+        True if runs with the same number share their seed.
     """
 
     combination: NDArray[np.int64]
@@ -457,30 +461,32 @@ class _Beside:
     has: NDArray[np.bool_]
     paired: bool
 
-    def comparable(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        """Return the cases of each group that have counterparts in the other.
+    def comparable(
+        self, first: NDArray[np.intp], second: NDArray[np.intp]
+    ) -> list[NDArray[np.intp]]:
+        """Return the cases of each group that have counterparts in the other group.
 
-        If a case was cut, its counterpart is left out too; otherwise one group would have more of
-        the hard cases. If the groups share no combination, as with listed scenarios, all cases of a
-        run are counterparts of all cases of the run with the same number.
+        If a case was cut, its counterpart is also left out; otherwise one group would have more of
+        the hard cases. If the groups share no combination, which happens with listed scenarios, the
+        cases of a run are counterparts of all cases of the run with the same number.
         """
-        known = [rows[self.has[rows]] for rows in (one, other)]
-        shared = np.intersect1d(self.combination[one], self.combination[other]).size > 0
+        with_measure = [rows[self.has[rows]] for rows in (first, second)]
+        shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0
         if shared and self.paired:
             key = self.combination * (int(self.repeat.max()) + 1) + self.repeat
         else:
             key = self.combination if shared else self.repeat
         if not shared and not self.paired:
-            return known
-        both = np.intersect1d(key[known[0]], key[known[1]])
-        return [rows[np.isin(key[rows], both)] for rows in known]
+            return with_measure
+        both = np.intersect1d(key[with_measure[0]], key[with_measure[1]])
+        return [rows[np.isin(key[rows], both)] for rows in with_measure]
 
     def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
         """Return whether each case has the same values as its counterpart; false if not paired."""
         if not self.paired or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
             return False
-        one, other = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
-        return all(np.array_equal(column[one], column[other]) for column in columns)
+        first, second = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
+        return all(np.array_equal(column[first], column[second]) for column in columns)
 
 
 def direction(measure: str, better: str | None) -> int:
@@ -491,12 +497,12 @@ def direction(measure: str, better: str | None) -> int:
     ValueError
         If neither `better` nor the measure's name says which values are better.
     """
-    above = measure.partition("/")[0].strip()
-    known = "less" if above in LESS else "more" if above in MORE else None
+    numerator = measure.partition("/")[0].strip()
+    known = "less" if numerator in LESS else "more" if numerator in MORE else None
     chosen = better or known
     if chosen not in ("less", "more"):
         raise ValueError(
-            f"it is not known which values of {measure!r} are better: give less or more"
+            f"it is not known which values of {measure!r} are better: write less or more"
         )
     return 1 if chosen == "more" else -1
 
@@ -512,11 +518,11 @@ def _combinations(
     return combination
 
 
-def _allowing(
+def _allowing_unseen(
     difference: Interval, cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]]
 ) -> Interval:
     """Return the difference of two counts, with an interval that allows for unseen events."""
-    unseen = float(np.max([_unseen(cases, measure, one, figure(cases, measure)) for one in rows]))
+    unseen = float(np.max([_unseen(cases, measure, own, figure(cases, measure)) for own in rows]))
     return difference if np.isnan(unseen) else replace(difference, low=-unseen, high=unseen)
 
 

@@ -1,10 +1,10 @@
 """Change points of a series: where its level changes, by three methods.
 
-The first two are those of Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet path
-properties" (IMW 2001): a test of ranks (their CP/RankOrder) and a cumulative sum against resamples
-(their CP/Bootstrap). Each test finds at most one change in a segment. Both parts of the segment are
-then tested in the same way. The third method, PELT, looks for all changes at once. It serves as a
-check of the other two.
+The first two methods are from Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet
+path properties" (IMW 2001): a test of ranks (their CP/RankOrder), and a comparison of a cumulative
+sum with resamples (their CP/Bootstrap). Each test finds at most one change in a segment. Then both
+parts of the segment are tested in the same way. The third method, PELT, finds all changes together.
+It is a check of the other two.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 #: A test is significant at this level, as in the paper of 2001.
 ALPHA = 0.05
-#: The fewest values between two changes, and between a change and an end.
+#: The minimum number of values between two changes, and between a change and an end.
 LEAST = 6
-#: Resamples of a test.
+#: The number of resamples of a test.
 RESAMPLES = 999
 #: In segments with more values than this, the limit distribution replaces the resamples.
-LONGEST = 2000
-#: A continuous sum reaches a greater extreme than a sum of single values. The difference is this
-#: number of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
+RESAMPLED_VALUES_MAX = 2000
+#: A continuous sum has a larger extreme than a sum of single values. The difference is this number
+#: of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
 #: chapter X).
-_BETWEEN = 0.5826
-#: Rounds of testing all changes again.
-_ROUNDS = 10
-#: The most values that are held in memory at once.
-_ROOM = 1 << 20
+_CONTINUITY_CORRECTION = 0.5826
+#: The maximum number of rounds in which all changes are tested again.
+_ROUNDS_MAX = 10
+#: The maximum number of values that are in memory at the same time.
+_VALUES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,12 @@ class Change:
     at
         The index of the first value after the change.
     chance
-        The probability that steady values look as if they had this change. The values are those
-        from the previous change to the next one. NaN with PELT, which has no test.
+        The probability that values without a change would show a change as clear as this one. The
+        values from the previous change to the next one are tested. NaN with PELT, which has no
+        test.
     before, after
-        The medians of the values since the previous change, and until the next one.
+        The median of the values since the previous change, and the median of the values until the
+        next change.
     """
 
     at: int
@@ -76,7 +78,8 @@ def find_changes(
     """Return the changes of level of a series.
 
     The tests assume that the values are independent. If neighbours are correlated, more than the
-    share `alpha` of all steady series show a change. In that case use medians of longer intervals.
+    share `alpha` of all series without a change show one. In that case use medians of longer
+    intervals.
 
     Parameters
     ----------
@@ -84,12 +87,12 @@ def find_changes(
         The series, shape (n,). NaN counts as no value.
     method
         ``"rank-order"``, a test of ranks, which outliers hardly influence; ``"bootstrap"``, the
-        range of the cumulative sum against that of shuffled values; or ``"pelt"``, which needs the
+        range of the cumulative sum, compared with shuffled values; or ``"pelt"``, which needs the
         package ruptures.
     alpha
         The significance of each test. PELT does not use it.
     least
-        The fewest values between two changes.
+        The minimum number of values between two changes.
     seed
         The seed of the resamples; the same seed gives the same changes.
 
@@ -126,14 +129,16 @@ def find_changes(
     places = np.flatnonzero(np.isfinite(series))
     known = series[places]
     if method == "pelt":
-        found = [(at, np.nan) for at in _pelt(known, least)]
+        places_found = [(at, np.nan) for at in _pelt(known, least)]
     else:
         test = _rank_order if method == "rank-order" else _bootstrap(seed)
-        found = _Splitting(known, test, alpha, least).changes()
-    return _told(known, places, found)
+        places_found = _Splitting(known, test, alpha, least).changes()
+    return _changes(known, places, places_found)
 
 
-def _told(known: Floats, places: NDArray[np.intp], found: list[tuple[int, float]]) -> list[Change]:
+def _changes(
+    known: Floats, places: NDArray[np.intp], found: list[tuple[int, float]]
+) -> list[Change]:
     ends = [0, *(at for at, _ in found), len(known)]
     parts = itertools.pairwise(ends) if len(known) else ()
     medians = [float(np.median(known[low:high])) for low, high in parts]
@@ -143,13 +148,13 @@ def _told(known: Floats, places: NDArray[np.intp], found: list[tuple[int, float]
     ]
 
 
-#: A function that takes a segment, the index of its first value, and the fewest values of a part.
-#: It returns the best place for a change, and the chance of this change.
+#: A function of a segment, the index of its first value, and the minimum length of a part. The
+#: result is the best place for a change, and the chance of this change.
 _Test = Callable[[Floats, int, int], tuple[int, float]]
 
 
 class _Splitting:
-    """A series that is divided as long as a test finds a change in a part."""
+    """A series that is divided until a test finds no change in any part."""
 
     def __init__(self, series: Floats, test: _Test, alpha: float, least: int) -> None:
         self.series = series
@@ -159,7 +164,7 @@ class _Splitting:
         self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
 
     def best(self, low: int, high: int) -> tuple[int, float] | None:
-        """Return the change from one index to another and its chance, if it is significant."""
+        """Return the best change between two indices and its chance, if it is significant."""
         if (low, high) not in self._known:
             found = None
             if high - low >= 2 * self.least:
@@ -170,21 +175,21 @@ class _Splitting:
 
     def changes(self) -> list[tuple[int, float]]:
         """Return the changes in order, each with its chance between its neighbours."""
-        open_, places = [(0, len(self.series))], []
-        while open_:
-            low, high = open_.pop()
+        untested, places = [(0, len(self.series))], []
+        while untested:
+            low, high = untested.pop()
             found = self.best(low, high)
             if found is not None:
                 places.append(found[0])
-                open_ += [(low, found[0]), (found[0], high)]
-        return self._tested_again(sorted(places))
+                untested += [(low, found[0]), (found[0], high)]
+        return self._retested(sorted(places))
 
-    def _tested_again(self, places: list[int]) -> list[tuple[int, float]]:
+    def _retested(self, places: list[int]) -> list[tuple[int, float]]:
         """Test each change between its neighbours again, and move it or remove it.
 
-        The first tests saw several changes at once, and so may have misplaced or invented one.
+        A first test may have seen several changes together, and so misplaced or invented one.
         """
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_MAX):
             before = list(places)
             for at in before:
                 n = places.index(at)
@@ -193,8 +198,8 @@ class _Splitting:
                 places[n : n + 1] = [] if found is None else [found[0]]
             if places == before:
                 break
-        told = ((at, self.best(*self._around(places, n))) for n, at in enumerate(places))
-        return [(at, found[1]) for at, found in told if found is not None]
+        tested = ((at, self.best(*self._around(places, n))) for n, at in enumerate(places))
+        return [(at, found[1]) for at, found in tested if found is not None]
 
     def _around(self, places: list[int], n: int) -> tuple[int, int]:
         ends = [0, *places, len(self.series)]
@@ -220,7 +225,7 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
 
 
 def _bootstrap(seed: int) -> _Test:
-    """Return the test of the cumulative sum's range against that of shuffled values (Taylor)."""
+    """Return a test that compares the cumulative sum's range with shuffled values (Taylor)."""
 
     def test(segment: Floats, low: int, least: int) -> tuple[int, float]:
         n = len(segment)
@@ -230,28 +235,30 @@ def _bootstrap(seed: int) -> _Test:
             return least, 1.0
         sums = np.cumsum(centred)
         best = int(np.argmax(np.abs(sums[least - 1 : n - least])))
-        reach = float(np.maximum(sums.max(), 0) - np.minimum(sums.min(), 0))
-        if n > LONGEST:
-            return least + best, kuiper((reach / spread + 2 * _BETWEEN) / np.sqrt(n))
-        return least + best, _share(centred, reach, np.random.default_rng([seed, low, n]))
+        range_of_sums = float(np.maximum(sums.max(), 0) - np.minimum(sums.min(), 0))
+        if n > RESAMPLED_VALUES_MAX:
+            return least + best, kuiper(
+                (range_of_sums / spread + 2 * _CONTINUITY_CORRECTION) / np.sqrt(n)
+            )
+        return least + best, _share(centred, range_of_sums, np.random.default_rng([seed, low, n]))
 
     return test
 
 
-def _share(centred: Floats, reach: float, rng: np.random.Generator) -> float:
+def _share(centred: Floats, range_of_sums: float, rng: np.random.Generator) -> float:
     """Return the share of shuffles whose cumulative sum has at least this range."""
-    at_once = max(1, _ROOM // len(centred))
+    per_batch = max(1, _VALUES_MAX // len(centred))
     as_wide = 0
-    for done in range(0, RESAMPLES, at_once):
-        rows = np.tile(centred, (min(at_once, RESAMPLES - done), 1))
+    for done in range(0, RESAMPLES, per_batch):
+        rows = np.tile(centred, (min(per_batch, RESAMPLES - done), 1))
         sums = np.cumsum(rng.permuted(rows, axis=1, out=rows), axis=1)
         ranges = np.maximum(sums.max(axis=1), 0) - np.minimum(sums.min(axis=1), 0)
         # Sums of the same values in another order may differ in their last bits.
-        as_wide += int(np.sum(ranges >= reach * (1 - 1e-12)))
+        as_wide += int(np.sum(ranges >= range_of_sums * (1 - 1e-12)))
     return (1 + as_wide) / (1 + RESAMPLES)
 
 
-def kuiper(reach: float) -> float:
+def kuiper(extent: float) -> float:
     """Return the probability that a Brownian bridge has at least this range (Kuiper 1960).
 
     For values of finite variance, the share of resamples has this limit.
@@ -261,9 +268,9 @@ def kuiper(reach: float) -> float:
     >>> round(kuiper(1.747), 3)
     0.05
     """
-    if reach < 0.4:
+    if extent < 0.4:
         return 1.0
-    squares = np.arange(1, 101, dtype=float) ** 2 * reach**2
+    squares = np.arange(1, 101, dtype=float) ** 2 * extent**2
     return min(float(2 * np.sum((4 * squares - 1) * np.exp(-2 * squares))), 1.0)
 
 
@@ -273,7 +280,7 @@ def ruptures() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If ruptures is not installed; the message says how to install it.
     """
     try:
         import ruptures
@@ -284,9 +291,9 @@ def ruptures() -> ModuleType:
 
 
 def _pelt(series: Floats, least: int) -> list[int]:
-    """Return the changes of the normal scores' mean, with a penalty of 3 ln n for each.
+    """Return the changes of the mean of normal scores, with a penalty of 3 ln n for each.
 
-    The scores (Blom 1958) have a variance of one at most between changes, so the penalty needs no
+    The scores (Blom 1958) have a variance of at most one between changes, so the penalty needs no
     estimate of the noise, and outliers have little weight.
     """
     from scipy.special import ndtri

@@ -16,8 +16,8 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: The identity of a segment: its direction, `data` or `ack`, its first octet or the number
-#: acknowledged, its octets, and how many equal ones came before.
+#: The identity of a segment: its direction at the node, `data` or `ack`, its first octet or its
+#: acknowledgment number, its octets, and its place among equal segments, from 1.
 Key = tuple[str, str, int, int, int]
 
 
@@ -28,15 +28,15 @@ class Seen:
     Attributes
     ----------
     key
-        Its identity.
+        The identity of the segment.
     t_s
-        Its time, in seconds from the first segment with payload.
+        The time in seconds since the first segment with payload.
     kind, cause
         As in the table `segments`.
     packet
         The packet's number; for an ACK, the highest number that it covers.
     at_s
-        Its time, in seconds from the start of the run.
+        The time in seconds since the start of the run.
     """
 
     key: Key
@@ -47,11 +47,11 @@ class Seen:
     at_s: float = 0.0
 
     def __str__(self) -> str:
-        way = "sends" if self.key[0] == "out" else "gets"
+        verb = "sends" if self.key[0] == "out" else "gets"
         if self.key[1] == "ack":
-            return f"{way} {self.kind} {self.packet}"
-        again = f" again ({self.cause})" if self.cause else ""
-        return f"{way} packet {self.packet}{again}"
+            return f"{verb} {self.kind} {self.packet}"
+        copy = f" again ({self.cause})" if self.cause else ""
+        return f"{verb} packet {self.packet}{copy}"
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Comparison:
     same
         The number of segments before the first difference. These are equal and in the same order.
     parted
-        The first two segments that differ. For a run that had ended, the segment is `None`. Both
-        are `None` if the runs never differ.
+        The first two segments that differ. The segment is `None` for a run that had ended. Both are
+        `None` if the runs never differ.
     differences_s
         For each segment before the first difference: its time in the second run minus its time in
         the first, in seconds.
@@ -88,7 +88,7 @@ class Comparison:
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
-    """Return the segments of `flow` that `node` observed, from the first with payload on.
+    """Return the segments of a flow that a node observed, starting at the first with payload.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     data = np.flatnonzero(own["len_bytes"] > 0)
     if len(data) == 0:
         raise ValueError(
-            f"no data of flow {flow} was seen at {node}: perhaps the other direction was meant "
+            f"no data of flow {flow} was seen at {node}: try the other direction "
             "(--direction reverse), or another node"
         )
     return list(_events(own.take(np.arange(data[0], len(own)))))
@@ -120,9 +120,9 @@ def _events(own: Table) -> Iterator[Seen]:
     names = ("way", "kind", "cause", "packet", "seq", "ack", "len_bytes")
     columns = [own[name].tolist() for name in names]
     for t_s, way, kind, cause, packet, seq, ack, length in zip(times, *columns, strict=True):
-        what = (way, "data", seq, length) if length else (way, "ack", ack, 0)
-        count[what] += 1
-        key = (*what, count[what])
+        identity = (way, "data", seq, length) if length else (way, "ack", ack, 0)
+        count[identity] += 1
+        key = (*identity, count[identity])
         yield Seen(key, float(t_s), kind, cause, packet, float(t_s + start))
 
 
@@ -133,32 +133,31 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
     --------
     >>> def seen(t_s, octet):
     ...     return Seen(("out", "data", octet, 100, 1), t_s, "data", "", octet // 100 + 1)
-    >>> told = compare([seen(0.0, 1), seen(1.0, 101)], [seen(0.0, 1), seen(1.25, 201)])
-    >>> told.same, str(told.parted[0]), str(told.parted[1]), told.only
+    >>> result = compare([seen(0.0, 1), seen(1.0, 101)], [seen(0.0, 1), seen(1.25, 201)])
+    >>> result.same, str(result.parted[0]), str(result.parted[1]), result.only
     (1, 'sends packet 2', 'sends packet 3', (1, 1))
     """
     same = 0
     while same < min(len(first), len(second)) and first[same].key == second[same].key:
         same += 1
-    rest = [run[same] if same < len(run) else None for run in (first, second)]
-    there = {seen.key: seen.t_s for seen in second}
-    both = [seen for seen in first if seen.key in there]
+    first_different = [run[same] if same < len(run) else None for run in (first, second)]
+    times_in_second = {seen.key: seen.t_s for seen in second}
+    both = [seen for seen in first if seen.key in times_in_second]
     return Comparison(
         same=same,
-        parted=(rest[0], rest[1]),
+        parted=(first_different[0], first_different[1]),
         differences_s=np.array([b.t_s - a.t_s for a, b in zip(first[:same], second, strict=False)]),
         matched=len(both),
-        all_differences_s=np.array([there[seen.key] - seen.t_s for seen in both]),
+        all_differences_s=np.array([times_in_second[seen.key] - seen.t_s for seen in both]),
         only=(len(first) - len(both), len(second) - len(both)),
         retransmissions=(_causes(first), _causes(second)),
     )
 
 
-def parting(told: Comparison) -> tuple[str, str]:
-    """Return the action of each run at the first difference, and its time.
+def parting(comparison: Comparison) -> tuple[str, str]:
+    """Return a text for each run: its action at the first difference, and the time.
 
-    If both runs do the same with packets of the same number, the text also has the octets and
-    copies.
+    If the texts would be equal, they also have the octets and the numbers of copies.
 
     Examples
     --------
@@ -168,39 +167,41 @@ def parting(told: Comparison) -> tuple[str, str]:
     ('sends packet 2 (octets 101 to 201, copy 1) at 1.0000 s',
      'sends packet 2 (octets 101 to 141, copy 1) at 1.2500 s')
     """
-    first, second = told.parted
-    alike = str(first) == str(second)
-    return _doing(first, exact=alike), _doing(second, exact=alike)
+    first, second = comparison.parted
+    same_text = str(first) == str(second)
+    return _action(first, exact=same_text), _action(second, exact=same_text)
 
 
-def _doing(seen: Seen | None, *, exact: bool) -> str:
+def _action(seen: Seen | None, *, exact: bool) -> str:
     """Return a run's action and its time; with `exact` also the octets and the copy's number."""
     if seen is None:
         return "has ended"
-    _, what, number, octets, copy = seen.key
-    which = f"octets {number:,} to {number + octets:,}" if what == "data" else f"octet {number:,}"
+    _, kind, number, octets, copy = seen.key
+    which = f"octets {number:,} to {number + octets:,}" if kind == "data" else f"octet {number:,}"
     detail = f" ({which}, copy {copy})" if exact else ""
     return f"{seen}{detail} at {seen.t_s:.4f} s"
 
 
-def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
+def why(comparison: Comparison, first: list[Seen], second: list[Seen]) -> str:
     """Return the cause of the first difference of two runs, or an empty text if it is unknown."""
-    for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
+    for run, (seen, other) in zip(
+        (first, second), (comparison.parted, comparison.parted[::-1]), strict=True
+    ):
         if seen is None or seen.key[:2] != ("out", "data"):
             continue
-        before = run[: told.same]
-        recent = before[-1] if before else None
-        if seen.kind == "data" and recent is not None and recent.kind == "dupack":
-            copies = [old for old in before if old.kind == "dupack" and old.key[2] == recent.key[2]]
-            if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
+        before = run[: comparison.same]
+        last = before[-1] if before else None
+        if seen.kind == "data" and last is not None and last.kind == "dupack":
+            copies = [old for old in before if old.kind == "dupack" and old.key[2] == last.key[2]]
+            if len(copies) <= _LIMITED_TRANSMITS and (other is None or other.kind != "data"):
                 return LIMITED_TRANSMIT
         if seen.cause:
             return f"a retransmission ({seen.cause}) that the other run does not make here"
     return ""
 
 
-#: Duplicate ACKs on which RFC 3042 allows new segments.
-_LIMITED = 2
+#: The number of duplicate ACKs for which RFC 3042 allows new segments.
+_LIMITED_TRANSMITS = 2
 
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
@@ -218,7 +219,7 @@ _BY_CAUSE = {
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     """Return the causes of sending, except plain ACK clocking, with their instants in seconds.
 
-    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission with
+    Limited transmit is a new segment after the first or second duplicate ACK. A retransmission with
     the cause `fast` that follows an ACK of new octets is a repair through a partial ACK. The other
     mechanisms are named after their causes.
 
@@ -232,27 +233,29 @@ def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     ... ])
     {'limited transmit (RFC 3042)': [1.0], 'repair through a partial ACK (RFC 6582)': [2.0]}
     """
-    found: dict[str, list[float]] = {}
-    last, copies = None, 0
+    instants: dict[str, list[float]] = {}
+    last_ack, copies = None, 0
     for event in run:
         if event.key[:2] == ("in", "ack"):
-            again = last is not None and event.kind == "dupack" and last.key[2] == event.key[2]
-            copies = copies + 1 if again else int(event.kind == "dupack")
-            last = event
+            repeats = (
+                last_ack is not None and event.kind == "dupack" and last_ack.key[2] == event.key[2]
+            )
+            copies = copies + 1 if repeats else int(event.kind == "dupack")
+            last_ack = event
         elif event.key[:2] == ("out", "data"):
-            what = _mechanism(event, last, copies)
-            if what:
-                found.setdefault(what, []).append(event.t_s)
-    return found
+            mechanism = _mechanism(event, last_ack, copies)
+            if mechanism:
+                instants.setdefault(mechanism, []).append(event.t_s)
+    return instants
 
 
-def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
+def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
     """Return the cause of sending a segment, or an empty text for plain ACK clocking."""
     if not event.cause:
-        return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
+        return LIMITED_TRANSMIT if 0 < copies <= _LIMITED_TRANSMITS else ""
     if event.cause in _BY_CAUSE:
         return _BY_CAUSE[event.cause]
-    if event.cause == "fast" and last is not None and last.kind == "ack":
+    if event.cause == "fast" and last_ack is not None and last_ack.kind == "ack":
         return PARTIAL_ACK
     return f"retransmission ({event.cause})"
 

@@ -39,10 +39,10 @@ class SteadyPeriod:
     Attributes
     ----------
     start_s, end_s
-        The instant of its first value, and the instant of the first value after it, in the series'
-        seconds. The last period ends with its last value.
+        The instant of the first value of the period, and the instant of the first value after the
+        period, in seconds of the series. The last period ends with its last value.
     first, count
-        The index of its first value, and the number of its values without NaN.
+        The index of the first value of the period, and the number of its values without NaN.
     median, mean, sd
         The median, the mean and the standard deviation (of the population) of its values.
     """
@@ -75,18 +75,18 @@ class Lengths:
 
     @property
     def longest_s(self) -> float:
-        """The length of the longest period, in seconds; NaN without any period."""
+        """The length of the longest period, in seconds; NaN without periods."""
         return float(self.length_s[-1]) if len(self.length_s) else np.nan
 
     def quantile(self, share: float) -> float:
-        """Return a quantile of the lengths, each period counted once; NaN without any."""
+        """Return a quantile of the lengths; NaN without periods. Each period counts once."""
         return float(np.quantile(self.length_s, share)) if len(self.length_s) else np.nan
 
     def at_an_instant(self, share: float) -> float:
         """Return a quantile of the length of the period that contains a random instant.
 
-        A long period contains more instants than a short one. So this describes the path better
-        than `quantile`. Half of the time lies in periods of `at_an_instant(0.5)` or longer.
+        A long period contains more instants than a short one, so this result describes the path
+        better than `quantile`. Half of the time is in periods of at least `at_an_instant(0.5)`.
         """
         total = float(self.length_s.sum())
         if not total > 0:
@@ -95,20 +95,20 @@ class Lengths:
         return float(self.length_s[min(int(place), len(self.length_s) - 1)])
 
     def share_of_time(self, at_least_s: float) -> float:
-        """Return the share of the time that lies in periods of this length or longer."""
+        """Return the share of the time that is in periods of at least this length."""
         total = float(self.length_s.sum())
         return float(self.length_s[self.length_s >= at_least_s].sum()) / total if total else np.nan
 
 
 def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
     """Return the distribution of the lengths of periods. They may come from several series."""
-    return Lengths(np.sort(np.array([one.length_s for one in periods], dtype=float)))
+    return Lengths(np.sort(np.array([period.length_s for period in periods], dtype=float)))
 
 
 def change_free_periods(
     t_s: ArrayLike, values: ArrayLike, changes: Sequence[Change]
 ) -> list[SteadyPeriod]:
-    """Return the periods between changes, and those before the first and after the last.
+    """Return the periods between changes, before the first change, and after the last one.
 
     Parameters
     ----------
@@ -126,20 +126,20 @@ def change_free_periods(
     --------
     >>> step = [5.0, 5.1, 4.9, 8.0, 8.1]
     >>> change = Change(at=3, chance=0.01, before=5.0, after=8.05)
-    >>> [(one.start_s, one.end_s) for one in change_free_periods(range(5), step, [change])]
+    >>> [(own.start_s, own.end_s) for own in change_free_periods(range(5), step, [change])]
     [(0.0, 3.0), (3.0, 4.0)]
     """
     t, series = _series(t_s, values)
     if len(t) == 0:
         return []
-    return _periods(t, series, [0, *(one.at for one in changes), len(t)])
+    return _periods(t, series, [0, *(change.at for change in changes), len(t)])
 
 
 def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[SteadyPeriod]:
     """Return the periods in which the largest value is at most `ratio` times the smallest.
 
-    From the first value on, each period takes all values that fit into a band. The first value that
-    does not fit begins the next period.
+    The first period begins with the first value. Each period contains all values until the first
+    one that does not fit into a band with it. That value begins the next period.
 
     Raises
     ------
@@ -148,11 +148,11 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
 
     Examples
     --------
-    >>> [one.count for one in band_periods(range(5), [10, 11, 10, 13, 12], ratio=1.2)]
+    >>> [period.count for period in band_periods(range(5), [10, 11, 10, 13, 12], ratio=1.2)]
     [3, 2]
     """
     if not ratio > 1:
-        raise ValueError(f"ratio = {ratio}: it must be above one")
+        raise ValueError(f"ratio = {ratio}: write a ratio above one")
     t, series = _series(t_s, values)
     if np.any(series <= 0):
         raise ValueError("a band needs values above zero, because it is a ratio")
@@ -177,7 +177,7 @@ def category_periods(
     Examples
     --------
     >>> delay = [0.05, 0.06, 0.15, 0.12, 0.07]
-    >>> [one.count for one in category_periods(range(5), delay, [0.1, 0.2, 0.3])]
+    >>> [period.count for period in category_periods(range(5), delay, [0.1, 0.2, 0.3])]
     [2, 2, 1]
     """
     t, series = _series(t_s, values)
@@ -191,29 +191,29 @@ def category_periods(
 def _series(t_s: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
     t, series = np.asarray(t_s, dtype=float), np.asarray(values, dtype=float)
     if t.shape != series.shape or t.ndim != 1:
-        raise ValueError(f"t_s and values: shapes {t.shape} and {series.shape}, not one (n,)")
+        raise ValueError(
+            f"t_s and values: shapes {t.shape} and {series.shape}: they must be equal, (n,)"
+        )
     if np.any(np.diff(t) < 0):
-        raise ValueError("t_s goes back in time: put the values in order")
+        raise ValueError("t_s goes back in time: sort the values by time")
     return t, series
 
 
 def _periods(t: Floats, series: Floats, ends: Sequence[int]) -> list[SteadyPeriod]:
-    found = []
+    periods = []
     for first, end in itertools.pairwise(ends):
         known = series[first:end][np.isfinite(series[first:end])]
         if len(known) == 0:
             continue
-        until = t[end] if end < len(t) else t[-1]
-        told = (np.median(known), known.mean(), known.std())
-        found.append(
-            SteadyPeriod(float(t[first]), float(until), first, len(known), *map(float, told))
-        )
-    return found
+        end_s = t[end] if end < len(t) else t[-1]
+        figures = map(float, (np.median(known), known.mean(), known.std()))
+        periods.append(SteadyPeriod(float(t[first]), float(end_s), first, len(known), *figures))
+    return periods
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """How well an average of the past predicts the next value.
+    """The errors of predictions of the next value by an average of the past.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class Prediction:
 
 
 def predictions(values: ArrayLike) -> list[Prediction]:
-    """Return the errors of moving averages and of exponentially weighted ones.
+    """Return the prediction errors of moving averages and of exponential averages.
 
     All averages predict the same values: every value except the first. A moving average uses fewer
     values where there are not enough past values. An exponential average begins with the first
@@ -252,7 +252,7 @@ def predictions(values: ArrayLike) -> list[Prediction]:
 
     Examples
     --------
-    >>> best = min(predictions([4, 5, 4, 5, 4, 5, 4, 5]), key=lambda one: one.error)
+    >>> best = min(predictions([4, 5, 4, 5, 4, 5, 4, 5]), key=lambda average: average.error)
     >>> best.name, round(best.error, 3)
     ('mean of 2', 0.128)
     """
@@ -263,16 +263,16 @@ def predictions(values: ArrayLike) -> list[Prediction]:
     if len(known) < 2:
         return []
     sums = np.concatenate([[0.0], np.cumsum(known)])
-    ahead = np.arange(1, len(known))
-    found = []
+    predicted_places = np.arange(1, len(known))
+    errors_of = []
     for past in AVERAGED:
-        since = np.maximum(ahead - past, 0)
-        mean = (sums[ahead] - sums[since]) / (ahead - since)
-        found.append(_prediction("last value" if past == 1 else f"mean of {past}", mean, known))
+        first_places = np.maximum(predicted_places - past, 0)
+        mean = (sums[predicted_places] - sums[first_places]) / (predicted_places - first_places)
+        errors_of.append(_prediction("last value" if past == 1 else f"mean of {past}", mean, known))
     for gain in GAINS:
         name = f"EWMA 1/{1 / gain:g}"
-        found.append(_prediction(name, _ewma(known, gain), known))
-    return found
+        errors_of.append(_prediction(name, _ewma(known, gain), known))
+    return errors_of
 
 
 def _ewma(known: Floats, gain: float) -> Floats:
@@ -283,12 +283,12 @@ def _ewma(known: Floats, gain: float) -> Floats:
     """
     ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
     weights = np.where(ages >= 0, gain * (1 - gain) ** np.maximum(ages, 0), 0.0)
-    left = (1 - gain) ** np.arange(1, _BLOCK + 1)
+    decay = (1 - gain) ** np.arange(1, _BLOCK + 1)
     parts, average = [], float(known[0])
     for first in range(0, len(known) - 1, _BLOCK):
         block = known[first : min(first + _BLOCK, len(known) - 1)]
         n = len(block)
-        parts.append(weights[:n, :n] @ block + left[:n] * average)
+        parts.append(weights[:n, :n] @ block + decay[:n] * average)
         average = float(parts[-1][-1])
     return np.concatenate(parts)
 
@@ -305,20 +305,20 @@ def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     than three values.
     """
     series = np.asarray(values, dtype=float)
-    ends = [0, *(one.at for one in changes), len(series)]
+    ends = [0, *(change.at for change in changes), len(series)]
     products = squares = 0.0
     count = 0
     for first, end in itertools.pairwise(ends):
         known = series[first:end][np.isfinite(series[first:end])]
-        off = known - known.mean() if len(known) else known
-        products += float(off[1:] @ off[:-1])
-        squares += float(off @ off)
+        deviations = known - known.mean() if len(known) else known
+        products += float(deviations[1:] @ deviations[:-1])
+        squares += float(deviations @ deviations)
         count += len(known)
     return products / squares if count > 2 and squares > 0 else np.nan
 
 
 def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Floats, Floats]:
-    """Return the medians of a series in intervals of equal length, from the first instant on.
+    """Return the medians of a series in intervals of equal length since the first instant.
 
     Returns
     -------
@@ -340,12 +340,12 @@ def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Fl
     """
     t, series = _series(t_s, values)
     if not every_s > 0:
-        raise ValueError(f"every_s = {every_s}: it must be above zero")
+        raise ValueError(f"every_s = {every_s}: write a time above zero")
     known = np.isfinite(series)
     if not known.any():
         return np.empty(0), np.empty(0)
     places = np.floor((t[known] - t[0]) / every_s)
-    kept = series[known]
+    known_values = series[known]
     firsts = np.flatnonzero(np.diff(places, prepend=-1))
-    medians = [float(np.median(part)) for part in np.split(kept, firsts[1:])]
+    medians = [float(np.median(part)) for part in np.split(known_values, firsts[1:])]
     return t[0] + every_s * places[firsts], np.array(medians)

@@ -35,14 +35,14 @@ class Crossing:
     rto
         The RTO that was exceeded.
     timeout
-        Whether the timer fired. If it did not, an ACK had restarted it in the meantime.
+        True if the timer fired. If it did not, an ACK had restarted it in the meantime.
     retransmitted
-        When the sender retransmitted because of the crossing. It is `None` if the sender did not,
-        or if this is not known.
+        The instant of the retransmission that the crossing caused. It is `None` if there was none,
+        or if it is not known.
     packet
         The packet that was retransmitted.
     spurious
-        Whether the retransmission was spurious, because the original had arrived.
+        True if the retransmission was spurious, because the original had arrived.
     """
 
     t: float
@@ -54,7 +54,7 @@ class Crossing:
 
 
 def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list[Crossing]:
-    """Return when round trips exceeded the RTO, in order of time.
+    """Return the instants at which round trips exceeded the RTO, in the order of time.
 
     Parameters
     ----------
@@ -76,24 +76,24 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     """
     times, values = rto.seconds(), rto.seconds("rto_ns")
     fired = np.flatnonzero(np.asarray(rto["fired"], dtype=bool)).tolist()
-    found = [
-        _followed(float(times[row]), float(values[max(row - 1, 0)]), retransmissions)
+    exceeded = [
+        _with_retransmission(float(times[row]), float(values[max(row - 1, 0)]), retransmissions)
         for row in fired
     ]
-    seen = {crossing.t for crossing in found}
+    known_instants = {crossing.t for crossing in exceeded}
     ends = np.append(times[1:], np.inf)
-    for sent, back in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
+    for sent, acked_at in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
         # This is the first instant at which the packet is older than the RTO at that instant.
-        late = np.maximum(times, sent + values)
-        during = np.flatnonzero((late < np.minimum(ends, back)) & (ends > sent))
+        exceeds_at = np.maximum(times, sent + values)
+        during = np.flatnonzero((exceeds_at < np.minimum(ends, acked_at)) & (ends > sent))
         if len(during):
-            at = float(late[during[0]])
-            if not any(sent <= t <= back for t in seen):
-                found.append(Crossing(at, float(values[during[0]]), timeout=False))
-    return sorted(found, key=lambda crossing: crossing.t)
+            at = float(exceeds_at[during[0]])
+            if not any(sent <= t <= acked_at for t in known_instants):
+                exceeded.append(Crossing(at, float(values[during[0]]), timeout=False))
+    return sorted(exceeded, key=lambda crossing: crossing.t)
 
 
-def _followed(t: float, rto: float, retransmissions: Rows | None) -> Crossing:
+def _with_retransmission(t: float, rto: float, retransmissions: Rows | None) -> Crossing:
     """Return the crossing of a timeout at `t`, with the first retransmission at `t` or later."""
     if retransmissions is None:
         return Crossing(t, rto, timeout=True)

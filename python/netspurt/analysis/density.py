@@ -1,8 +1,8 @@
-"""The density of packets from the time stamps of a capture (Jacobson 1988, postscript).
+"""The density of packets from the timestamps of a capture (Jacobson 1988, postscript).
 
-The method: select the packets of one direction, take the first differences of their time stamps,
-smooth these differences, and invert them. The mail does not say how to smooth; this module uses an
-exponential mean.
+The method: select the packets of one direction, take the first differences of their timestamps,
+smooth these differences, and invert them. The mail does not say how to smooth them; this module
+uses an exponential mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     Parameters
     ----------
     t
-        Time stamps in order, shape (n,) [s]. Packets with equal stamps count, with difference 0.
+        Timestamps in order, shape (n,) [s]. Equal timestamps have the difference 0.
     gain
         The weight of each new difference in the mean. It is above 0 and at most 1.
 
@@ -28,12 +28,12 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     at
         Instants, shape (n - 1,) [s].
     rate
-        Packets a second at these instants. It is infinite while all differences so far are 0.
+        Packets per second at these instants. It is infinite while all differences so far are 0.
 
     Raises
     ------
     ValueError
-        If there are fewer than two stamps, they are not in order, or the gain is out of range.
+        If there are fewer than two timestamps, they are not in order, or the gain is out of range.
 
     Examples
     --------
@@ -45,27 +45,27 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     from scipy.signal import lfilter
 
     if not 0 < gain <= 1:
-        raise ValueError(f"a gain is above 0 and up to 1, not {gain:g}")
+        raise ValueError(f"gain = {gain:g}: write a gain above 0 and at most 1")
     if len(t) < 2:
-        raise ValueError(f"a density needs two packets at least, and there are {len(t)}")
+        raise ValueError(f"a density needs at least two packets, and there are {len(t)}")
     steps = np.diff(t)
     if np.any(steps < 0):
-        raise ValueError("the time stamps are not in order")
-    # The mean begins with the first difference.
-    began = [(1 - gain) * steps[0]]
-    mean, _ = lfilter([gain], [1.0, gain - 1.0], steps, zi=began)
+        raise ValueError("the timestamps are not in order")
+    # The mean starts at the first difference.
+    initial = [(1 - gain) * steps[0]]
+    mean, _ = lfilter([gain], [1.0, gain - 1.0], steps, zi=initial)
     with np.errstate(divide="ignore"):
         rate: Floats = 1.0 / np.asarray(mean, dtype=np.float64)
     return t[1:], rate
 
 
 def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
-    """Return the value at each of some instants; a value holds from its instant to the next.
+    """Return the values at some instants. A value lasts from its instant to the next one.
 
     Parameters
     ----------
     at
-        The instants at which the value is wanted, shape (m,) [s].
+        The instants for which to return the value, shape (m,) [s].
     t, value
         The instants at which the value changes, and the new values, shape (n,). The value is 0
         before the first change.

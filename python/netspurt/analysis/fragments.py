@@ -1,10 +1,10 @@
-"""How IP fragments TCP segments for a net of small datagrams, and which segment sizes pay.
+"""How IP fragments TCP segments for a net of small datagrams, and which segment sizes are best.
 
 A net with the limit M carries datagrams of at most M octets. A segment of `mss` octets of user data
-is one datagram before that net. Behind the net it is as many fragments as the limit requires. Each
+is one datagram before that net. After the net it is as many fragments as the limit requires. Each
 fragment has an IP header; only the first has the TCP header. All fragments except the last carry a
 multiple of `unit` octets. `unit` is 8 by RFC 791 §3.2; it is 1 in calculations that ignore this
-rule, as in Jacobson 1988.
+rule, such as those of Jacobson 1988.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 #: An IPv4 header without options, and the largest datagram (RFC 791 §3.1) [octets].
 IP_HEADER = 20
 LARGEST = 65535
-#: The least limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
-LEAST_LIMIT = 68
+#: The minimum of a limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
+LIMIT_MIN = 68
 
 
 def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
@@ -26,7 +26,7 @@ def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
     Parameters
     ----------
     payload
-        The octets behind the datagram's IP header.
+        The octets after the datagram's IP header.
     limit, unit
         The limit and the unit of the net.
 
@@ -48,7 +48,7 @@ class SmallNet:
     Attributes
     ----------
     limit
-        The largest datagram that it carries, with its IP header [octets].
+        The largest datagram that the net carries, with its IP header [octets].
     unit
         All fragments except the last carry a multiple of this number of octets.
     tcp_header
@@ -57,7 +57,7 @@ class SmallNet:
     Raises
     ------
     ValueError
-        If no net can have this limit, or if it leaves no room for user data in a first fragment.
+        If no net can have this limit, or if a first fragment would have no room for user data.
 
     Examples
     --------
@@ -72,34 +72,34 @@ class SmallNet:
     tcp_header: int = 20
 
     def __post_init__(self) -> None:
-        if not LEAST_LIMIT <= self.limit <= LARGEST:
-            raise ValueError(f"a net's limit is {LEAST_LIMIT} to {LARGEST} B, not {self.limit} B")
+        if not LIMIT_MIN <= self.limit <= LARGEST:
+            raise ValueError(f"a net's limit is {LIMIT_MIN} to {LARGEST} B, not {self.limit} B")
         if not 20 <= self.tcp_header <= 60:
             raise ValueError(f"a TCP header has 20 to 60 B, not {self.tcp_header} B")
         if self.carries <= self.tcp_header:
             raise ValueError(
-                f"datagrams of {self.limit} B leave no room for user data behind headers of "
+                f"datagrams of {self.limit} B leave no room for user data after headers of "
                 f"{IP_HEADER + self.tcp_header} B"
             )
 
     @property
     def room(self) -> int:
-        """The most octets behind the IP header of a datagram, and so also of a last fragment."""
+        """The maximum number of octets after the IP header of a datagram or of a last fragment."""
         return self.limit - IP_HEADER
 
     @property
     def carries(self) -> int:
-        """The octets behind the IP header of each fragment except the last."""
+        """The octets after the IP header of each fragment except the last."""
         return self.room // self.unit * self.unit
 
     @property
     def largest(self) -> int:
-        """The largest segment that an IP datagram holds before it is fragmented [user octets]."""
+        """The largest segment that an IP datagram can have before fragmentation [user octets]."""
         return LARGEST - IP_HEADER - self.tcp_header
 
     @property
     def share_of_headers(self) -> float:
-        """The share of both headers in a full datagram that is not fragmented."""
+        """The share of the IP and TCP headers in a full datagram that is not fragmented."""
         return (IP_HEADER + self.tcp_header) / self.limit
 
     def fragments(self, mss: int) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class SmallNet:
         Raises
         ------
         ValueError
-            If no datagram holds such a segment.
+            If no datagram can have such a segment.
         """
         if not 1 <= mss <= self.largest:
             raise ValueError(f"a segment has 1 to {self.largest} octets of user data, not {mss}")
@@ -179,15 +179,15 @@ class UnderLoss:
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
-        """Return the number of packets with which the most data arrives. It tries all numbers."""
+        """Return the number of packets with which the most data arrives. All numbers are tried."""
         return max(self.net.counts(), key=self.arriving)
 
     def closed_form(self) -> float:
-        """Return the best number of packets by a formula; it need not be a whole number.
+        """Return the best number of packets by a formula. It may not be a whole number.
 
         A full segment of n packets has F n - c octets of user data. F is the number of octets in a
         middle fragment. c is the length of the header that only the first fragment has. For small
-        p, (F - c/n) (1 - p)^n is greatest where c / n² = p (F - c/n).
+        p, (F - c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)

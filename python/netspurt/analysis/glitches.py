@@ -1,4 +1,4 @@
-"""Glitches: bursts of delays many times the typical one."""
+"""Glitches: bursts of delays that are many times as long as the typical delay."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Glitch:
     Attributes
     ----------
     start, end
-        The indices of its first probe, and of the one after its last.
+        The index of the first probe of the burst, and the index after its last probe.
     peak_s
-        The longest delay in it, in seconds.
+        The longest delay in the burst, in seconds.
     times
         The longest delay divided by the typical delay at that place.
     """
@@ -44,7 +44,7 @@ def find_glitches(
         A delay is long if it exceeds the typical delay by this factor. If the packets have several
         lengths, first divide each delay by the delay for its length (`Fit.at`).
     typical_over
-        The number of probes over which the typical delay is taken.
+        The number of probes over which the typical delay is computed.
     join
         Long delays belong to one glitch if at most this many other probes or losses are between
         them.
@@ -65,7 +65,7 @@ def find_glitches(
     if delay.ndim != 1:
         raise ValueError(f"delay_s: shape {delay.shape}, not (n,)")
     if not times > 1:
-        raise ValueError(f"times = {times}: it must be above one")
+        raise ValueError(f"times = {times}: write a factor above one")
     if not np.isfinite(delay).any():
         return []
     typical = _moving_median(delay, typical_over)

@@ -28,11 +28,11 @@ IN_WORDS: dict[str, str] = {
 assert tuple(IN_WORDS) == get_args(Waited)
 
 #: An acknowledgement released a packet if the packet followed within this share of the silence.
-_SOON = 0.1
-#: The delay that the capturing host and the sender may add to that share, in seconds.
-_SLOW_S = 0.001
-#: A reaction may take this many times as long as the reaction in the handshake.
-_LATE = 1.5
+_REACTION_SHARE = 0.1
+#: The maximum delay that the capturing host and the sender may add to that share, in seconds.
+_HOST_DELAY_S = 0.001
+#: The maximum time of a reaction, in reaction times of the handshake.
+_REACTION_FACTOR = 1.5
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Packets:
     Attributes
     ----------
     t_s
-        When each packet passed the point, in seconds.
+        The instant at which each packet passed the point, in seconds.
     forward
-        Whether the initiator sent it.
+        True if the initiator sent the packet.
     seq, length
         The sequence number of its first octet, and the number of octets of its payload. A SYN
         counts as one octet, and so does a FIN. Sequence numbers are unwrapped: they continue above
@@ -52,9 +52,9 @@ class Packets:
     ack, window
         Its acknowledgment number, unwrapped, and the receive window that it offers, in octets.
     syn, fin
-        Whether the packet opens the connection, and whether it closes its direction.
+        True if the packet has a SYN; true if it has a FIN.
     retransmission
-        Whether the packet is a retransmission, as far as the point can see this.
+        True if the packet is a retransmission, as far as this can be seen at the point.
     """
 
     t_s: Floats
@@ -70,9 +70,9 @@ class Packets:
     def __post_init__(self) -> None:
         shapes = {getattr(self, name).shape for name in self.__dataclass_fields__}
         if shapes != {(len(self.t_s),)}:
-            raise ValueError(f"columns of the shapes {sorted(shapes)}: all must be one (n,)")
+            raise ValueError(f"columns of the shapes {sorted(shapes)}: they must be equal, (n,)")
         if np.any(np.diff(self.t_s) < 0):
-            raise ValueError("t_s goes back in time: put the packets in order")
+            raise ValueError("t_s goes back in time: sort the packets by time")
 
     @classmethod
     def of(cls, **columns: ArrayLike) -> Packets:
@@ -99,7 +99,7 @@ class Idle:
     Attributes
     ----------
     start_s, end_s
-        When the packets passed, in seconds.
+        The instants at which the packets passed, in seconds.
     before, after
         The indices of the two packets.
     waited_for
@@ -131,7 +131,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     Returns
     -------
     Idle or None
-        None if the end sent fewer than two packets.
+        `None` if the end sent fewer than two packets.
 
     Notes
     -----
@@ -146,35 +146,35 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     4. The other end sent the latest data before the packet, and this data was acknowledged:
        *think*.
     5. The packet exceeds the window that had been offered before: *window*.
-    6. Octets were outstanding, and the packet followed an acknowledgement immediately, or after no
-       more than the end's reaction time: *round-trip*.
+    6. Octets were outstanding, and the packet followed an acknowledgement immediately, or within
+       about the end's reaction time: *round-trip*.
     7. In all other cases: *application*. In a capture beside the receiver, the cause may also be a
-       repair of octets that never arrived there. Such a repair does not look like a retransmission.
+       retransmission of octets that never arrived there, which does not look like one.
 
     Examples
     --------
-    >>> told = Packets.of(
+    >>> packets = Packets.of(
     ...     t_s=[0.0, 0.05, 0.06, 0.9], forward=[1, 0, 0, 0], seq=[1, 1, 1461, 1461],
     ...     length=[300, 1460, 1460, 1460], retransmission=[0, 0, 0, 1],
     ... )
-    >>> idle = longest_idle(told, forward=False)
+    >>> idle = longest_idle(packets, forward=False)
     >>> idle.waited_for, round(idle.length_s, 2)
     ('loss', 0.84)
     """
-    found = _silences(packets, forward=forward)
-    if len(found) == 0:
+    pairs = _silences(packets, forward=forward)
+    if len(pairs) == 0:
         return None
-    gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
-    before, after = found[int(np.argmax(gaps))].tolist()
+    gaps = packets.t_s[pairs[:, 1]] - packets.t_s[pairs[:, 0]]
+    before, after = pairs[int(np.argmax(gaps))].tolist()
     return _idle(packets, before, after, _reactions(packets, forward=forward))
 
 
 def idles(packets: Packets, *, forward: bool, at_least_s: float) -> list[Idle]:
     """Return all silences of one end that last at least this long, in seconds."""
-    found = _silences(packets, forward=forward)
-    gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
+    pairs = _silences(packets, forward=forward)
+    gaps = packets.t_s[pairs[:, 1]] - packets.t_s[pairs[:, 0]]
     reactions = _reactions(packets, forward=forward)
-    long = found[gaps >= at_least_s].tolist()
+    long = pairs[gaps >= at_least_s].tolist()
     return [_idle(packets, before, after, reactions) for before, after in long]
 
 
@@ -185,7 +185,7 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 
 
 def reaction_s(packets: Packets, *, forward: bool) -> float:
-    """Return how long one end took in the handshake to answer the other, seen from this point.
+    """Return the time in which one end answered the other in the handshake, seen from this point.
 
     If the capture is beside this end, the time is nearly zero. If it is beside the other end, the
     time is a round trip. The result is zero if the handshake is missing.
@@ -226,11 +226,11 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     if packets.retransmission[after]:
         return "loss"
     start, end = packets.t_s[before], packets.t_s[after]
-    theirs = np.arange(before + 1, after)
-    theirs = theirs[packets.forward[theirs] != packets.forward[after]]
-    with_data = theirs[packets.length[theirs] > 0]
+    of_other_end = np.arange(before + 1, after)
+    of_other_end = of_other_end[packets.forward[of_other_end] != packets.forward[after]]
+    with_data = of_other_end[packets.length[of_other_end] > 0]
     if len(with_data):
-        # Between its first and its last data, the other end may have repaired a loss.
+        # Between its first and its last data, the other end may have retransmitted lost data.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:
@@ -239,15 +239,15 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     if np.any(packets.forward[latest] != packets.forward[after]):
         # This end acknowledged the other end's data, and has not answered it yet.
         return "think"
-    return _held_back(packets, before, after, theirs, reactions[0])
+    return _held_back(packets, before, after, of_other_end, reactions[0])
 
 
 def _held_back(
-    packets: Packets, before: int, after: int, theirs: NDArray[np.intp], reaction: float
+    packets: Packets, before: int, after: int, of_other_end: NDArray[np.intp], reaction: float
 ) -> Waited:
     """Return the cause of a silence before data that does not answer the other end.
 
-    `theirs` are the packets of the other end during the silence.
+    `of_other_end` are the packets of the other end during the silence.
     """
     start, end = packets.t_s[before], packets.t_s[after]
     peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
@@ -255,10 +255,10 @@ def _held_back(
     edges = packets.ack[peer_before] + packets.window[peer_before]
     if len(edges) and right > edges.max():
         return "window"
-    own = np.flatnonzero(packets.forward[: before + 1] == packets.forward[after])
-    sent = (packets.seq[own] + packets.length[own]).max()
+    sent_places = np.flatnonzero(packets.forward[: before + 1] == packets.forward[after])
+    sent = (packets.seq[sent_places] + packets.length[sent_places]).max()
     acked = packets.ack[peer_before].max(initial=0)
-    soon = max(_SOON * (end - start), _LATE * reaction) + _SLOW_S
-    if sent > acked and len(theirs) and end - packets.t_s[theirs[-1]] <= soon:
+    reaction_max = max(_REACTION_SHARE * (end - start), _REACTION_FACTOR * reaction) + _HOST_DELAY_S
+    if sent > acked and len(of_other_end) and end - packets.t_s[of_other_end[-1]] <= reaction_max:
         return "round-trip"
     return "application"

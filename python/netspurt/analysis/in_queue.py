@@ -1,4 +1,4 @@
-"""Finds the packets that are in a queue together, from its length and its arrivals."""
+"""Finds which packets were in a queue together, from its length and its arrivals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class InQueue:
-    """The packets that a first-in-first-out queue took, in order; arrays have shape (n,).
+    """The packets that entered a first-in-first-out queue, in order; arrays have shape (n,).
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class InQueue:
         When each packet entered the queue, and when its transmission ended [ns]. For packets that
         were still in the queue at the end of the run, `left` is the largest integer.
     ack
-        Whether each packet is an ACK.
+        True for each packet that is an ACK.
     """
 
     entered: Integers
@@ -42,20 +42,20 @@ class InQueue:
         change = np.diff(packets, prepend=0)
         entered = np.repeat(t_ns[change > 0], change[change > 0])
         left = np.repeat(t_ns[change < 0], -change[change < 0])
-        stay = np.full(len(entered) - len(left), np.iinfo(np.int64).max, dtype=np.int64)
-        return cls(entered, np.append(left, stay), np.isin(entered, acks_ns))
+        unfinished = np.full(len(entered) - len(left), np.iinfo(np.int64).max, dtype=np.int64)
+        return cls(entered, np.append(left, unfinished), np.isin(entered, acks_ns))
 
     def data_met(self) -> Integers:
         """Return, for each ACK, the number of data packets in the queue when the ACK entered."""
         data = ~self.ack
-        came = np.searchsorted(self.entered[data], self.entered[self.ack], side="right")
-        gone = np.searchsorted(self.left[data], self.entered[self.ack], side="right")
-        met: Integers = (came - gone).astype(np.int64)
-        return met
+        entered_before = np.searchsorted(self.entered[data], self.entered[self.ack], side="right")
+        left_before = np.searchsorted(self.left[data], self.entered[self.ack], side="right")
+        in_queue: Integers = (entered_before - left_before).astype(np.int64)
+        return in_queue
 
     def longest(self) -> int:
-        """Return the greatest length [packets]."""
+        """Return the maximum length [packets]."""
         if not len(self.entered):
             return 0
-        gone = np.searchsorted(self.left, self.entered, side="right")
-        return int((np.arange(1, len(self.entered) + 1) - gone).max())
+        left_before = np.searchsorted(self.left, self.entered, side="right")
+        return int((np.arange(1, len(self.entered) + 1) - left_before).max())

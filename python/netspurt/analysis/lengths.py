@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: From this length on an ARPANET message took several packets (RFC 889 §2.1).
+#: ARPANET messages of at least this length took several packets (RFC 889 §2.1).
 ARPANET_BREAK = 126
 
-#: The fewest points for a line.
-_LEAST = 3
+#: The minimum number of points for a line.
+_POINTS_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Line:
     residual_s
         The standard deviation about the line, in seconds.
     slope_error_s
-        The standard error of the slope, in seconds an octet. It allows for a scatter that changes
-        with length (White 1980, with MacKinnon and White's n / (n - 2)). It holds for correlated
+        The standard error of the slope, in seconds per octet. It allows for a scatter that changes
+        with length (White 1980, with MacKinnon and White's n / (n - 2)). It is valid for correlated
         delays if lengths were drawn at random.
     """
 
@@ -49,15 +49,15 @@ class Line:
 
     @property
     def rate_bps(self) -> float:
-        """The bit rate that the slope implies, or infinity if delay does not rise with length."""
+        """The bit rate that the slope implies; infinite if the delay does not grow with length."""
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the slope's interval at a level, in seconds an octet."""
+        """Return the ends of the slope's interval at a level, in seconds per octet."""
         from scipy.special import stdtrit
 
-        reach = float(stdtrit(self.probes - 2, (1 + level) / 2)) * self.slope_error_s
-        return self.slope_s - reach, self.slope_s + reach
+        half_width = float(stdtrit(self.probes - 2, (1 + level) / 2)) * self.slope_error_s
+        return self.slope_s - half_width, self.slope_s + half_width
 
     def rate_between(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the rate's interval in bit/s; the upper may be infinite."""
@@ -101,8 +101,8 @@ def fit_lengths(
         The length and the delay of each probe in octets and seconds, shape (n,). Lost probes,
         whose delay is NaN, are left out.
     break_at
-        The first length of the second class. `None` fits one line to all lengths. ``"find"`` takes
-        the break with the least squares.
+        The first length of the second class. `None` fits one line to all lengths. ``"find"`` uses
+        the break with the smallest sum of squares.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def fit_lengths(
     x = np.asarray(octets, dtype=float)
     y = np.asarray(delay_s, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
-        raise ValueError(f"octets and delay_s: shapes {x.shape} and {y.shape}, not one (n,)")
+        raise ValueError(f"octets and delay_s: shapes {x.shape} and {y.shape} must be equal, (n,)")
     answered = np.isfinite(y)
     x, y = x[answered], y[answered]
     if break_at is None:
@@ -134,23 +134,23 @@ def fit_lengths(
     return Fit(lines, at)
 
 
-def _line(x: NDArray[np.float64], y: NDArray[np.float64], which: str) -> Line:
-    if len(x) < _LEAST or np.ptp(x) == 0:
+def _line(x: NDArray[np.float64], y: NDArray[np.float64], lengths_words: str) -> Line:
+    if len(x) < _POINTS_MIN or np.ptp(x) == 0:
         raise ValueError(
-            f"{which}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line"
+            f"{lengths_words}: {len(np.unique(x))} of them in {len(x)} probes, too few for a line"
         )
     slope, intercept = np.polyfit(x, y, 1)
-    off = y - (intercept + slope * x)
+    residuals = y - (intercept + slope * x)
     from_mean = x - x.mean()
     n = len(x)
-    error = np.sqrt(n / (n - 2) * np.sum((from_mean * off) ** 2)) / np.sum(from_mean**2)
+    error = np.sqrt(n / (n - 2) * np.sum((from_mean * residuals) ** 2)) / np.sum(from_mean**2)
     return Line(
         shortest=int(x.min()),
         longest=int(x.max()),
         probes=n,
         intercept_s=float(intercept),
         slope_s=float(slope),
-        residual_s=float(np.std(off)),
+        residual_s=float(np.std(residuals)),
         slope_error_s=float(error),
     )
 
@@ -161,19 +161,19 @@ def _squares(count: NDArray[np.float64], *sums: NDArray[np.float64]) -> NDArray[
     vx = sxx - sx * sx / count
     cxy = sxy - sx * sy / count
     vy = syy - sy * sy / count
-    gained = np.divide(cxy * cxy, vx, out=np.zeros_like(vx), where=vx > 0)
-    return np.maximum(vy - gained, 0.0)
+    explained = np.divide(cxy * cxy, vx, out=np.zeros_like(vx), where=vx > 0)
+    return np.maximum(vy - explained, 0.0)
 
 
 def _best_break(x: NDArray[np.float64], y: NDArray[np.float64]) -> int:
-    """Return the break for which two lines have the least squares."""
+    """Return the break with the smallest sum of squares about both lines."""
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
     mx, my = x - x.mean(), y - y.mean()
     sums = [np.cumsum(v) for v in (mx, my, mx * mx, mx * my, my * my)]
     first = np.flatnonzero(np.diff(x)) + 1
     kinds = np.arange(1, len(first) + 1)
-    enough = (kinds >= _LEAST) & (len(first) + 1 - kinds >= _LEAST)
+    enough = (kinds >= _POINTS_MIN) & (len(first) + 1 - kinds >= _POINTS_MIN)
     places = first[enough]
     if len(places) == 0:
         raise ValueError("too few different lengths to find a break: break_at=None fits one line")
@@ -241,5 +241,5 @@ def rate_band(octets: float, first: float, second: float, *, unit: float) -> tup
     >>> round(low), round(high)
     (345600, 576000)
     """
-    most, least = second - first + unit, second - first - unit
-    return 8 * octets / most, 8 * octets / least if least > 0 else float("inf")
+    largest, smallest = second - first + unit, second - first - unit
+    return 8 * octets / largest, 8 * octets / smallest if smallest > 0 else float("inf")

@@ -30,14 +30,14 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Trace:
-    """The packets of a transfer in one capture, in order of time; all arrays have shape (n,).
+    """The packets of a transfer in one capture, in the order of time; all arrays have shape (n,).
 
     Attributes
     ----------
     t_ns
-        Time stamps [ns].
+        Timestamps [ns].
     data_way
-        Whether a packet goes in the direction of the data.
+        True for each packet in the direction of the data.
     seq, length, ack, window
         Values of the TCP header. Sequence numbers count from the initial sequence number. `length`
         is the length of the user data [octets].
@@ -58,29 +58,29 @@ class Trace:
 
     @classmethod
     def of(cls, rows: Rows, direction: str = "forward") -> Trace:
-        """Return the trace of a flow's segments at one node; `direction` is that of the data.
+        """Return the trace of a flow's segments at one node, with data in a direction.
 
-        Of a fragmented datagram only the first fragment is used, because it has the TCP header.
+        Only the first fragment of a fragmented datagram is used, because it has the TCP header.
         """
         offset = np.ma.filled(np.ma.asarray(rows["offset_bytes"]), 0)
-        whole = np.flatnonzero(offset == 0)
+        first_fragments = np.flatnonzero(offset == 0)
 
         def column(name: str) -> Integers:
-            return np.asarray(rows[name])[whole].astype(np.int64)
+            return np.asarray(rows[name])[first_fragments].astype(np.int64)
 
-        way: Booleans = np.asarray(rows["direction"])[whole] == direction
+        way: Booleans = np.asarray(rows["direction"])[first_fragments] == direction
         columns = ("seq", "len_bytes", "ack", "window", "size_bytes", "flags")
         return cls(column("t_ns"), way, *(column(name) for name in columns))
 
     @property
     def data(self) -> Booleans:
-        """Which packets carry data in the direction of the trace's data."""
+        """True for each packet that carries data in the direction of the trace's data."""
         found: Booleans = self.data_way & (self.length > 0)
         return found
 
     @property
     def again(self) -> Booleans:
-        """Which packets carry an octet that an earlier packet carried."""
+        """True for each packet with an octet that an earlier packet had."""
         data = self.data
         seen: Booleans = np.zeros(len(data), dtype=np.bool_)
         ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]
@@ -89,7 +89,7 @@ class Trace:
 
     @property
     def pure_acks(self) -> Booleans:
-        """Which packets go in the opposite direction and carry no data, SYN, FIN or RST."""
+        """True for each packet in the opposite direction without data, SYN, FIN and RST."""
         plain = (self.flags & (_FIN | _SYN | _RST)) == 0
         found: Booleans = ~self.data_way & (self.length == 0) & plain
         return found
@@ -102,13 +102,13 @@ class SendAck:
     Attributes
     ----------
     sent_ns
-        When each transmission left [ns].
+        The instant at which each transmission left [ns].
     seq, end
         The first octet of each transmission, and the octet after its last one.
     again
-        Whether one of its octets had been sent before.
+        True if an octet of the transmission had been sent before.
     acked_ns
-        When all of its octets were first acknowledged [ns]; -1 if they never were. If a
+        The instant at which all its octets were acknowledged [ns]; -1 if they never were. If a
         retransmission left after its data was acknowledged, this is before `sent_ns`.
     """
 
@@ -120,7 +120,7 @@ class SendAck:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the rows of the listing as texts. A cell is empty if there was no ACK."""
-        took = np.where(self.acked_ns < 0, -1, self.acked_ns - self.sent_ns)
+        spans = np.where(self.acked_ns < 0, -1, self.acked_ns - self.sent_ns)
         return [
             (
                 str(sent),
@@ -133,7 +133,7 @@ class SendAck:
             for sent, seq, end, again, acked, span in zip(
                 *(column.tolist() for column in (self.sent_ns, self.seq, self.end, self.again)),
                 self.acked_ns.tolist(),
-                took.tolist(),
+                spans.tolist(),
                 strict=True,
             )
         ]
@@ -148,31 +148,31 @@ def send_ack(trace: Trace) -> SendAck:
     """Return when each transmission of data left, and when its data was first acknowledged."""
     data = trace.data
     ends = (trace.seq + trace.length)[data]
-    back = ~trace.data_way & ((trace.flags & _RST) == 0)
-    highest = np.maximum.accumulate(np.append(0, trace.ack[back]))[1:]
+    answers = ~trace.data_way & ((trace.flags & _RST) == 0)
+    highest = np.maximum.accumulate(np.append(0, trace.ack[answers]))[1:]
     place = np.searchsorted(highest, ends)
-    times = np.append(trace.t_ns[back], -1)
+    times = np.append(trace.t_ns[answers], -1)
     return SendAck(trace.t_ns[data], trace.seq[data], ends, trace.again[data], times[place])
 
 
 def kinds(trace: Trace) -> NDArray[np.str_]:
     """Return the kind of each packet, from the capture only, in the words of a run's `segments`."""
-    found = np.full(len(trace.t_ns), "other", dtype="<U14")
-    found[(trace.flags & _FIN) != 0] = "fin"
-    found[trace.data] = "data"
-    found[trace.again] = "retransmission"
-    found[(trace.flags & _SYN) != 0] = "syn"
-    found[(trace.flags & _RST) != 0] = "rst"
-    found[trace.pure_acks] = _kinds_of_acks(trace)
-    found[trace.data_way & (found == "other")] = "ack"
-    return found
+    kinds_found = np.full(len(trace.t_ns), "other", dtype="<U14")
+    kinds_found[(trace.flags & _FIN) != 0] = "fin"
+    kinds_found[trace.data] = "data"
+    kinds_found[trace.again] = "retransmission"
+    kinds_found[(trace.flags & _SYN) != 0] = "syn"
+    kinds_found[(trace.flags & _RST) != 0] = "rst"
+    kinds_found[trace.pure_acks] = _kinds_of_acks(trace)
+    kinds_found[trace.data_way & (kinds_found == "other")] = "ack"
+    return kinds_found
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or older than another."""
-    back = ~trace.data_way
-    pure = trace.pure_acks[back]
-    ack, window = trace.ack[back], trace.window[back]
+    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or old."""
+    answers = ~trace.data_way
+    pure = trace.pure_acks[answers]
+    ack, window = trace.ack[answers], trace.window[answers]
     highest = np.maximum.accumulate(np.append(-1, ack))[:-1]
     before = np.append(-1, window)[:-1]
     kind = np.full(len(ack), "ack", dtype="<U14")

@@ -19,16 +19,16 @@ class Load(StrEnum):
 
 @dataclass(frozen=True)
 class RunName:
-    """A run's name as RFC 889 §3.1 writes them.
+    """The name of a run in the notation of RFC 889 §3.1.
 
     Attributes
     ----------
     host
-        The host probed, without its suffix.
+        The name of the probed host, without a suffix.
     octets
         The length of all probes, which is 40 or 256, or `None` if lengths were random.
     busy
-        Whether the name has the star of a busy period.
+        True if the name has the star of a busy period.
     """
 
     host: str
@@ -91,7 +91,7 @@ def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -
     for name, delays in recordings.items():
         values = np.asarray(delays, dtype=float)
         if not np.isfinite(values).any():
-            raise ValueError(f"{name}: without a reply there is no delay that shows the load")
+            raise ValueError(f"{name} has no reply: leave this recording out")
         medians[name] = float(np.nanmedian(values))
     lowest = min(medians.values(), default=0.0)
     return {

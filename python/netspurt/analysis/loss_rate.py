@@ -11,31 +11,32 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: With fewer cuts of cwnd the formula is not reliable.
-_CUTS = 5
+#: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
+_CUTS_MIN = 5
 #: The parts of the time in which the sender had data and its receiver did not delay it.
 _SENDING = ("congestion_window", "repair", "timeout")
-#: The least share of these parts in a connection's time, and of one direction in its data.
-_MOST_OF_IT = 0.5
-#: The rate is near the formula's rate if they differ by at most this factor.
-_NEAR = 2.0
-#: If the mean round trip is this many times the shortest, a full queue may have caused the losses.
-_QUEUE = 1.25
+#: The minimum share of these parts in a connection's time, and of one direction in its data.
+_SHARE_MIN = 0.5
+#: The maximum factor between the rate and the formula's rate.
+_RATE_FACTOR_MAX = 2.0
+#: The maximum ratio of the mean to the minimum round trip. If the ratio is larger, a full queue may
+#: have caused the losses.
+_RTT_RATIO_MAX = 1.25
 
 
 @dataclass(frozen=True)
 class LossLimit:
-    """A direction whose rate was about as high as its losses allow, without a deep queue.
+    """A direction whose rate was about the rate that its losses allow, without a long queue.
 
     Attributes
     ----------
     connection
         The number of the connection.
     cuts
-        How often data was lost. Losses within one round trip count once, because they cut cwnd
+        The number of cuts of cwnd. Losses within one round trip count once, because they cut cwnd
         once.
     packets
-        Data packets.
+        The number of data packets.
     rtt_s
         The mean round trip, in seconds.
     formula_bps, had_bps
@@ -52,7 +53,7 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses limited their rate, sorted by data, the most first.
+    """Return the directions whose losses limited their rate, those with the most data first.
 
     The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
     rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
@@ -69,16 +70,18 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     """
     rows = [row for row in tables["connections"].records() if _has_round_trips(row)]
     rows.sort(key=lambda row: -int(row["unique_bytes"]))
-    return [one for row in rows for one in _limit(row, tables)]
+    return [limit for row in rows for limit in _limit(row, tables)]
 
 
 def _has_round_trips(row: dict[str, Any]) -> bool:
-    """Whether a direction has data, and round trips without a deep queue.
+    """Return whether a direction has data, and round trips without a long queue.
 
     A capture beside the receiver shows no round trips.
     """
-    mean, least = row["rtt_ns_mean"], row["rtt_ns_min"]
-    return bool(row["data_packets"] and mean and row["rtt_ns_max"] and mean <= _QUEUE * least)
+    mean, minimum = row["rtt_ns_mean"], row["rtt_ns_min"]
+    return bool(
+        row["data_packets"] and mean and row["rtt_ns_max"] and mean <= _RTT_RATIO_MAX * minimum
+    )
 
 
 def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLimit]:
@@ -86,21 +89,21 @@ def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLim
     cuts = _cuts(tables["retransmissions"], row, rtt_s)
     both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
     (spent,) = tables["spent"].where(connection=connection).records()
-    whole = sum(value for name, value in spent.items() if name.endswith("_ns")) / 1e9
+    total = sum(value for name, value in spent.items() if name.endswith("_ns")) / 1e9
     sending = sum(spent[f"{name}_ns"] for name in _SENDING) / 1e9
-    own = row["unique_bytes"]
-    if cuts < _CUTS or own <= _MOST_OF_IT * both or sending < max(_MOST_OF_IT * whole, 1e-9):
+    octets = row["unique_bytes"]
+    if cuts < _CUTS_MIN or octets <= _SHARE_MIN * both or sending < max(_SHARE_MIN * total, 1e-9):
         return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
-    had = 8 * float(own) / sending
-    if formula / _NEAR <= had <= formula * _NEAR:
-        yield LossLimit(connection, cuts, packets, rtt_s, formula, had)
+    actual = 8 * float(octets) / sending
+    if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
+        yield LossLimit(connection, cuts, packets, rtt_s, formula, actual)
 
 
-def _cuts(again: Table, row: dict[str, Any], rtt_s: float) -> int:
-    """Return how often data was lost. Losses count once if they are within one round trip."""
-    own = again.where(connection=row["connection"], direction=row["direction"])
+def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:
+    """Return the number of cuts of cwnd. Losses within one round trip count once."""
+    own = retransmissions.where(connection=row["connection"], direction=row["direction"])
     times = np.sort(own.select(own["verdict"] != "spurious").seconds("t_ns"))
     cuts, last = 0, -np.inf
     for at in times.tolist():

@@ -1,9 +1,9 @@
 """The share of lost probes, with an interval that counts outages and not packets.
 
-Losses come in bunches. An outage of 100 probes is one failure of the path, as one lost probe is. So
-the interval counts outages as the rare events, and the number of probes lost in an outage is its
-weight (Fay and Feuer 1997). If no two losses are near each other, the interval equals that of
-Garwood (1936). The share in a recording says nothing about hours that were not recorded.
+Losses occur in bursts. An outage of 100 probes is one failure of the path, and so is one lost
+probe. So the interval counts outages as the rare events, and the number of probes lost in an outage
+is its weight (Fay and Feuer 1997). If no two losses are near each other, the interval equals
+Garwood's (1936). The share in a recording says nothing about hours that were not recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer outages than this, their true number may be half or twice as large.
+#: With fewer outages than this, the expected number of outages may be half or twice as large.
 FEW = 10
 
 
@@ -54,12 +54,12 @@ class LossShare:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether there were few outages, or one outage has half of the losses."""
+        """True if there were few outages, or one outage has more than half of the losses."""
         return len(self.outages) < FEW or 2 * self.longest > self.lost
 
     @property
     def has_long_outage(self) -> bool:
-        """Whether an outage was so long that retransmissions would also be lost in it."""
+        """True if an outage was so long that retransmissions would also be lost in it."""
         return self.longest >= FEW
 
     @property
@@ -91,9 +91,9 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
     Parameters
     ----------
     recordings
-        For each recording, which probes were lost, in the order of sending, shape (n,).
+        For each recording, true for each lost probe, in the order of sending, shape (n,).
     level
-        The interval's probability.
+        The probability that the interval contains the true share.
 
     References
     ----------
@@ -104,8 +104,8 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
     --------
     >>> lost = np.zeros(1000, bool)
     >>> lost[500:600] = True
-    >>> one = loss_share([lost])
-    >>> one.value, [round(end, 4) for end in (one.low, one.high)], one.outages.tolist()
+    >>> share = loss_share([lost])
+    >>> share.value, [round(end, 4) for end in (share.low, share.high)], share.outages.tolist()
     (0.1, [0.0025, 0.5572], [100])
     """
     from scipy.special import gammaincinv
@@ -116,10 +116,10 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
         return LossShare(float("nan"), float("nan"), float("nan"), outages)
     tail = (1 - level) / 2
     total, squares = float(outages.sum()), float(np.sum(outages.astype(float) ** 2))
-    most = float(outages.max(initial=1))
+    longest = float(outages.max(initial=1))
     low = squares / total * float(gammaincinv(total**2 / squares, tail)) if total else 0.0
-    # The upper end allows for one more outage as long as the longest.
-    total, squares = total + most, squares + most**2
+    # The upper end allows for another outage that is as long as the longest.
+    total, squares = total + longest, squares + longest**2
     high = squares / total * float(gammaincinv(total**2 / squares, 1 - tail))
     return LossShare(float(outages.sum()) / probes, low / probes, min(high / probes, 1.0), outages)
 
@@ -130,8 +130,8 @@ def _outages(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
     if not len(places):
         return np.zeros(0, np.int64)
     # The correlation of a few losses cannot be estimated.
-    near = block_length(lost.astype(float)) if len(places) >= FEW else 1
-    ends = np.flatnonzero(np.diff(places) > near)
+    distance_max = block_length(lost.astype(float)) if len(places) >= FEW else 1
+    ends = np.flatnonzero(np.diff(places) > distance_max)
     edges = np.concatenate([[-1], ends, [len(places) - 1]])
     return np.diff(edges).astype(np.int64)
 
@@ -168,12 +168,12 @@ def share_words(delays: Delays) -> list[str]:
     >>> told.partition(", ")[0], told.partition(", ")[2][:43]
     ('share of losses: 0.51 to 100 % (95 %)', 'counting one outage (losses close together)')
     """
-    of = loss_share([np.isnan(delays.rtt_s)])
-    if not of.lost:
+    losses = loss_share([np.isnan(delays.rtt_s)])
+    if not losses.lost:
         return []
-    told = f"share of losses: {percents(of)} (95 %)"
-    if of.longest > 1:
-        number = len(of.outages)
+    sentence = f"share of losses: {percents(losses)} (95 %)"
+    if losses.longest > 1:
+        number = len(losses.outages)
         outages = "one outage" if number == 1 else f"{number:,} outages"
-        told += f", counting {outages} (losses close together) and not {of.lost:,} losses"
-    return [told]
+        sentence += f", counting {outages} (losses close together) and not {losses.lost:,} losses"
+    return [sentence]

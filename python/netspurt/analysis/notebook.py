@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from netspurt.timers import Replay
 
 
-def html_replay(of: Replay) -> str:
+def html_replay(replay: Replay) -> str:
     """Return a replay as HTML: a row for each timer, and the recommendation."""
     head = ["timer", "spurious", "mean timer [ms]", "waited per loss [ms]", "efficiency"]
     rows = [
         [
-            one.estimator,
-            f"{one.spurious:,}",
-            f"{1e3 * one.timer.value:.4g}",
-            f"{1e3 * one.waited_per_loss:.4g}",
-            f"{one.efficiency:.3f}",
+            algorithm.estimator,
+            f"{algorithm.spurious:,}",
+            f"{1e3 * algorithm.timer.value:.4g}",
+            f"{1e3 * algorithm.waited_per_loss:.4g}",
+            f"{algorithm.efficiency:.3f}",
         ]
-        for one in of.algorithms
+        for algorithm in replay.algorithms
     ]
-    it = of.delays
-    told = f"{it.sent:,} probes, {it.received:,} answered, {it.lost:,} lost"
-    text = html_lines(it.name, [told]) + html_table(head, rows, range(1, 5))
-    return text + html_lines("", of.recommendation())
+    delays = replay.delays
+    counts = f"{delays.sent:,} probes, {delays.received:,} answered, {delays.lost:,} lost"
+    text = html_lines(delays.name, [counts]) + html_table(head, rows, range(1, 5))
+    return text + html_lines("", replay.recommendation())

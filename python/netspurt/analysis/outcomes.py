@@ -1,4 +1,4 @@
-"""How a direction of a run or a capture ended: when it finished, and how fast it was."""
+"""The outcomes of directions of runs and captures: when they finished, and how fast they were."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from netspurt.table import HasTables, Table, optional
 from netspurt.wording import octets, rate
 
-#: Times and rates whose difference is below this share count as the same.
-_SAME = 5e-4
+#: Times and rates count as the same if their difference is at most this share.
+_DIFFERENCE_MAX = 5e-4
 
 
 class Ended(HasTables, Protocol):
@@ -21,7 +21,7 @@ class Ended(HasTables, Protocol):
 
     @property
     def stop_ns(self) -> int:
-        """When it ended."""
+        """The end of the run or the capture [ns]."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
-    """Return the outcome of a direction of a flow; `None` if the run has no sums of it.
+    """Return the outcome of a direction of a flow; `None` if the run has no sums for it.
 
     In a capture, the time starts at the first packet of the connection. For the direction
     `reverse`, it starts at its first data. It ends when the connection was closed and all its data
@@ -80,10 +80,10 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         if direction == "forward" and len(segments):
             start = float(segments.seconds().min())
         end = _all_acknowledged(segments, direction) if np.any(own["ending"] != "open") else end
-        again = run.table("retransmissions").where(
+        retransmissions = run.table("retransmissions").where(
             connection=int(flow.removeprefix("c")), direction=direction
         )
-        timeouts = int((again["cause"] == "rto").sum())
+        timeouts = int((retransmissions["cause"] == "rto").sum())
     return Outcome(
         took_s=math.inf if math.isnan(end) else end - start,
         watched_s=run.stop_ns / 1e9 - start,
@@ -130,35 +130,35 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     'neither finishes within 20 s; b is 10 % faster: 4.4 kbit/s, a 4 kbit/s'
     """
     order = sorted((0, 1), key=lambda n: both[n].took_s)
-    (one, other), (first, second) = ((both[n] for n in order), (names[n] for n in order))
-    if math.isinf(one.took_s):
+    (fast, slow), (first, second) = ((both[n] for n in order), (names[n] for n in order))
+    if math.isinf(fast.took_s):
         return _unfinished(names, both)
-    if math.isinf(other.took_s):
-        within = f"within its {other.watched_s:.4g} s"
-        return f"{first} finishes after {one.took_s:.3f} s, {second} not {within}"
-    if other.took_s - one.took_s <= _SAME * other.took_s:
-        return f"both finish after {one.took_s:.3f} s{_unlike(both)}"
-    longer = f" ({_more(other.took_s / one.took_s, 'longer', 'long')})" if one.took_s else ""
-    times = f"after {one.took_s:.3f} s, {second} after {other.took_s:.3f} s"
-    return f"{first} finishes first: {times}{longer}{_unlike(both)}"
+    if math.isinf(slow.took_s):
+        within = f"within its {slow.watched_s:.4g} s"
+        return f"{first} finishes after {fast.took_s:.3f} s, {second} not {within}"
+    if slow.took_s - fast.took_s <= _DIFFERENCE_MAX * slow.took_s:
+        return f"both finish after {fast.took_s:.3f} s{_different_amounts(both)}"
+    longer = f" ({_more(slow.took_s / fast.took_s, 'longer', 'long')})" if fast.took_s else ""
+    times = f"after {fast.took_s:.3f} s, {second} after {slow.took_s:.3f} s"
+    return f"{first} finishes first: {times}{longer}{_different_amounts(both)}"
 
 
 def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
     """Compare the rates of two unfinished flows that were observed for the same time."""
-    shortest, longest = sorted(one.watched_s for one in both)
-    if longest - shortest > _SAME * longest:
-        told = (
-            f"{name} had {octets(one.acked_bytes)} acknowledged in {one.watched_s:.4g} s"
-            for name, one in zip(names, both, strict=True)
+    shortest, longest = sorted(outcome.watched_s for outcome in both)
+    if longest - shortest > _DIFFERENCE_MAX * longest:
+        amounts = (
+            f"{name} had {octets(outcome.acked_bytes)} acknowledged in {outcome.watched_s:.4g} s"
+            for name, outcome in zip(names, both, strict=True)
         )
-        return f"neither finishes: {', '.join(told)}"
+        return f"neither finishes: {', '.join(amounts)}"
     within = f"neither finishes within {longest:.4g} s"
     order = sorted((0, 1), key=lambda n: -both[n].goodput_bps)
     (high, low), (first, second) = (
         (both[n].goodput_bps for n in order),
         (names[n] for n in order),
     )
-    if high - low <= _SAME * high:
+    if high - low <= _DIFFERENCE_MAX * high:
         return f"{within}; both have {rate(high)}"
     more = _more(high / low, "faster", "fast") if low else "faster"
     return f"{within}; {first} is {more}: {rate(high)}, {second} {rate(low)}"
@@ -177,10 +177,10 @@ def _more(ratio: float, comparative: str, plain: str) -> str:
     return f"{100 * (ratio - 1):.2g} % {comparative}"
 
 
-def _unlike(both: Sequence[Outcome]) -> str:
+def _different_amounts(both: Sequence[Outcome]) -> str:
     """Return a remark if the two flows transferred different amounts of data."""
-    one, other = (each.acked_bytes for each in both)
-    # The count of a capture may have a FIN.
-    if abs(one - other) <= 1:
+    first, second = (each.acked_bytes for each in both)
+    # In a capture, the count may include a FIN.
+    if abs(first - second) <= 1:
         return ""
-    return f"; they transferred different amounts: {octets(one)} and {octets(other)}"
+    return f"; they transferred different amounts: {octets(first)} and {octets(second)}"

@@ -15,12 +15,12 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Durations that differ by less than this share of the first one count as the same.
+#: Durations count as the same if they differ by at most this share of the first one.
 SAME = 0.01
 
-#: A connection begins at the same instant in two simulations. Live runs may differ by this time
-#: [s].
-CLOSE_S = 0.1
+#: A connection begins at the same instant in two simulations. In live runs the instants may differ
+#: by this time [s].
+INSTANTS_DIFFERENCE_S = 0.1
 
 #: The shares of the quantiles of durations.
 SHARES = (0.5, 0.9, 0.99)
@@ -74,12 +74,12 @@ class Pairs:
         return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
 
     def quantiles_s(self) -> list[tuple[float, float, float]]:
-        """Return each share with the quantile of each run [s]; NaN if no duration lies above it."""
+        """Return each share with the quantile of each run [s]; NaN if no duration is longer."""
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 
     def difference_s(self) -> Interval:
-        """Return the mean duration in the second run minus that in the first [s]."""
+        """Return the mean duration in the second run minus the mean duration in the first [s]."""
         first, second = self.durations_s
         return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
 
@@ -103,7 +103,7 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     RunError
         If connections were not recorded.
     ValueError
-        If no connection is in both.
+        If no connection is in both runs.
     """
     columns = ("flow", "forward_bytes", "reverse_bytes")
     rows = []
@@ -116,7 +116,7 @@ def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     both = [
         key
         for key, (opened, _) in rows[0].items()
-        if key in rows[1] and abs(rows[1][key][0] - opened) < CLOSE_S
+        if key in rows[1] and abs(rows[1][key][0] - opened) < INSTANTS_DIFFERENCE_S
     ]
     if not both:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Whether events come at regular intervals."""
+"""Finds out whether events occur at regular intervals."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: With fewer events no period can be distinguished from chance.
-_LEAST = 5
-#: Frequencies tried for each independent frequency.
+#: The minimum number of events. With fewer, no period can be distinguished from chance.
+_EVENTS_MIN = 5
+#: The number of frequencies that are tried for each independent frequency.
 _FINENESS = 8
 #: The number of parts into which a step around the best frequency is divided.
-_CLOSER = 50
+_PARTS_OF_STEP = 50
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Period:
     chance
         The probability that random arrivals have a peak this high at any searched frequency.
     strength
-        1 if all events come at the same phase, and near 0 if they come at any phase.
+        1 if all events have the same phase, and near 0 if their phases are random.
     """
 
     period_s: float
@@ -65,19 +65,19 @@ def find_period(
     7.0
     """
     if not 0 < chance < 1:
-        raise ValueError(f"chance = {chance}: it must be between 0 and 1")
+        raise ValueError(f"chance = {chance}: write a number between 0 and 1")
     times = np.sort(np.asarray(times_s, dtype=float))
-    if len(times) < _LEAST or times[-1] == times[0]:
+    if len(times) < _EVENTS_MIN or times[-1] == times[0]:
         return None
-    lasts = times[-1] - times[0]
-    slowest = 1 / (lasts / 3 if longest_s is None else longest_s)
-    fastest = 2 * (len(times) - 1) / lasts
-    tried = max(int((fastest - slowest) * lasts), 1)
-    frequencies = np.linspace(slowest, fastest, _FINENESS * tried)
+    duration = times[-1] - times[0]
+    slowest = 1 / (duration / 3 if longest_s is None else longest_s)
+    fastest = 2 * (len(times) - 1) / duration
+    independent = max(int((fastest - slowest) * duration), 1)
+    frequencies = np.linspace(slowest, fastest, _FINENESS * independent)
     power = _power(frequencies, times)
     with np.errstate(divide="ignore"):
-        likely = -np.expm1(tried * np.log1p(-np.exp(-power)))
-    best = float(likely.min())
+        chances = -np.expm1(independent * np.log1p(-np.exp(-power)))
+    best = float(chances.min())
     if best > chance:
         return None
     # A period also appears at its harmonics, so take the lowest frequency that is nearly as strong.
@@ -86,10 +86,10 @@ def find_period(
     while peak + 1 < len(power) and power[peak + 1] > power[peak]:
         peak += 1
     step = frequencies[1] - frequencies[0] if len(frequencies) > 1 else 0.0
-    near = frequencies[peak] + np.linspace(-step, step, 2 * _CLOSER + 1)
-    close = _power(near, times)
-    strength = float(np.sqrt(close.max() / len(times)))
-    return Period(float(1 / near[close.argmax()]), float(likely[peak]), strength)
+    near_frequencies = frequencies[peak] + np.linspace(-step, step, 2 * _PARTS_OF_STEP + 1)
+    near_power = _power(near_frequencies, times)
+    strength = float(np.sqrt(near_power.max() / len(times)))
+    return Period(float(1 / near_frequencies[near_power.argmax()]), float(chances[peak]), strength)
 
 
 def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:

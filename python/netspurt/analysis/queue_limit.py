@@ -1,11 +1,11 @@
 """The limit of a drop-tail queue on a path, from a capture beside the sender.
 
-A packet is dropped if the queue is full when it arrives. The packet before it was the last that
+A packet is dropped if the queue is full when it arrives. The packet before it was the last one that
 entered. That packet waited until all packets before it in the queue had left, so its round trip
-exceeds the least round trip by this wait. The wait, divided by the transmission time of one packet,
-is the number of the packets before it. The limit is this number plus one, because the last packet
-counts, too. The packet in transmission is included. The method follows from a remark of Jacobson
-1988. The treatment of delayed ACKs is ours.
+exceeds the minimum round trip by this wait. The wait, divided by the transmission time of one
+packet, is the number of packets before it. The limit is this number plus one, because the last
+packet also counts. The packet in transmission is included. The method follows from a remark of
+Jacobson 1988. The treatment of delayed ACKs is ours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class QueueLimit:
     packet_s
         The time that the slowest line needs to transmit a packet [s].
     rtt_s
-        The least round trip [s].
+        The minimum round trip [s].
     backlogs
         The number of packets in the queue at each drop, shape (n,), before rounding up.
     """
@@ -41,23 +41,23 @@ class QueueLimit:
 
     @property
     def packets(self) -> int | None:
-        """The limit: the greatest backlog that two drops reach, rounded up; `None` without a drop.
+        """The limit: the largest backlog that two drops reach, rounded up; `None` without a drop.
 
         A packet that is partly transmitted still takes its place, so a backlog is rounded up. If
         packets left between the packet before a drop and the dropped packet, the backlog of this
-        drop is smaller than the limit. A backlog is greater than the limit only if the receiver
+        drop is smaller than the limit. A backlog is larger than the limit only if the receiver
         held an ACK for longer than assumed. So if there are three drops or more, two of them must
         reach the limit.
         """
         count = len(self.backlogs)
         if not count:
             return None
-        reached = np.sort(np.ceil(self.backlogs - _SLACK))
+        reached = np.sort(np.ceil(self.backlogs - _TOLERANCE))
         return int(reached[-1 if count < 3 else -2])
 
 
 #: A backlog that exceeds a whole number by less than this share of a packet is that number.
-_SLACK = 0.01
+_TOLERANCE = 0.01
 
 
 def queue_limit(
@@ -72,7 +72,7 @@ def queue_limit(
     packets_per_segment
         The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
-        The time that the slowest line needs for a packet [s]. By default it is the commonest
+        The time that the slowest line needs for a packet [s]. By default it is the most common
         interval between successive ACKs, divided by the number of packets that they acknowledge. It
         must be given if ACKs wait in a queue of their own, because that queue changes their
         intervals.
@@ -94,15 +94,15 @@ def queue_limit(
     usable = paired if delays else new.clean
     known = usable & np.isfinite(new.rtt)
     if not known.any():
-        raise ValueError("no round trip can be measured: no ACK covers new data alone")
-    least = float(new.rtt[known].min())
+        raise ValueError("no round trip can be measured: no ACK covers only new data")
+    min_rtt = float(new.rtt[known].min())
     if packet_s is None:
         packet_s = _segment_time(new, usable) / packets_per_segment
     ends = np.unique(trace.seq[trace.again])
     before = np.isin(new.ack, ends) & np.isfinite(new.rtt)
-    held = before & ~usable
-    backlogs = (new.rtt - least) / packet_s + 1 - np.where(held, packets_per_segment, 0)
-    return QueueLimit(packet_s, least, backlogs[before])
+    delayed = before & ~usable
+    backlogs = (new.rtt - min_rtt) / packet_s + 1 - np.where(delayed, packets_per_segment, 0)
+    return QueueLimit(packet_s, min_rtt, backlogs[before])
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ class _NewAcks:
         ends = (trace.seq + trace.length)[fresh]
         full = float(np.median(trace.length[fresh])) if fresh.any() else 1.0
         # An ACK that covers the start of a retransmission had to wait for it.
-        again = np.unique(trace.seq[trace.again])
-        clean = np.searchsorted(again, ack) == np.searchsorted(again, low)
+        retransmitted = np.unique(trace.seq[trace.again])
+        clean = np.searchsorted(retransmitted, ack) == np.searchsorted(retransmitted, low)
         place = np.minimum(np.searchsorted(ends, ack), max(0, len(ends) - 1))
         timed = clean & (ends[place] == ack) if len(ends) else np.zeros(len(ack), dtype=np.bool_)
         sent = trace.t_ns[fresh][place] / 1e9 if len(ends) else np.zeros(len(ack))
@@ -136,16 +136,16 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the commonest interval between ACKs, per segment that the second ACK covers [s]."""
-    apart = np.diff(new.t) / new.segments[1:]
-    fit = usable[1:] & new.clean[1:] & new.clean[:-1] & (apart > 0)
-    if not fit.any():
-        raise ValueError("the ACKs do not show the rate of the line: give the time of a packet")
-    return half_sample_mode(apart[fit])
+    """Return the most common interval between ACKs, per segment of the second ACK [s]."""
+    intervals = np.diff(new.t) / new.segments[1:]
+    suitable = usable[1:] & new.clean[1:] & new.clean[:-1] & (intervals > 0)
+    if not suitable.any():
+        raise ValueError("the ACKs do not show the rate of the line: set the time of a packet")
+    return half_sample_mode(intervals[suitable])
 
 
 def half_sample_mode(values: Floats) -> float:
-    """Return the place at which values lie closest together.
+    """Return the place at which values are closest together.
 
     The densest half of the values is taken, then the densest half of that half, and so on (Bickel
     and Fruehwirth 2006).
@@ -155,10 +155,10 @@ def half_sample_mode(values: Floats) -> float:
     >>> half_sample_mode(np.array([1.0, 2.0, 2.01, 2.02, 5.0, 9.0])) < 2.02
     True
     """
-    left = np.sort(values)
-    while len(left) > 2:
-        half = (len(left) + 1) // 2
-        spans = left[half - 1 :] - left[: len(left) - half + 1]
+    densest = np.sort(values)
+    while len(densest) > 2:
+        half = (len(densest) + 1) // 2
+        spans = densest[half - 1 :] - densest[: len(densest) - half + 1]
         first = int(np.argmin(spans))
-        left = left[first : first + half]
-    return float(left.mean())
+        densest = densest[first : first + half]
+    return float(densest.mean())

@@ -1,15 +1,16 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
 A change is judged by the silences in the capture. A silence begins with the last progress of a
-connection. It contains one timeout or several in a row, and ends with the retransmission after
-which new data was acknowledged. An earlier timeout would also have changed all later events, but
-the capture cannot show how. So the results are estimates. An estimate is the time that one change
-alone saves or costs, summed over all silences. An interval is that of the saved share of the
-waiting time, over the connections. If only one connection waited, there is no interval.
+connection. It contains one timeout or several consecutive ones, and ends with the retransmission
+after which new data was acknowledged. An earlier timeout would also have changed all later events,
+but the capture cannot show how. So the results are estimates: the time that a single change saves
+or costs, summed over all silences. The interval is the interval of the saved share of the waiting
+time, over the connections. If only one connection waited, there is no interval.
 
 If several timeouts followed each other, the path lost all copies before the last one. A copy that
-is sent earlier than these counts as lost, too. Tail loss probes and RACK send one copy at the
-beginning, so they save nothing in such a silence. A silence without an answer cannot be shortened.
+would have been sent before these also counts as lost. Tail loss probes and RACK send one copy at
+the beginning, so they save nothing in such a silence. A silence without an answer cannot be
+shortened.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. A minimum RTO explains a wait only if the sender's timer was near this minimum. If the timer
@@ -37,10 +38,10 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: The greatest minimum of a timer in use [s] (RFC 6298 §2.4).
-_GREATEST_FLOOR_S = 1.0
-#: A timer this many times longer than RFC 6298 computes it follows another rule.
-_FAR = 2.0
+#: The largest minimum RTO in use [s] (RFC 6298 §2.4).
+_FLOOR_MAX_S = 1.0
+#: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
+_FAR_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,14 @@ class Remedy:
     Attributes
     ----------
     name
-        The change, in words.
+        The change in words.
     saved_s
         The saved time of all connections, in seconds.
     spurious
-        The number of spurious retransmissions that it would have added. `None` if the capture does
-        not show this.
+        The number of spurious retransmissions that the change would have added. `None` if the
+        capture does not show this.
     silences
-        The number of silences that it would have shortened.
+        The number of silences that the change would have shortened.
     waited_s
         The time that all silences waited for retransmission timers, in seconds.
     all_silences
@@ -86,11 +87,11 @@ class Silences:
         The time from the last progress to the last unanswered retransmission, in seconds. It is 0
         if the first one was answered.
     timeouts
-        The number of timeouts in a row.
+        The number of consecutive timeouts.
     answered
-        Whether new data was acknowledged after the silence.
+        True if new data was acknowledged after the silence.
     far
-        Whether a timer in it was far above the value that RFC 6298 computes.
+        True if a timer in the silence was far above the value that RFC 6298 computes.
     first
         The first wait of each silence.
     """
@@ -132,8 +133,9 @@ def far_above(tables: Mapping[str, Table]) -> FarAbove:
 def judged(tables: Mapping[str, Table]) -> Table:
     """Return the waits for retransmission timers that were not captured beside the receiver."""
     waits = tables["waits"].where(timer="retransmission")
-    beside = set(_ways(tables["habits"].where(vantage="receiver")))
-    return waits.select(np.array([way not in beside for way in _ways(waits)], bool))
+    beside_receiver = set(_directions(tables["habits"].where(vantage="receiver")))
+    elsewhere = [direction not in beside_receiver for direction in _directions(waits)]
+    return waits.select(np.array(elsewhere, bool))
 
 
 def silences(waits: Table) -> Silences:
@@ -163,7 +165,7 @@ def silences(waits: Table) -> Silences:
 
 
 def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
-    """Return the time that each change would have saved, the greatest first.
+    """Return the time that each change would have saved, the largest first.
 
     Parameters
     ----------
@@ -173,24 +175,25 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     Returns
     -------
     list of Remedy
-        The changes that would have saved time at one silence or more.
+        The changes that would have saved time in at least one silence.
 
     References
     ----------
     RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    of = silences(judged(tables))
-    found = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
+    found_silences = silences(judged(tables))
+    probes = tables["waits"].where(timer="probe")
+    found = [_probe(found_silences, probes), _rack(found_silences), _as_computed(found_silences)]
     floors = tables["floors"]
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
-    found += [_floor(of, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
-    helpful = [one for one in found if one.silences]
-    # Of floors that save the same time, only the highest is shown, because it costs least.
-    alike = {one.saved_s.value: one for one in helpful}
-    return sorted(alike.values(), key=lambda one: -one.saved_s.value)
+    found += [_floor(found_silences, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
+    helpful = [remedy for remedy in found if remedy.silences]
+    # If several floors save the same time, only the highest is shown, because it costs least.
+    by_saving = {remedy.saved_s.value: remedy for remedy in helpful}
+    return sorted(by_saving.values(), key=lambda remedy: -remedy.saved_s.value)
 
 
-def _ways(rows: Table) -> list[tuple[int, str]]:
+def _directions(rows: Table) -> list[tuple[int, str]]:
     """Return the connection and the direction of each row."""
     return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
 
@@ -216,68 +219,76 @@ def _timer(waits: Table, floor_s: float) -> Floats:
 
 def _computed(waits: Table) -> Floats:
     """Return the timers that RFC 6298 computes with its backoff at some waits, in seconds."""
-    backed_off: Floats = _timer(waits, _GREATEST_FLOOR_S) * 2.0 ** np.minimum(waits["backoffs"], 30)
+    backed_off: Floats = _timer(waits, _FLOOR_MAX_S) * 2.0 ** np.minimum(waits["backoffs"], 30)
     return backed_off
 
 
 def _is_far(waits: Table) -> NDArray[np.bool_]:
-    """Return which waits were far longer than RFC 6298 computes, with any minimum in use."""
-    far: NDArray[np.bool_] = waits.seconds("waited_ns") > _FAR * _computed(waits)
+    """Return, for each wait, whether it was far longer than RFC 6298 computes."""
+    far: NDArray[np.bool_] = waits.seconds("waited_ns") > _FAR_FACTOR * _computed(waits)
     return far
 
 
-def _saved_by(of: Silences, floor_s: float) -> Floats:
+def _saved_by(in_capture: Silences, floor_s: float) -> Floats:
     """Return the time that a timer with a floor would have saved at each silence [s].
 
     The timer doubles with each timeout. All copies up to the last unanswered one are lost.
     """
-    timer = _timer(of.first, floor_s)
-    lost = np.floor(np.log2(of.unanswered_s / timer + 1))
-    saved: Floats = of.waited_s - timer * (2 ** (lost + 1) - 1)
+    timer = _timer(in_capture.first, floor_s)
+    lost = np.floor(np.log2(in_capture.unanswered_s / timer + 1))
+    saved: Floats = in_capture.waited_s - timer * (2 ** (lost + 1) - 1)
     return saved
 
 
-def _as_computed(of: Silences) -> Remedy:
+def _as_computed(in_capture: Silences) -> Remedy:
     """Return the time that RFC 6298 would have saved where the sender's timer was far above it."""
-    name = f"a timer as RFC 6298 computes it (minimum {_GREATEST_FLOOR_S:g} s)"
-    return _of(name, of, np.where(of.far, _saved_by(of, _GREATEST_FLOOR_S), np.nan))
+    name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
+    return _remedy(
+        name, in_capture, np.where(in_capture.far, _saved_by(in_capture, _FLOOR_MAX_S), np.nan)
+    )
 
 
-def _floor(of: Silences, floors: Table, floor_s: float) -> Remedy:
+def _floor(in_capture: Silences, floors: Table, floor_s: float) -> Remedy:
     """Return the time that a lower minimum RTO would have saved, and its spurious timeouts."""
     name = f"a minimum RTO of {1e3 * floor_s:g} ms"
-    saved = np.where(of.far, np.nan, _saved_by(of, floor_s))
-    return _of(name, of, saved, _spurious(floors))
+    saved = np.where(in_capture.far, np.nan, _saved_by(in_capture, floor_s))
+    return _remedy(name, in_capture, saved, _spurious(floors))
 
 
-def _probe(of: Silences, probes: Table) -> Remedy:
+def _probe(in_capture: Silences, probes: Table) -> Remedy:
     """Return the time that tail loss probes would have saved at the ends of transfers.
 
     A sender that was seen to send probes has them already.
     """
-    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(of.first, "srtt_ns")
-    probe = probe + np.where(of.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
-    seen = set(_ways(probes))
-    without = np.array([way not in seen for way in _ways(of.first)], bool)
-    tail = (of.timeouts == 1) & ~of.first["sacked"] & without
-    return _of("tail loss probes (RFC 8985)", of, np.where(tail, of.waited_s - probe, np.nan))
+    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(in_capture.first, "srtt_ns")
+    probe = probe + np.where(in_capture.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
+    seen = set(_directions(probes))
+    without = np.array([pair not in seen for pair in _directions(in_capture.first)], bool)
+    tail = (in_capture.timeouts == 1) & ~in_capture.first["sacked"] & without
+    return _remedy(
+        "tail loss probes (RFC 8985)",
+        in_capture,
+        np.where(tail, in_capture.waited_s - probe, np.nan),
+    )
 
 
-def _rack(of: Silences) -> Remedy:
+def _rack(in_capture: Silences) -> Remedy:
     """Return the time that RACK would have saved if later segments arrived before the timeout."""
-    saved = of.waited_s - _REORDERING * _estimates(of.first, "srtt_ns")
-    known = (of.timeouts == 1) & of.first["sacked"]
-    return _of("RACK (RFC 8985)", of, np.where(known, saved, np.nan))
+    saved = in_capture.waited_s - _REORDERING * _estimates(in_capture.first, "srtt_ns")
+    known = (in_capture.timeouts == 1) & in_capture.first["sacked"]
+    return _remedy("RACK (RFC 8985)", in_capture, np.where(known, saved, np.nan))
 
 
-def _of(name: str, of: Silences, saved: Floats, spurious: Interval | None = None) -> Remedy:
-    """Return a remedy from the time saved at each silence; NaN where it does not apply.
+def _remedy(
+    name: str, in_capture: Silences, saved: Floats, spurious: Interval | None = None
+) -> Remedy:
+    """Return a remedy from the time saved in each silence; NaN where it does not apply.
 
     A silence that would not end earlier counts as 0, and so does one without an answer.
     """
-    gained = np.where(of.answered, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
-    total = _share_of(of.connection, gained, of.waited_s)
-    waited = float(of.waited_s.sum())
+    gained = np.where(in_capture.answered, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
+    total = _share_of(in_capture.connection, gained, in_capture.waited_s)
+    waited = float(in_capture.waited_s.sum())
     return Remedy(name, total, spurious, int(np.sum(gained > 0)), waited, len(gained))
 
 
@@ -293,7 +304,7 @@ def _share_of(of: NDArray[np.uint64], gained: Floats, waited: Floats) -> Interva
     each = np.stack([_sum(of, gained), _sum(of, waited)])
     total, whole = each.sum(axis=1).tolist()
     if each.shape[1] < 2:
-        return _alone(total)
+        return _without_interval(total)
     share = Resamples(each, length=1).interval(lambda sums: sums[0] / sums[1])
     return bounded(share.scaled(whole), 0.0, whole)
 
@@ -302,7 +313,7 @@ def _spurious(floors: Table) -> Interval:
     """Return the number of spurious timeouts, with its interval by resampling connections."""
     each = _sum(floors["connection"], floors["spurious"].astype(float))
     if np.count_nonzero(each) < 2:
-        return _alone(float(each.sum()))
+        return _without_interval(float(each.sum()))
     resamples = Resamples(each, length=1)
     return bounded(
         resamples.interval(lambda sums: sums[0] / sums[-1]).scaled(len(each)), 0.0, np.inf
@@ -315,6 +326,6 @@ def _sum(of: NDArray[np.uint64], values: Floats) -> Floats:
     return np.bincount(places, values, minlength=1).astype(float)
 
 
-def _alone(value: float) -> Interval:
+def _without_interval(value: float) -> Interval:
     """Return a figure without an interval."""
     return Interval(value, float("nan"), float("nan"), 0.95, 1)

@@ -17,7 +17,7 @@ SEEN = 10
 
 
 def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
-    """Return which probes were answered after their timers, shape (n,)."""
+    """Return, for each probe, whether its answer came after its timer had fired, shape (n,)."""
     with np.errstate(invalid="ignore"):
         short: NDArray[np.bool_] = waits < delays.rtt_s
     return short
@@ -26,18 +26,18 @@ def is_spurious(delays: Delays, waits: Floats) -> NDArray[np.bool_]:
 def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tuple[Resamples, int]:
     """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
     rtt = delays.rtt_s
-    flags = [is_spurious(delays, one) for one in waits]
+    flags = [is_spurious(delays, own) for own in waits]
     # The block length follows from three correlations: of delays, of timers, and of their excess.
     series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)
     lost = np.isnan(rtt)
     good = np.where(lost, 0.0, rtt)
-    knew = learnt(delays, order)
-    counted = lost & knew
-    columns = [knew, ~lost, good, counted]
-    for one, flag in zip(waits, flags, strict=True):
-        columns += [flag, knew * one, flag * good, counted * one]
+    has_delay = learnt(delays, order)
+    counted = lost & has_delay
+    columns = [has_delay, ~lost, good, counted]
+    for own, flag in zip(waits, flags, strict=True):
+        columns += [flag, has_delay * own, flag * good, counted * own]
     edges = np.arange(0, len(rtt), step)
     binned = np.stack([np.add.reduceat(column.astype(float), edges) for column in columns])
     if binned.shape[1] == 1:
@@ -47,20 +47,20 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
 
 
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
-    """Return which probes left when at least one delay was known.
+    """Return, for each probe, whether at least one delay was known when it left.
 
-    If no delay ever became known, the result is all probes.
+    If no delay is ever known, the result is true for all probes.
     """
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
-    knew = np.ones(len(rtt), dtype=np.bool_)
+    has_delay = np.ones(len(rtt), dtype=np.bool_)
     if not len(known):
-        return knew
+        return has_delay
     if order == "sequence":
-        knew[: known[0] + 1] = False
+        has_delay[: known[0] + 1] = False
     else:
-        knew = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
-    return knew if knew.any() else ~knew
+        has_delay = delays.sent_s >= np.min(delays.sent_s[known] + rtt[known])
+    return has_delay if has_delay.any() else ~has_delay
 
 
 #: The number of sums that all algorithms share: the probes that left when a delay was known, the
@@ -102,13 +102,13 @@ class Tally:
 
     @classmethod
     def between(cls, delays: Delays, waits: Floats, order: str, first: int, end: int) -> Tally:
-        """Return the sums over the probes from `first` on and before `end`."""
+        """Return the sums over the probes with the numbers `first` to `end - 1`."""
         part = slice(first, end)
-        lost, knew = np.isnan(delays.rtt_s)[part], learnt(delays, order)[part]
+        lost, has_delay = np.isnan(delays.rtt_s)[part], learnt(delays, order)[part]
         spurious, timers = is_spurious(delays, waits)[part], waits[part]
-        counts = (knew.sum(), (~lost).sum(), (lost & knew).sum(), spurious.sum())
-        sums = (timers[knew].sum(), timers[lost & knew].sum())
-        return cls(*(np.asarray(one, dtype=float) for one in (*counts, *sums)))
+        counts = (has_delay.sum(), (~lost).sum(), (lost & has_delay).sum(), spurious.sum())
+        sums = (timers[has_delay].sum(), timers[lost & has_delay].sum())
+        return cls(*(np.asarray(value, dtype=float) for value in (*counts, *sums)))
 
 
 def spurious_share(sums: Floats, algorithm: int) -> Floats:
@@ -151,8 +151,8 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
 
 def bounded(interval: Interval, low: float, high: float) -> Interval:
     """Return an interval without its impossible values below `low` and above `high`."""
-    # The mean of equal values may differ from them in its last bit. The interval must still contain
-    # it.
+    # The mean of equal values may differ from them in its last bit, and the interval must contain
+    # the mean.
     ends = (
         min(float(np.clip(interval.low, low, high)), interval.value),
         max(float(np.clip(interval.high, low, high)), interval.value),
@@ -175,12 +175,12 @@ def could_be_chance(one: int, other: int) -> bool:
 def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> Interval:
     """Return the mean timer [s] and its interval."""
     if resamples is None:
-        return _alone(float(waits.mean()))
+        return _without_interval(float(waits.mean()))
     mean = resamples.interval(lambda s: mean_timer(s, place))
     return bounded(mean, float(waits.min()), float(waits.max()))
 
 
-def _alone(value: float) -> Interval:
+def _without_interval(value: float) -> Interval:
     """Return a figure without an interval."""
     return Interval(value, math.nan, math.nan, 0.95, 1)
 
@@ -194,7 +194,7 @@ def share_interval(
     therefore at least as wide as Garwood's (1936) for a count.
     """
     if resamples is None:
-        return _alone(spurious / answered if answered else math.nan)
+        return _without_interval(spurious / answered if answered else math.nan)
     share = resamples.interval(lambda s: spurious_share(s, place))
     if not answered:
         return Interval(share.value, math.nan, math.nan, share.level, share.block)
@@ -212,6 +212,6 @@ def waited_in_delays(delays: Delays, waits: Floats) -> float:
     places = np.where(np.isnan(rtt), -1, np.arange(len(rtt)))
     last = np.maximum.accumulate(places)
     counted = np.isnan(rtt) & (last >= 0)
-    behind = rtt[last[counted]]
-    shares = waits[counted][behind > 0] / behind[behind > 0]
+    last_delay = rtt[last[counted]]
+    shares = waits[counted][last_delay > 0] / last_delay[last_delay > 0]
     return float(shares.mean()) if len(shares) else math.nan

@@ -11,9 +11,9 @@ from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import Columns, groups, measures
 
 #: Columns that differ even between equal runs.
-_OWN = ("case", "seed", "repeat")
-#: A difference that needs more seeds than this is reported as too small.
-MOST = 1_000_000
+_ALWAYS_DIFFERENT = ("case", "seed", "repeat")
+#: The maximum number of seeds. A difference that needs more is reported as too small.
+SEEDS_MAX = 1_000_000
 
 
 def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
@@ -22,13 +22,13 @@ def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> boo
     If so, the scenario has nothing random, and further seeds give no further evidence. The result
     is false if no combination ran twice.
     """
-    names = [name for name in measures(cases) if name not in _OWN]
+    names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
     several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
     values = [np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan) for name in names]
     equal = (
-        np.array_equal(one[rows], np.full(len(rows), one[rows[0]]), equal_nan=True)
+        np.array_equal(column[rows], np.full(len(rows), column[rows[0]]), equal_nan=True)
         for rows in several
-        for one in values
+        for column in values
     )
     return bool(several) and all(equal)
 
@@ -44,8 +44,8 @@ def needed(difference: Interval, seeds: int) -> int | None:
     >>> needed(Interval(1.0, -1.0, 3.0, 0.95, 1), 10), needed(Interval(0.0, -1.0, 1.0, 0.95, 1), 10)
     (40, None)
     """
-    half = (difference.high - difference.low) / 2
-    if not math.isfinite(half) or difference.value == 0:
+    half_width = (difference.high - difference.low) / 2
+    if not math.isfinite(half_width) or difference.value == 0:
         return None
-    wanted = seeds * (half / abs(difference.value)) ** 2
-    return math.ceil(wanted) if seeds < wanted <= MOST else None
+    wanted = seeds * (half_width / abs(difference.value)) ** 2
+    return math.ceil(wanted) if seeds < wanted <= SEEDS_MAX else None

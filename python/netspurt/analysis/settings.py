@@ -26,7 +26,7 @@ class Difference:
 
 
 def differences(first: str, second: str) -> list[Difference]:
-    """Return the keys whose values differ between two resolved scenarios, in the first one's order.
+    """Return the keys whose values differ between two resolved scenarios, in the first's order.
 
     Titles are left out, because a title has no effect on a run.
 
@@ -35,14 +35,18 @@ def differences(first: str, second: str) -> list[Difference]:
     >>> differences("stop = '1 s'", "stop = '2 s'")
     [Difference(key='stop', first='1 s', second='2 s')]
     """
-    one, two = (dict(_flat(tomllib.loads(text))) for text in (first, second))
-    keys = [key for key in dict.fromkeys([*one, *two]) if key != "title"]
-    return [Difference(k, one.get(k), two.get(k)) for k in keys if one.get(k) != two.get(k)]
+    first_values, second_values = (dict(_flat(tomllib.loads(text))) for text in (first, second))
+    keys = [key for key in dict.fromkeys([*first_values, *second_values]) if key != "title"]
+    return [
+        Difference(k, first_values.get(k), second_values.get(k))
+        for k in keys
+        if first_values.get(k) != second_values.get(k)
+    ]
 
 
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in table.items():
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{before}{name}.")
+            yield from _flat(value, f"{prefix}{name}.")
         else:
-            yield f"{before}{name}", value
+            yield f"{prefix}{name}", value

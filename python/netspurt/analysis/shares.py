@@ -8,7 +8,7 @@ from math import factorial
 
 
 def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) -> dict[str, float]:
-    """Return the share of each cause in the difference between all causes and none.
+    """Return the share of each cause in the difference between all causes and no cause.
 
     A cause's share is the change when this cause is added, averaged over all orders in which the
     causes can be added one by one. So causes that act together divide their joint effect, and the
@@ -19,8 +19,8 @@ def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) ->
     causes
         The names of the causes.
     outcome
-        A function that returns the outcome for a set of causes. It is called for every subset, more
-        than once.
+        A function that returns the outcome for a set of causes. It is called several times for each
+        subset.
 
     References
     ----------
@@ -33,7 +33,7 @@ def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) ->
     >>> shares(["loss", "window"], seconds)
     {'loss': 13.0, 'window': 3.0}
     """
-    found = {}
+    shares_found = {}
     for cause in causes:
         others = [other for other in causes if other != cause]
         total = 0.0
@@ -42,5 +42,5 @@ def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) ->
             for chosen in combinations(others, size):
                 present = frozenset(chosen)
                 total += weight * (outcome(present | {cause}) - outcome(present))
-        found[cause] = total
-    return found
+        shares_found[cause] = total
+    return shares_found

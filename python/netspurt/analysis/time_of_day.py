@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 #: A day, and an hour [s].
 _DAY, _HOUR = 86_400, 3600
 
-#: The least number of answers for which the times of the longest 1 % of the delays are reported.
-_MANY = 300
+#: The minimum number of answers for which the times of the longest 1 % of the delays are reported.
+_ANSWERS_MIN = 300
 
 
 def day_words(delays: Delays) -> list[str]:
@@ -43,8 +43,8 @@ def day_words(delays: Delays) -> list[str]:
     if delays.began is None or not len(delays):
         return []
     times = _Times(delays)
-    said = [part for part in (times.losses(), times.longest()) if part]
-    return [times.whole(), *(["; ".join(said)] if said else [])]
+    parts = [part for part in (times.losses(), times.longest()) if part]
+    return [times.whole(), *(["; ".join(parts)] if parts else [])]
 
 
 class _Times:
@@ -87,12 +87,12 @@ class _Times:
         if not len(answered):
             return ""
         first = answered[np.argmax(rtt[answered])]
-        said = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
-        if len(answered) < _MANY:
-            return said
+        sentence = f"longest delay, {_delay(rtt[first])}, at {self._clock(left[first])}"
+        if len(answered) < _ANSWERS_MIN:
+            return sentence
         longest = answered[np.argsort(-rtt[answered], kind="stable")[: len(answered) // 100]]
         most = self._most(left[longest])
-        return said if most is None else f"{said}; the longest 1 % of delays: {most}"
+        return sentence if most is None else f"{sentence}; the longest 1 % of delays: {most}"
 
     def _most(self, left: NDArray[np.float64]) -> str | None:
         """Return the part of the day with most of these instants; `None` for short recordings."""

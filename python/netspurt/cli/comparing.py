@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netspurt.plots import View
     from netspurt.run import Run
 
-#: Segments shown on either side of the first difference.
+#: The number of segments that are shown after the first difference.
 _AROUND = 4
 
 
@@ -67,9 +67,9 @@ def compare(
 ) -> None:
     """Say which of two runs or captures was faster, and show their first difference.
 
-    They are aligned segment by segment, and populations connection by connection.
+    Runs are aligned segment by segment, and populations connection by connection.
 
-    CSV has a row for each event, with its times in both runs; JSON has these, too.
+    CSV has a row for each event, with its times in both runs. JSON also has these rows.
     """
     from netspurt.analysis.compare import compare as align
 
@@ -81,21 +81,21 @@ def compare(
         return
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
-    told = align(seen[0], seen[1])
-    unlike = _unlike(runs)
+    aligned = align(seen[0], seen[1])
+    changed = _scenario_differences(runs)
     if plot is not None:
-        _draw(plot, told, (runs, seen), [way.view() for way in ways])
+        _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen, unlike)
+        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(aligned, seen, changed)
         document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        _lines(told, seen, names, ways),
+        _lines(aligned, seen, names, ways),
         _differences(seen, names),
-        settings_lines(unlike, names),
+        settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
     ]
@@ -111,19 +111,19 @@ def _chosen(
     ways: list[ComparedWay],
     names: list[str],
 ) -> list[str]:
-    """Return lines on the connections that were chosen because the user named none."""
+    """Return lines on the connections that were chosen for the user."""
     lines = []
     for run, flow, way, name in zip(runs, flows, ways, names, strict=True):
         connections = set(run.flows["flow"]) if is_explained(run) else set()
         if len(connections) > 1 and flow not in connections:
             lines.append(
-                f"{name}: compared is {way.flow}, which has most data of {len(connections)} "
+                f"{name}: {way.flow} is compared, which has the most data of {len(connections)} "
                 "connections; --flow chooses another"
             )
     return lines
 
 
-def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:
+def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
     """Return the differences of the scenarios of two runs; none if one of them is a capture."""
     from netspurt.analysis.settings import differences
 
@@ -133,14 +133,17 @@ def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:
 
 def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
     """Print the comparison of the populations of both runs, and of the runs' scenarios."""
-    unlike = _unlike(runs)
+    changed = _scenario_differences(runs)
     data = as_data(pairs)
     if not form.for_people:
-        document = {"populations": data, "scenarios": [vars(one) for one in unlike or ()]}
+        document = {
+            "populations": data,
+            "scenarios": [vars(difference) for difference in changed or ()],
+        }
         form.print(document, data)
         return
     names = _names(runs)
-    for line in (*pair_lines(runs, pairs, names), *settings_lines(unlike, names)):
+    for line in (*pair_lines(runs, pairs, names), *settings_lines(changed, names)):
         typer.echo(line)
 
 
@@ -178,53 +181,61 @@ def _seen(
 
 
 #: Causes that look the same in a capture.
-_ALIKE = ("sack-recovery", "rack")
+_SAME_IN_CAPTURES = ("sack-recovery", "rack")
 
 
 def _as_captured(event: Seen) -> Seen:
     """Return an event with a cause that a capture can show."""
-    return replace(event, cause=" or ".join(_ALIKE)) if event.cause in _ALIKE else event
+    return (
+        replace(event, cause=" or ".join(_SAME_IN_CAPTURES))
+        if event.cause in _SAME_IN_CAPTURES
+        else event
+    )
 
 
 def _details(
-    told: Comparison, seen: list[list[Seen]], unlike: list[Difference] | None
+    comparison: Comparison, seen: list[list[Seen]], changed: list[Difference] | None
 ) -> dict[str, Any]:
     from netspurt.analysis.compare import mechanisms, why
 
     return {
-        "why": why(told, seen[0], seen[1]),
+        "why": why(comparison, seen[0], seen[1]),
         "mechanisms": [mechanisms(own) for own in seen],
         "events": _events(seen),
-        "scenarios": [vars(one) for one in unlike or ()],
+        "scenarios": [vars(difference) for difference in changed or ()],
     }
 
 
-#: The most keys of scenarios that are shown, and the most characters of a value.
-_KEYS, _VALUE = 12, 40
+#: The maximum number of keys of scenarios that are shown, and of characters of a value.
+_KEYS_MAX, _VALUE_MAX = 12, 40
 
 
-def settings_lines(unlike: list[Difference] | None, names: list[str]) -> list[str]:
+def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
     There are no lines if one of the two is a capture.
     """
-    if unlike is None:
+    if changed is None:
         return []
-    if not unlike:
+    if not changed:
         return ["the scenarios are the same"]
     # A flow whose ends differ has the keys of a model on one side only.
     ends = tuple(
-        f"{one.key.removesuffix('endpoint')}tcp." for one in unlike if one.key.endswith(".endpoint")
+        f"{difference.key.removesuffix('endpoint')}tcp."
+        for difference in changed
+        if difference.key.endswith(".endpoint")
     )
     modelled = [
-        one for one in unlike if one.key.startswith(ends) and None in (one.first, one.second)
+        difference
+        for difference in changed
+        if difference.key.startswith(ends) and None in (difference.first, difference.second)
     ]
-    told = [one for one in unlike if one not in modelled]
+    shown = [difference for difference in changed if difference not in modelled]
     rows = [("key", *names)]
-    rows += [(one.key, _value(one.first), _value(one.second)) for one in told[:_KEYS]]
+    rows += [(own.key, _value(own.first), _value(own.second)) for own in shown[:_KEYS_MAX]]
     lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
-    if len(told) > _KEYS:
-        lines.append(f"  ... {len(told) - _KEYS} more keys; --json has all")
+    if len(shown) > _KEYS_MAX:
+        lines.append(f"  ... {len(shown) - _KEYS_MAX} more keys; --json has all")
     if modelled:
         keys = counted(len(modelled), "key")
         lines.append(f"  ... and {keys} of the model's TCP, which the kernel's does not have")
@@ -232,11 +243,11 @@ def settings_lines(unlike: list[Difference] | None, names: list[str]) -> list[st
 
 
 def _value(value: Any) -> str:
-    """Return a value as a scenario writes it. A long value is cut."""
+    """Return a value in the notation of scenarios. A long value is cut."""
     if value is None:
         return "-"
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 1]}…"
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -245,11 +256,11 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
 
     both = [mechanisms(own) for own in seen]
     rows: list[tuple[str, ...]] = []
-    for what in dict.fromkeys([*both[0], *both[1]]):
-        times = [own.get(what, []) for own in both]
+    for mechanism in dict.fromkeys([*both[0], *both[1]]):
+        times = [own.get(mechanism, []) for own in both]
         if len(times[0]) != len(times[1]):
             counts = [str(len(own)) for own in times]
-            rows.append((f"{min(times[0] + times[1]):.4f} s", what, *counts))
+            rows.append((f"{min(times[0] + times[1]):.4f} s", mechanism, *counts))
     if not rows:
         return []
     rows.sort(key=lambda row: float(row[0].split()[0]))
@@ -264,7 +275,7 @@ def _first_round_trip(seen: list[Seen]) -> float:
 
 def _draw(
     file: Path,
-    told: Comparison,
+    comparison: Comparison,
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
@@ -276,7 +287,7 @@ def _draw(
     names = _names(runs)
     starts = [own[0].at_s for own in seen]
     sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
-    parted = [event.t_s for event in told.parted if event is not None]
+    parted = [event.t_s for event in comparison.parted if event is not None]
     span = max(own[-1].t_s for own in seen)
     figure = draw_beside((sides[0], sides[1]), span, min(parted, default=None))
     save(figure, [file])
@@ -288,9 +299,9 @@ def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for key, event in {**times[1], **times[0]}.items():
         first, second = (run[key].t_s if key in run else None for run in times)
-        off = None if first is None or second is None else second - first
-        told = {"what": str(event), "first_s": first, "second_s": second, "difference_s": off}
-        rows.append(told)
+        difference = None if first is None or second is None else second - first
+        row = {"what": str(event), "first_s": first, "second_s": second, "difference_s": difference}
+        rows.append(row)
     return sorted(rows, key=_moment)
 
 
@@ -314,72 +325,79 @@ def _names(runs: list[Run | Explained]) -> list[str]:
 
 
 def _lines(
-    told: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedWay]
+    comparison: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedWay]
 ) -> list[str]:
     from netspurt.analysis.compare import why
 
     lines = [f"flow {titled(ways)} at {ways[0].node}, from its first data segment on"]
-    alike = seen[0][: told.same]
-    if alike:
-        data = sum(event.key[1] == "data" for event in alike)
-        most = 1e3 * float(abs(told.differences_s).max())
+    equal = seen[0][: comparison.same]
+    if equal:
+        data = sum(event.key[1] == "data" for event in equal)
+        largest = 1e3 * float(abs(comparison.differences_s).max())
         lines.append(
-            f"same for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
-            f"{counted(len(alike) - data, 'ACK')}; "
-            f"times differ by {most:.3f} ms at most"
+            f"same for {equal[-1].t_s:.3f} s: {counted(data, 'segment')}, "
+            f"{counted(len(equal) - data, 'ACK')}; "
+            f"times differ by {largest:.3f} ms at most"
         )
-    if told.parted == (None, None):
+    if comparison.parted == (None, None):
         lines.append("the runs never differ")
     else:
-        named = why(told, seen[0], seen[1])
+        named = why(comparison, seen[0], seen[1])
         lines.append(f"first divergence{': ' if named else ''}{named}")
-        lines += _beside(told.same, seen, names)
-    if told.matched < _LITTLE * (told.matched + min(told.only)):
-        return [*lines[:1], *_nothing_in_common(told, names), *lines[1:], *_again(told, names)]
-    missing = [f"only in {name}: {n}" for name, n in zip(names, told.only, strict=True)]
-    median, most = 1e3 * float(_median(told)), 1e3 * _most(told)
+        lines += _beside(comparison.same, seen, names)
+    if comparison.matched < _COMMON_SHARE_MIN * (comparison.matched + min(comparison.only)):
+        return [
+            *lines[:1],
+            *_nothing_in_common(comparison, names),
+            *lines[1:],
+            *_again(comparison, names),
+        ]
+    missing = [f"only in {name}: {n}" for name, n in zip(names, comparison.only, strict=True)]
+    median, largest = 1e3 * float(_median(comparison)), 1e3 * _most(comparison)
     lines.append(
-        f"of all: {told.matched} in both, {', '.join(missing)}; "
+        f"of all: {comparison.matched} in both, {', '.join(missing)}; "
         f"times of {names[1]} less those of {names[0]}: "
-        f"median {median:+.3f} ms, largest {most:+.3f} ms"
+        f"median {median:+.3f} ms, largest {largest:+.3f} ms"
     )
-    return lines + _again(told, names)
+    return lines + _again(comparison, names)
 
 
-#: Two runs have nothing in common if they share less than this share of their events.
-_LITTLE = 0.05
+#: Two runs have nothing in common if fewer than this share of their events are in both.
+_COMMON_SHARE_MIN = 0.05
 
 
-def _nothing_in_common(told: Comparison, names: list[str]) -> list[str]:
+def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
     """Return the lines that replace the comparison of times if runs have nothing in common."""
-    shared = "no event" if told.matched == 0 else f"only {counted(told.matched, 'event')}"
-    each = ", ".join(f"{name} has {n}" for name, n in zip(names, told.only, strict=True))
+    shared = (
+        "no event" if comparison.matched == 0 else f"only {counted(comparison.matched, 'event')}"
+    )
+    each = ", ".join(f"{name} has {n}" for name, n in zip(names, comparison.only, strict=True))
     return [
         f"nothing in common: {shared} in both, besides {each}; they do not carry the same data, "
         "or were seen from different ends, so differences of times mean nothing"
     ]
 
 
-def _again(told: Comparison, names: list[str]) -> list[str]:
+def _again(comparison: Comparison, names: list[str]) -> list[str]:
     """Return lines on the retransmissions of both."""
     lines = []
-    for name, causes in zip(names, told.retransmissions, strict=True):
-        what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
-        lines.append(f"retransmissions in {name}: {what}")
+    for name, causes in zip(names, comparison.retransmissions, strict=True):
+        counts = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
+        lines.append(f"retransmissions in {name}: {counts}")
     return lines
 
 
-def _median(told: Comparison) -> float:
+def _median(comparison: Comparison) -> float:
     import numpy as np
 
-    return float(np.median(told.all_differences_s)) if told.matched else 0.0
+    return float(np.median(comparison.all_differences_s)) if comparison.matched else 0.0
 
 
-def _most(told: Comparison) -> float:
+def _most(comparison: Comparison) -> float:
     """Return the difference farthest from zero, in seconds."""
-    if not told.matched:
+    if not comparison.matched:
         return 0.0
-    return float(max(told.all_differences_s, key=abs))
+    return float(max(comparison.all_differences_s, key=abs))
 
 
 def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -392,19 +410,19 @@ def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
     return [f"  {line}" for line in columns(rows)]
 
 
-def _as_json(told: Comparison, flow: str, node: str) -> dict[str, Any]:
+def _as_json(comparison: Comparison, flow: str, node: str) -> dict[str, Any]:
     def event(seen: Seen | None) -> dict[str, Any] | None:
         return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
 
     return {
         "flow": flow,
         "node": node,
-        "same": told.same,
-        "parted": [event(seen) for seen in told.parted],
-        "difference_s_max": float(abs(told.differences_s).max()) if told.same else None,
-        "matched": told.matched,
-        "difference_s_median": _median(told) if told.matched else None,
-        "difference_s_largest": _most(told) if told.matched else None,
-        "only": list(told.only),
-        "retransmissions": list(told.retransmissions),
+        "same": comparison.same,
+        "parted": [event(seen) for seen in comparison.parted],
+        "difference_s_max": float(abs(comparison.differences_s).max()) if comparison.same else None,
+        "matched": comparison.matched,
+        "difference_s_median": _median(comparison) if comparison.matched else None,
+        "difference_s_largest": _most(comparison) if comparison.matched else None,
+        "only": list(comparison.only),
+        "retransmissions": list(comparison.retransmissions),
     }

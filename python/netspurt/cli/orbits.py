@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from netspurt.timelines import Timeline
 
 _STATIONS = (
-    "A STATION is a site, as 32.5007,-106.6086 (degrees north and east; a third number is its "
-    "height in metres); a relay that stands still, as geo:-174.17 (degrees east; two more numbers "
-    "are its inclination and node); an orbit, as "
+    "A STATION is a site such as 32.5007,-106.6086 (degrees north and east; a third number is its "
+    "height in metres); a geostationary relay such as geo:-174.17 (degrees east; two more numbers "
+    "are its inclination and node); an orbit such as "
     "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
     "node, argument, anomaly, name); or a file with element sets (TLE, or OMM in key-value "
-    "notation), as FILE#NAME or FILE#NUMBER if it has several satellites. Of several sets of one "
+    "notation), FILE#NAME or FILE#NUMBER if it has several satellites. Of several sets of one "
     "satellite the one nearest to --start is taken, by default the newest."
 )
 
@@ -55,7 +55,7 @@ Start = Annotated[
     str | None,
     typer.Option(
         metavar="UTC",
-        help="The start, as 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
+        help="The start: 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
     ),
 ]
 Hours = Annotated[float, typer.Option(help="The number of hours to search.")]
@@ -121,8 +121,8 @@ PassPicture = Annotated[
     ),
 ]
 
-#: The most points of a pass in a picture.
-_DRAWN = 400
+#: The maximum number of points of a pass in a picture.
+_POINTS_MAX = 400
 
 
 @app.command("passes", epilog=_STATIONS)
@@ -149,21 +149,21 @@ def passes(
     begin = _start(path, satellite_at=1 + len(via or []), start=start)
     found = path.passes(begin, hours)
     chosen = extreme_passes(found, at_least=at_least)
-    numbers = None if chosen is None else [found.index(one) + 1 for one in chosen]
+    numbers = None if chosen is None else [found.index(extreme) + 1 for extreme in chosen]
     notes = path.notes(begin, hours)
     if plot is not None:
         _draw_passes(path, found, (begin, hours), plot)
     if not form.for_people:
         least, most = numbers or (None, None)
-        rows = [_as_json(n, one) for n, one in enumerate(found, 1)]
-        told = {
+        rows = [_as_json(n, orbit_pass) for n, orbit_pass in enumerate(found, 1)]
+        document = {
             "path": path.name,
             "notes": notes,
             "passes": rows,
             "least_variable": least,
             "most_variable": most,
         }
-        form.print(told, rows, _FIELDS)
+        form.print(document, rows, _FIELDS)
     else:
         _describe(path.name, found, hours)
         if numbers and chosen:
@@ -217,18 +217,18 @@ def delays(
     stations = [source, *(via or []), satellite, *([to] if to else [])]
     path = _path(stations, elevation, margin, start)
     begin = _start(path, satellite_at=1 + len(via or []), start=start)
-    nth, one = _chosen(path.passes(begin, hours), chosen, at_least)
-    points = path.delays(one.rise_ns, one.set_ns, step)
-    heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
+    nth, chosen_pass = _chosen(path.passes(begin, hours), chosen, at_least)
+    points = path.delays(chosen_pass.rise_ns, chosen_pass.set_ns, step)
+    heading = f"{path.name}: pass {nth}, {chosen_pass.rise} to {chosen_pass.set}"
     rates = [] if errors is None else points.bit_errors(errors, per_db)
-    made = _timeline(points, heading, rates)
+    timeline = _timeline(points, heading, rates)
     if out is not None:
-        write_new(out, _csv(points) if out.suffix == ".csv" else made.to_toml())
+        write_new(out, _csv(points) if out.suffix == ".csv" else timeline.to_toml())
     if not form.for_people:
-        told = {"path": path.name, **_as_json(nth, one), **_points(points, degree)}
-        form.print(told, map(_point, _texts(points)))
+        document = {"path": path.name, **_as_json(nth, chosen_pass), **_points(points, degree)}
+        form.print(document, map(_point, _texts(points)))
     else:
-        rows = _rows(one, points.fit(degree))
+        rows = _rows(chosen_pass, points.fit(degree))
         typer.echo(paint(heading, "bold"))
         for line in columns(rows):
             typer.echo(line)
@@ -238,7 +238,7 @@ def delays(
         from netspurt.plots import save
         from netspurt.plots.moving import draw_timeline
 
-        save(draw_timeline(made, end_s=made.end_ns / 1e9), [plot])
+        save(draw_timeline(timeline, end_s=timeline.end_ns / 1e9), [plot])
         print(f"wrote {plot}", file=sys.stderr)
     _say([*path.notes(begin, hours), *_coarse(points, step)], aside=True)
 
@@ -254,9 +254,11 @@ def _draw_passes(
     check_ending(file)
     begin, hours = span
     drawn = []
-    for one in found:
-        points = path.delays(one.rise_ns, one.set_ns, max(1.0, one.duration / _DRAWN))
-        at_s = (one.rise_ns - begin) / 1e9 + points.t_ns / 1e9
+    for orbit_pass in found:
+        points = path.delays(
+            orbit_pass.rise_ns, orbit_pass.set_ns, max(1.0, orbit_pass.duration / _POINTS_MAX)
+        )
+        at_s = (orbit_pass.rise_ns - begin) / 1e9 + points.t_ns / 1e9
         drawn.append((at_s, points.delay_ns / 1e9))
     start = _core.utc_text(begin)
     save(draw_passes(drawn, hours * 3600, title=path.name, start=start), [file])
@@ -267,13 +269,14 @@ def _coarse(points: PathDelays, step: float) -> list[str]:
     """Return a note if the delay differs much from straight lines between the points."""
     from netspurt.orbit import WITHIN
 
-    off, least = points.line_error, float(points.delay_ns.min()) / 1e9
-    if off <= WITHIN * least:
+    error, min_delay = points.line_error, float(points.delay_ns.min()) / 1e9
+    if error <= WITHIN * min_delay:
         return []
     return [
         f"a step of {step:g} s is too coarse for this pass: straight lines between its "
-        f"{number(len(points.t_ns))} points are up to {off * 1e3:.3g} ms off, {off / least:.2g} of "
-        "the least delay; the fit rests on a point each second. Take a shorter --step"
+        f"{number(len(points.t_ns))} points are up to {error * 1e3:.3g} ms off, "
+        f"{error / min_delay:.2g} of the minimum delay; the fit uses a point each second. Take a "
+        "shorter --step"
     ]
 
 
@@ -291,69 +294,73 @@ _FIELDS = (
 )
 
 
-def _as_json(nth: int, one: Pass) -> dict[str, Any]:
+def _as_json(nth: int, orbit_pass: Pass) -> dict[str, Any]:
     values = (
         nth,
-        one.rise,
-        one.set,
-        round(one.duration, 3),
-        not one.whole,
-        round(one.km[0], 6),
-        round(one.km[1], 6),
-        round(one.delay[0], 9),
-        round(one.delay[1], 9),
-        round(one.swing, 9),
+        orbit_pass.rise,
+        orbit_pass.set,
+        round(orbit_pass.duration, 3),
+        not orbit_pass.whole,
+        round(orbit_pass.km[0], 6),
+        round(orbit_pass.km[1], 6),
+        round(orbit_pass.delay[0], 9),
+        round(orbit_pass.delay[1], 9),
+        round(orbit_pass.swing, 9),
     )
     return dict(zip(_FIELDS, values, strict=True))
 
 
 def _describe(name: str, found: list[Pass], hours: float) -> None:
-    many = f"{len(found)} pass{'' if len(found) == 1 else 'es'}"
-    typer.echo(paint(f"{name}: {many} in {number(hours)} h", "bold"))
+    count_of_passes = f"{len(found)} pass{'' if len(found) == 1 else 'es'}"
+    typer.echo(paint(f"{name}: {count_of_passes} in {number(hours)} h", "bold"))
     if not found:
         return
     header = ("pass", "rise", "set", "lasts s", "least ms", "most ms", "swing ms", "")
     rows = [
         (
             str(nth),
-            one.rise,
-            one.set,
-            f"{one.duration:.0f}",
-            _ms(one.delay[0]),
-            _ms(one.delay[1]),
-            _ms(one.swing),
-            _cut(one),
+            orbit_pass.rise,
+            orbit_pass.set,
+            f"{orbit_pass.duration:.0f}",
+            _ms(orbit_pass.delay[0]),
+            _ms(orbit_pass.delay[1]),
+            _ms(orbit_pass.swing),
+            _cut(orbit_pass),
         )
-        for nth, one in enumerate(found, 1)
+        for nth, orbit_pass in enumerate(found, 1)
     ]
     for line in columns([header, *rows], right=[0, 3, 4, 5, 6]):
         typer.echo(line)
 
 
-def _cut(one: Pass) -> str:
+def _cut(orbit_pass: Pass) -> str:
     """Return a note if the searched span does not contain the whole pass."""
     words = {
         (True, False): " begins earlier",
         (False, True): " ends later",
         (True, True): " begins earlier, ends later",
     }
-    return words.get(one.cut, "")
+    return words.get(orbit_pass.cut, "")
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3f}"
 
 
-def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
+def _rows(orbit_pass: Pass, fit: Fit) -> list[tuple[str, str]]:
     """Return the properties of a pass as rows of a word and a text."""
-    low, high = (number(round(km)) for km in one.km)
+    low, high = (number(round(km)) for km in orbit_pass.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
     powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))[: fit.degree + 1]
     terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
     return [
-        ("lasts", f"{one.duration:.3f} s{_cut(one)}"),
+        ("lasts", f"{orbit_pass.duration:.3f} s{_cut(orbit_pass)}"),
         ("distance", f"{low} to {high} km"),
-        ("delay", f"{_ms(one.delay[0])} to {_ms(one.delay[1])} ms, swing {_ms(one.swing)} ms"),
+        (
+            "delay",
+            f"{_ms(orbit_pass.delay[0])} to {_ms(orbit_pass.delay[1])} ms, "
+            f"swing {_ms(orbit_pass.swing)} ms",
+        ),
         ("fit", f"degree {fit.degree}, off by {off} at most; t [s] from the rise on:"),
         ("", f"{' '.join(terms).removeprefix('+')} s"),
     ]
@@ -420,7 +427,7 @@ def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
     epoch = path.stations[satellite_at].epoch_ns
     if epoch is None:
         name = path.stations[satellite_at].name
-        raise ValueError(f"{name} has no epoch: say when, with --start 1999-07-01")
+        raise ValueError(f"{name} has no epoch: set the start, such as by --start 1999-07-01")
     return epoch
 
 
@@ -440,8 +447,8 @@ def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, 
         extremes = extreme_passes(found, at_least=at_least)
         if extremes is None:
             raise ValueError(f"no whole pass lasts {number(at_least)} s: name one by its number")
-        one = extremes[word == "most"]
-        return found.index(one) + 1, one
+        orbit_pass = extremes[word == "most"]
+        return found.index(orbit_pass) + 1, orbit_pass
     if word is None and len(found) == 1:
         return 1, found[0]
     if word is None or not word.isdecimal() or not 1 <= int(word) <= len(found):

@@ -69,22 +69,22 @@ def sites(
     It answers the questions of a study of nine web sites in 2005. A question is left out if the
     connections have no data for it.
     """
-    told = _read(sources).without(without or [])
-    if not len(told):
+    connections = _read(sources).without(without or [])
+    if not len(connections):
         raise ValueError("no connections are left: --without leaves out all sites")
     data = {
-        "connections": len(told),
+        "connections": len(connections),
         "without": list(without or []),
         "threshold_s": threshold,
         "within": within,
         "times": times,
         "sites": {
-            name: site_data(told.at(name), threshold=threshold, within=within, times=times)
-            for name in told.sites
+            name: site_data(connections.at(name), threshold=threshold, within=within, times=times)
+            for name in connections.sites
         },
-        "all": _shared_data(told, threshold=threshold, within=within, times=times),
+        "all": _shared_data(connections, threshold=threshold, within=within, times=times),
     }
-    drawn = [] if pictures is None else _draw(told, pictures, threshold, times)
+    drawn = [] if pictures is None else _draw(connections, pictures, threshold, times)
     if as_json:
         print_json(data | {"pictures": [str(file) for file in drawn]})
         return
@@ -99,22 +99,22 @@ def _read(sources: list[Path]) -> Connections:
     from netspurt.connections import read_connections
 
     notes: list[str] = []
-    told = joined([read_connections(source, notes) for source in sources])
+    connections = joined([read_connections(source, notes) for source in sources])
     for note in notes:
         complain(ValueError(note), "warning:")
-    return told
+    return connections
 
 
 def _shared_data(
-    told: Connections, *, threshold: float, within: float, times: float
+    connections: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
     """Return the results for all connections together."""
     from netspurt.analysis.sites import handshake_ratio, label_timeouts, ping_ratio
 
-    ratio, ping = handshake_ratio(told, within=within, times=times), ping_ratio(told)
-    labelled = label_timeouts(told, threshold_s=threshold)
+    ratio, ping = handshake_ratio(connections, within=within, times=times), ping_ratio(connections)
+    labelled = label_timeouts(connections, threshold_s=threshold)
     return {
-        "connections": len(told),
+        "connections": len(connections),
         "handshake": {"near": _share(ratio.near), "below": _share(ratio.below)},
         "ping": {"median": known(ping.median), "from_1_to_1.1": _share(ping.between)},
         "labels": vars(labelled) | {"right": _share(labelled.right)},
@@ -122,22 +122,24 @@ def _shared_data(
 
 
 def site_data(
-    told: Connections, *, threshold: float, within: float, times: float
+    connections: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
     """Return the results for a site, for programs. Unknown values are None."""
     import numpy as np
 
-    told = told.in_order()
-    shared = _shared_data(told, threshold=threshold, within=within, times=times)
-    rtt = np.where(np.isfinite(told.rtt_mean_s), told.rtt_mean_s, told.handshake_s)
+    connections = connections.in_order()
+    shared = _shared_data(connections, threshold=threshold, within=within, times=times)
+    rtt = np.where(
+        np.isfinite(connections.rtt_mean_s), connections.rtt_mean_s, connections.handshake_s
+    )
     return shared | {
-        "lasts_s": known(float(np.ptp(told.began_s))),
-        "rtt": _spread(rtt) | {"steady": _steady(told.began_s, rtt)},
-        "throughput": _spread(told.throughput_bps)
-        | {"steady": _steady(told.began_s, told.throughput_bps)},
-        "levels": _levels(told),
-        "idle": _idle_data(told, threshold),
-        "split": _split_data(told),
+        "lasts_s": known(float(np.ptp(connections.began_s))),
+        "rtt": _spread(rtt) | {"steady": _steady(connections.began_s, rtt)},
+        "throughput": _spread(connections.throughput_bps)
+        | {"steady": _steady(connections.began_s, connections.throughput_bps)},
+        "levels": _levels(connections),
+        "idle": _idle_data(connections, threshold),
+        "split": _split_data(connections),
     }
 
 
@@ -154,60 +156,64 @@ def _spread(values: Any) -> dict[str, Any]:
     from netspurt.analysis.sites import Cdf
 
     cdf = Cdf.of(values)
-    there = cdf.value
+    present = cdf.value
     return {
-        "count": len(there),
-        "mean": known(float(there.mean())) if len(there) else None,
-        "sd": known(float(np.std(there))) if len(there) else None,
+        "count": len(present),
+        "mean": known(float(present.mean())) if len(present) else None,
+        "sd": known(float(np.std(present))) if len(present) else None,
         "quantiles": {str(q): known(cdf.quantile(q)) for q in (0.05, 0.5, 0.95)},
     }
 
 
 def _steady(t: Any, values: Any) -> dict[str, Any] | None:
-    """Return the change-free periods by both methods of 2001, if there are enough values."""
+    """Return the change-free periods by both methods of 2001; `None` with too few values."""
     import numpy as np
 
     from netspurt.analysis.changes import LEAST, find_changes
     from netspurt.analysis.constancy import change_free_periods, lengths_of, predictions
 
-    there = np.isfinite(values) & np.isfinite(t)
-    t, values = t[there], values[there]
+    present = np.isfinite(values) & np.isfinite(t)
+    t, values = t[present], values[present]
     if len(values) < 2 * LEAST:
         return None
-    found: dict[str, Any] = {}
+    by_method: dict[str, Any] = {}
     for name in ("rank-order", "bootstrap"):
         periods = change_free_periods(t, values, find_changes(values, method=name))
         lengths = lengths_of(periods)
-        found[name] = {
+        by_method[name] = {
             "longest_s": known(lengths.longest_s),
             "median_at_an_instant_s": known(lengths.at_an_instant(0.5)),
-            "periods": [_period(one) for one in periods],
+            "periods": [_period(period) for period in periods],
         }
-    best = min(predictions(values), key=lambda one: one.error) if np.all(values > 0) else None
-    return found | {"best_prediction": None if best is None else vars(best)}
+    best = (
+        min(predictions(values), key=lambda prediction: prediction.error)
+        if np.all(values > 0)
+        else None
+    )
+    return by_method | {"best_prediction": None if best is None else vars(best)}
 
 
-def _period(one: SteadyPeriod) -> dict[str, Any]:
-    return {"start_s": one.start_s, "length_s": one.length_s, "count": one.count} | {
-        name: known(getattr(one, name)) for name in ("median", "mean", "sd")
+def _period(period: SteadyPeriod) -> dict[str, Any]:
+    return {"start_s": period.start_s, "length_s": period.length_s, "count": period.count} | {
+        name: known(getattr(period, name)) for name in ("median", "mean", "sd")
     }
 
 
-def _levels(told: Connections) -> list[dict[str, Any]] | None:
+def _levels(connections: Connections) -> list[dict[str, Any]] | None:
     import numpy as np
 
     from netspurt.analysis.levels import find_levels
 
-    positive = told.select(told.throughput_bps > 0)
+    positive = connections.select(connections.throughput_bps > 0)
     if len(positive) < 3:
         return None
-    found = find_levels(positive.throughput_bps)
+    levels = find_levels(positive.throughput_bps)
     counted = positive.packets
     rows = []
     for n, (level, span) in enumerate(
-        zip(found.levels, found.spans(positive.began_s), strict=True)
+        zip(levels.levels, levels.spans(positive.began_s), strict=True)
     ):
-        packets = counted[(found.member == n) & np.isfinite(counted)]
+        packets = counted[(levels.member == n) & np.isfinite(counted)]
         rows.append(
             {
                 "bps": level.value,
@@ -221,42 +227,42 @@ def _levels(told: Connections) -> list[dict[str, Any]] | None:
     return rows
 
 
-def _idle_data(told: Connections, threshold: float) -> dict[str, Any] | None:
+def _idle_data(connections: Connections, threshold: float) -> dict[str, Any] | None:
     import numpy as np
 
     from netspurt.analysis.sites import Share, rank_correlation
 
-    idle = told.idle_s[np.isfinite(told.idle_s)]
+    idle = connections.idle_s[np.isfinite(connections.idle_s)]
     if not len(idle):
         return None
-    causes, counts = np.unique(told.idle_for[told.idle_for != ""], return_counts=True)
-    pairs = np.isfinite(told.idle_s) & np.isfinite(told.throughput_bps)
+    causes, counts = np.unique(connections.idle_for[connections.idle_for != ""], return_counts=True)
+    pairs = np.isfinite(connections.idle_s) & np.isfinite(connections.throughput_bps)
     return _spread(idle) | {
         "above": _share(Share.of(idle > threshold)),
         "waited_for": dict(zip(causes.tolist(), counts.tolist(), strict=True)),
-        "correlation": rank_correlation(told.idle_s, told.throughput_bps).data()
+        "correlation": rank_correlation(connections.idle_s, connections.throughput_bps).data()
         if pairs.sum() >= 8
         else None,
     }
 
 
-def _split_data(told: Connections) -> dict[str, Any] | None:
+def _split_data(connections: Connections) -> dict[str, Any] | None:
     from netspurt.analysis.sites import split_by_retransmissions
 
-    split = split_by_retransmissions(told)
+    split = split_by_retransmissions(connections)
     if not split.clean.count + split.repaired.count:
         return None
     return {
         name: {
             "connections": part.count,
-            "packets": [known(one) for one in part.packets],
-            "throughput_bps": [known(one) for one in part.throughput_bps],
+            "packets": [known(end) for end in part.packets],
+            "throughput_bps": [known(end) for end in part.throughput_bps],
         }
         for name, part in (("clean", split.clean), ("repaired", split.repaired))
     } | {"chance": known(split.chance)}
 
 
-def _draw(told: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
+def _draw(connections: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
     """Draw the distributions of all sites and the series of each site, and return the files."""
     import numpy as np
 
@@ -267,7 +273,7 @@ def _draw(told: Connections, folder: Path, threshold: float, times: float) -> li
     from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
 
     folder.mkdir(parents=True, exist_ok=True)
-    each = {name: told.at(name).in_order() for name in told.sites}
+    each = {name: connections.at(name).in_order() for name in connections.sites}
     figures: dict[str, Any] = {}
 
     def add_cdfs(name: str, values: dict[str, Any], **words: Any) -> None:

@@ -76,7 +76,7 @@ Length = Annotated[
         "--for",
         parser=span_of,
         metavar="TIME",
-        help="With --mahimahi: the length of the trace; after it the trace begins again.",
+        help="With --mahimahi: the length of the trace, after which the trace begins again.",
         show_default=False,
     ),
 ]
@@ -172,7 +172,7 @@ class Wanted:
 
     @property
     def nothing(self) -> bool:
-        """Whether no file is requested, so that the file that links follow is printed."""
+        """True if no file is requested. Then the file that links follow is printed."""
         return self.out is None and self.plot is None and self.trace is None
 
 
@@ -192,10 +192,10 @@ def _delivered(file: Path, direction: str | None) -> Timeline:
     from netspurt.timelines import delivered
 
     opened = open_tables(file)
-    flow, most = busiest(opened) or (None, None)
-    segments = opened.table("segments").where(flow=flow, direction=direction or most)
+    flow, busier = busiest(opened) or (None, None)
+    segments = opened.table("segments").where(flow=flow, direction=direction or busier)
     return delivered(
-        f"{file}, {flow} {direction or most}", segments["t_ns"], segments["size_bytes"]
+        f"{file}, {flow} {direction or busier}", segments["t_ns"], segments["size_bytes"]
     )
 
 
@@ -205,21 +205,21 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
 
     if wanted.trace is None:
         return
-    way = read.ways[-1 if wanted.direction == "reverse" else 0]
+    values = read.ways[-1 if wanted.direction == "reverse" else 0]
     span = None if wanted.length_s is None else round(wanted.length_s * 1e9)
     try:
-        lines = mahimahi(way, span)
+        lines = mahimahi(values, span)
     except ValueError as error:
         raise ValueError(f"{read.name}: {error}") from error
     write_new(wanted.trace, "".join(f"{line}\n" for line in lines))
     seconds = lines[-1] / 1e3
     mean = rate(len(lines) * OPPORTUNITY_BYTES * 8 / seconds)
-    what = "opportunity" if len(lines) == 1 else "opportunities"
-    typer.echo(f"{wanted.trace}: {number(len(lines))} {what} in {seconds:g} s, {mean} on average")
-    if span is not None and way.rate and (silent := silence_at_end(way, span)):
+    noun = "opportunity" if len(lines) == 1 else "opportunities"
+    typer.echo(f"{wanted.trace}: {number(len(lines))} {noun} in {seconds:g} s, {mean} on average")
+    if span is not None and values.rate and (outage_ns := silence_at_end(values, span)):
         note = (
-            f"the trace ends in an outage of {silent / 1e9:g} s: an opportunity at its end keeps "
-            "it, for the trace begins again there"
+            f"the trace ends with an outage of {outage_ns / 1e9:g} s: a last opportunity is added "
+            "at its end, because the trace begins again there"
         )
         _tell([note])
 
@@ -227,12 +227,13 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
 def _contents(read: Timeline) -> Iterator[str]:
     """Yield the contents of a timeline, for each direction if the two differ."""
     for name in ("delay", "rate", "loss", "opportunities"):
-        found = [getattr(way, name) for way in read.ways]
-        sizes = [0 if isinstance(one, float) else len(one) for one in found]
+        series = [getattr(values, name) for values in read.ways]
+        sizes = [0 if isinstance(points, float) else len(points) for points in series]
         if any(sizes):
-            told = number(sizes[0]) if found[0] == found[-1] else " and ".join(map(number, sizes))
-            what = name if name == "opportunities" else f"points of {name}"
-            yield f"{told} {what}"
+            same = series[0] == series[-1]
+            sizes_text = number(sizes[0]) if same else " and ".join(map(number, sizes))
+            noun = name if name == "opportunities" else f"points of {name}"
+            yield f"{sizes_text} {noun}"
     outages = read.outages()
     if outages:
         yield counted(len(outages), "outage")
@@ -258,7 +259,7 @@ class Linked:
 
 
 def _write_link(link: Linked, wanted: Wanted) -> None:
-    """Write what a link of a scenario does in a run, and draw it."""
+    """Write the behaviour of a link of a scenario in a run, and draw it."""
     from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)
@@ -296,9 +297,9 @@ def write_recorded(
     out
         The file to write.
     chosen
-        The number of the recording, from 1. By default it is the only recording.
+        The number of the recording, counted from 1. By default it is the only recording.
     plot
-        The file of a picture of the timeline, if one is wanted.
+        The file for a picture of the timeline; `None` for no picture.
 
     Raises
     ------
@@ -309,27 +310,27 @@ def write_recorded(
     """
     from netspurt.timelines import follow
 
-    found: list[Delays] = []
+    recordings: list[Delays] = []
     for each in readings:
         if isinstance(each, Exception):
             raise each
-        found += each
-    if chosen is None and len(found) != 1:
+        recordings += each
+    if chosen is None and len(recordings) != 1:
         raise ValueError(
-            f"--timeline takes one recording, and there are {len(found)}: name one file, or one of "
-            "these with --recording N, from 1"
+            f"--timeline takes one recording, and there are {len(recordings)}: name one file, or "
+            "one of these with --recording N, from 1"
         )
     nth = (chosen or 1) - 1
-    if chosen == 0 or nth >= len(found):
-        raise ValueError(f"no recording {chosen}: there are 1 to {len(found)}")
-    read = follow(found[nth])
+    if chosen == 0 or nth >= len(recordings):
+        raise ValueError(f"no recording {chosen}: there are 1 to {len(recordings)}")
+    read = follow(recordings[nth])
     if plot is not None:
         check_ending(plot)
     write_new(out, read.to_toml())
-    typer.echo(f"{out}: {'; '.join(_of_recording(found[nth], read))}")
+    typer.echo(f"{out}: {'; '.join(_of_recording(recordings[nth], read))}")
     if plot is not None:
         _draw(read, plot)
-    _tell([*found[nth].notes, *read.notes])
+    _tell([*recordings[nth].notes, *read.notes])
     _tell_use(out)
 
 
@@ -339,28 +340,28 @@ def _tell(notes: Iterable[str], *, aside: bool = False) -> None:
             typer.echo(line, err=aside)
 
 
-def _of_recording(recording: Delays, made: Timeline) -> Iterator[str]:
+def _of_recording(recording: Delays, timeline_made: Timeline) -> Iterator[str]:
     """Yield the contents of a link that was made from a recording."""
-    halves = ", half of each round trip for a direction" * (made.reverse is not None)
-    if made.measured:
+    halves = ", half of each round trip for a direction" * (timeline_made.reverse is not None)
+    if timeline_made.measured:
         halves = ", each direction its own delay"
-    steps = counted(len(made.forward.delay), "step")
+    steps = counted(len(timeline_made.forward.delay), "step")
     yield f"{counted(recording.received, 'delay')} in {steps}{halves}"
-    yield from _outages(made)
-    losses = [float(way.loss) for way in made.ways if isinstance(way.loss, float)]
+    yield from _outages(timeline_made)
+    losses = [float(own.loss) for own in timeline_made.ways if isinstance(own.loss, float)]
     if not any(losses):
         yield "no other loss"
     elif len(set(losses)) == 1:
         yield f"other losses as a probability of {_share(losses[0])} in each direction"
     else:
-        ways = f"{_share(losses[0])} forward and {_share(losses[1])} in reverse"
-        yield f"other losses as a probability of {ways}"
-    if made.duplicates:
-        yield f"duplicates as a probability of {_share(made.duplicates)} in each direction"
+        both = f"{_share(losses[0])} forward and {_share(losses[1])} in reverse"
+        yield f"other losses as a probability of {both}"
+    if timeline_made.duplicates:
+        yield f"duplicates as a probability of {_share(timeline_made.duplicates)} in each direction"
 
 
-def _outages(made: Timeline) -> Iterator[str]:
-    counts = [len(way.outages) for way in made.ways]
+def _outages(timeline_made: Timeline) -> Iterator[str]:
+    counts = [len(own.outages) for own in timeline_made.ways]
     if len(counts) == 1 or counts[0] == counts[1]:
         yield counted(counts[0], "outage") if counts[0] else "no outage"
     else:

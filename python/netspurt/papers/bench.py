@@ -1,4 +1,4 @@
-"""The bench, which provides runs to measures. Each run is made when it is first needed."""
+"""The bench, which provides runs to measures. Each run is made when a measure first needs it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from netspurt.scenario import Scenario
 T = TypeVar("T")
 
 
-#: How often a live run is repeated if the machine is late.
-TRIES = 3
+#: The maximum number of attempts at a live run. An attempt fails if the machine is late.
+ATTEMPTS_MAX = 3
 
 
 class NotRunError(Exception):
@@ -42,7 +42,7 @@ class Bench:
     paper: Paper
     #: A function that is called with a few words before each run.
     announce: Callable[[str], None] = lambda _: None
-    #: The folder of the paper's whole study. Without such a folder a few transfers are run.
+    #: The folder with the results of the paper's whole study. If `None`, a few transfers are run.
     study: Path | None = None
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[Case]] = field(default_factory=dict)
@@ -71,12 +71,12 @@ class Bench:
             self.announce("running live")
             names = [name for name in self.paper.runs if self.scenario(name).kernel_flow]
             with ThreadPoolExecutor(max(1, len(names))) as pool:
-                made = pool.map(_live_run, [self.scenario(name) for name in names])
-                self._live = dict(zip(names, made, strict=True))
-        found = self._live[name]
-        if isinstance(found, str):
-            raise NotRunError(found)
-        return found
+                results = pool.map(_live_run, [self.scenario(name) for name in names])
+                self._live = dict(zip(names, results, strict=True))
+        result = self._live[name]
+        if isinstance(result, str):
+            raise NotRunError(result)
+        return result
 
     def scenario(self, name: str) -> Scenario:
         """Return the scenario of the run called `name`."""
@@ -96,13 +96,13 @@ class Bench:
     def transfers(self, contact: str) -> Transfers:
         """Return a contact's transfers: all of them if the whole study was run, or else a few."""
         study = self.of_study
-        whole, about = self.study, study.contacts[contact]
+        folder, of_contact = self.study, study.contacts[contact]
 
         def make() -> Transfers:
-            if whole is not None:
-                return study.read(whole, about)
+            if folder is not None:
+                return study.read(folder, of_contact)
             self.announce(f"transfers of {contact}")
-            return study.quickly(study.sweep(about, whole=False))
+            return study.quickly(study.sweep(of_contact, whole=False))
 
         return self.keep(f"transfers of {contact}", make)
 
@@ -125,24 +125,25 @@ class Bench:
         values
             Values of the scenario by their dotted paths.
         static
-            Whether the delay is the contact's mean delay all the time.
+            True if the delay is constant: the mean delay of the contact.
         """
         name = f"{contact}, {study.sizes}, {study.clocks}, {study.quick}, {static}, {values}"
 
         def make() -> Transfers:
             self.announce(f"transfers of {name}")
-            one = study.contacts[contact]
-            return study.quickly(study.sweep(one, whole=False, static=static, values=values))
+            of_contact = study.contacts[contact]
+            sweep = study.sweep(of_contact, whole=False, static=static, values=values)
+            return study.quickly(sweep)
 
         return self.keep(name, make)
 
     def swept(self, name: str) -> Swept:
         """Return a sweep's cases: all of them if the whole study was run, or else quick ones."""
-        sweeps, whole = Sweeps.of(self.paper), self.study
+        sweeps, folder = Sweeps.of(self.paper), self.study
 
         def make() -> Swept:
-            if whole is not None:
-                return sweeps.read(whole, name)
+            if folder is not None:
+                return sweeps.read(folder, name)
             self.announce(f"the sweep {name}")
             return sweeps.quickly(name)
 
@@ -157,15 +158,15 @@ class Bench:
         """Return a result that several measures share, by its name. It is computed only once."""
         if name not in self._kept:
             self._kept[name] = make()
-        found: T = self._kept[name]
-        return found
+        result: T = self._kept[name]
+        return result
 
 
 def _live_run(scenario: Scenario) -> Run | str:
-    """Run a scenario live until a run is valid. If none is, return the reason."""
-    late = 0.0
+    """Run a scenario live until a run is valid. If no run is valid, return the reason."""
+    late_ms = 0.0
     with tempfile.TemporaryDirectory() as scratch:
-        for attempt in range(TRIES):
+        for attempt in range(ATTEMPTS_MAX):
             try:
                 run = run_live(scenario, Path(scratch) / str(attempt))
             except LiveError as error:
@@ -173,5 +174,5 @@ def _live_run(scenario: Scenario) -> Run | str:
             assert run.live is not None
             if run.live.valid:
                 return run
-            late = run.live.lateness.max_ns / 1e6
-    return f"the machine was too late in {TRIES} runs, in the last one by {late:.1f} ms"
+            late_ms = run.live.lateness.max_ns / 1e6
+    return f"the machine was too late in {ATTEMPTS_MAX} runs, in the last one by {late_ms:.1f} ms"

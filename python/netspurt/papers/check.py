@@ -65,11 +65,11 @@ class Judged:
     def as_dict(self) -> dict[str, Any]:
         """Return the claim and its verdict as values for JSON."""
         claim = self.claim
-        ran = self.verdict not in (Verdict.NOT_CHECKABLE, Verdict.NOT_ATTEMPTED)
+        has_verdict = self.verdict not in (Verdict.NOT_CHECKABLE, Verdict.NOT_ATTEMPTED)
         return {
             "id": claim.id,
             "verdict": str(self.verdict),
-            "evidence": claim.evidence if ran else None,
+            "evidence": claim.evidence if has_verdict else None,
             "expected": claim.printed,
             "threshold": claim.threshold,
             "measured": self.measured,
@@ -91,22 +91,22 @@ def _judge(bench: Bench, claim: Claim) -> Judged:
         return Judged(claim, Verdict.NOT_CHECKABLE, None)
     bench.announce(claim.id)
     try:
-        found = measure(claim.measure)(bench, **claim.arguments)
+        result = measure(claim.measure)(bench, **claim.arguments)
     except NotRunError as error:
-        told = replace(claim, note=f"not run: {error}")
-        return Judged(told, Verdict.NOT_ATTEMPTED, None)
+        with_reason = replace(claim, note=f"not run: {error}")
+        return Judged(with_reason, Verdict.NOT_ATTEMPTED, None)
     except TypeError as error:
         raise PaperError(f"{claim.id}: {error}") from error
-    return Judged(claim, _verdict(claim, found), found.value, found.table, found.bands)
+    return Judged(claim, _verdict(claim, result), result.value, result.table, result.bands)
 
 
-def _verdict(claim: Claim, found: Measured) -> Verdict:
-    measured = found.value
+def _verdict(claim: Claim, result: Measured) -> Verdict:
+    measured = result.value
     if measured is None:
         return Verdict.NOT_REPRODUCED
     agrees = comparison(claim.compare)
     if claim.compare == _IN_BAND:
-        if _within(claim.yardstick, found.bands):
+        if _within(claim.yardstick, result.bands):
             return Verdict.REPRODUCED
     elif agrees(measured, claim.yardstick, claim.tolerance):
         return Verdict.REPRODUCED

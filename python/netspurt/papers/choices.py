@@ -21,7 +21,7 @@ from netspurt.sweep import Sweep, run_sweep
 
 Floats = NDArray[np.float64]
 
-#: The number of instants of a contact at which its delay is taken.
+#: The number of instants of a contact at which its delay is read.
 _INSTANTS = 2000
 
 
@@ -34,7 +34,7 @@ class Bands:
     delay
         Delays of the moving link [s], ascending, shape (n,).
     affected
-        Whether a transfer over that delay has spurious retransmissions, shape (n,).
+        True if a transfer over that delay has spurious retransmissions, shape (n,).
     """
 
     delay: Floats
@@ -45,7 +45,7 @@ class Bands:
         nearest = np.abs(self.delay[:, None] - delays[None, :]).argmin(axis=0)
         return float(self.affected[nearest].mean())
 
-    def told(self, fixed: float) -> str:
+    def affected_trips(self, fixed: float) -> str:
         """Return the affected round trips as text [ms]. `fixed` is the delay of other links [s]."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.affected, [0]])))
         trips = 2e3 * (self.delay + fixed)
@@ -63,14 +63,14 @@ def bands(
     """
     delayed = ["every segment" if ms == "0" else {"delayed": f"{ms} ms"} for ms in acks]
     segments = [f"{n} segments" for n in windows]
-    over = {
+    axes = {
         "queue": {"path": f"{LINK}.queue", "values": [f"{n} packets" for n in queues]},
         "acks": {"path": f"{FLOW}.tcp.acks", "values": delayed},
         "window": {"path": f"{FLOW}.tcp.initial_window", "values": segments},
     }
     bench.announce(f"sweeping {file}")
     base = load(bench.paper.folder / file)
-    sweep = Sweep.of(base.replace({f"sweep.over.{name}": axis for name, axis in over.items()}))
+    sweep = Sweep.of(base.replace({f"sweep.over.{name}": axis for name, axis in axes.items()}))
     with tempfile.TemporaryDirectory() as scratch:
         cases = run_sweep(sweep, Path(scratch) / "sweep")[0].read()
     delay = np.array([quantity(text)[1] for text in cases["delay"]])
@@ -79,7 +79,7 @@ def bands(
     # The file's last axis is the delay, and it varies fastest.
     of_each = zip(combinations, np.split(delay, len(combinations)), strict=True)
     parts = np.split(affected, len(combinations))
-    return {key: Bands(own, part) for (key, own), part in zip(of_each, parts, strict=True)}
+    return {key: Bands(delays, part) for (key, delays), part in zip(of_each, parts, strict=True)}
 
 
 @registered
@@ -100,7 +100,7 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     The share is the part of a contact's time in which its delay would cause spurious
     retransmissions if this delay were constant.
     """
-    found = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
+    by_choice = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)
     delays = {}
     for name in names:
@@ -110,9 +110,11 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     shown = [contact, *beside.split(",")]
     heading = ("buffer", "ACKs after", "window", *shown, "contacts affected", "affected RTT ms")
     rows: list[tuple[str, ...]] = [heading]
-    for (queue, delayed, window), own in found.items():
-        shares = {name: own.share(delays[name]) for name in names}
+    for (queue, delayed, window), of_choices in by_choice.items():
+        shares = {name: of_choices.share(delays[name]) for name in names}
         cells = (f"{shares[name]:.2f}" for name in shown)
         affected = str(sum(share > 0 for share in shares.values()))
-        rows.append((queue, f"{delayed} ms", window, *cells, affected, own.told(fixed)))
+        rows.append(
+            (queue, f"{delayed} ms", window, *cells, affected, of_choices.affected_trips(fixed))
+        )
     return Measured(any_spurious(bench, contact=contact, clock=clock, sizes=sizes).value, rows)

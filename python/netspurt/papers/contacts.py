@@ -50,7 +50,7 @@ class Contact:
     paths
         The stations of the path. With handoffs there are several paths, in the order of time.
     start, lasts
-        For handoffs: when the contact begins (UTC), and how long it lasts [s].
+        For handoffs: the start of the contact (UTC), and its duration [s].
     step
         The time between two points of the stored delay [s].
     scenario
@@ -113,11 +113,11 @@ class Curve:
 
 def contacts(paper: Paper) -> dict[str, Contact]:
     """Return a paper's contacts by name, in the order of its table."""
-    rows = paper.rows(_about(paper)["table"])
+    rows = paper.rows(_settings(paper)["table"])
     return {row["name"]: _contact(row) for row in rows}
 
 
-def _about(paper: Paper) -> Any:
+def _settings(paper: Paper) -> Any:
     if not paper.contacts:
         raise PaperError(f"{paper.key} has no satellites, and so no delays to compute")
     return paper.contacts
@@ -141,22 +141,22 @@ def _contact(row: dict[str, str]) -> Contact:
 
 def stations(paper: Paper) -> dict[str, str]:
     """Return the texts of a paper's stations by name."""
-    return {row["name"]: row["station"] for row in paper.rows(_about(paper)["orbits"])}
+    return {row["name"]: row["station"] for row in paper.rows(_settings(paper)["orbits"])}
 
 
 def elements(paper: Paper, satellite: str) -> dict[str, float]:
-    """Return the numbers of a satellite's orbit, such as `apogee` [km], by their names.
+    """Return the numbers that describe a satellite's orbit by name, such as `apogee` [km].
 
     Raises
     ------
     PaperError
-        If it has no orbit.
+        If the satellite has no orbit.
     """
     pairs = (word.partition("=") for word in stations(paper)[satellite].split(","))
-    found = {key: value for key, _, value in pairs if key != "epoch"}
-    if "apogee" not in found:
+    texts = {key: value for key, _, value in pairs if key != "epoch"}
+    if "apogee" not in texts:
         raise PaperError(f"{paper.key}: {satellite} has no orbit")
-    return {key: float(value) for key, value in found.items()}
+    return {key: float(value) for key, value in texts.items()}
 
 
 def _path(paper: Paper, names: tuple[str, ...]) -> OrbitPath:
@@ -168,7 +168,7 @@ def _path(paper: Paper, names: tuple[str, ...]) -> OrbitPath:
 
 def day_of_passes(paper: Paper, contact: Contact) -> list[Pass]:
     """Return the passes of a contact's path on the day of the paper."""
-    return _path(paper, contact.paths[0]).passes(_about(paper)["day"], 24.0)
+    return _path(paper, contact.paths[0]).passes(_settings(paper)["day"], 24.0)
 
 
 def curve(paper: Paper, contact: Contact) -> Curve:
@@ -184,12 +184,12 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     passes = day_of_passes(paper, contact)
     if contact.variability == "only":
         if len(passes) != 1:
-            raise PaperError(f"{contact.name}: {len(passes)} passes, and not one")
+            raise PaperError(f"{contact.name}: {len(passes)} passes instead of one")
         (chosen,) = passes
     else:
         extremes = extreme_passes(passes)
         if extremes is None:
-            raise PaperError(f"{contact.name}: no whole pass on {_about(paper)['day']}")
+            raise PaperError(f"{contact.name}: no whole pass on {_settings(paper)['day']}")
         chosen = extremes[contact.variability == "most"]
     delays = _path(paper, contact.paths[0]).delays(chosen.rise_ns, chosen.set_ns, contact.step)
     return Curve(delays.t_ns, delays.delay_ns.astype(np.int64))
@@ -198,7 +198,7 @@ def curve(paper: Paper, contact: Contact) -> Curve:
 def _handoffs(paper: Paper, contact: Contact) -> Curve:
     """Return the delay over paths that follow each other.
 
-    The first path is used as long as it has a line of sight, and the last path from its rise on.
+    The first path is used until its line of sight ends, and the last path once it has one.
     """
     begin = _core.utc(contact.start)
     end = begin + round(contact.lasts * 1e9)
@@ -218,10 +218,10 @@ def _handoffs(paper: Paper, contact: Contact) -> Curve:
 
 def _pass_at(path: OrbitPath, instant: int, contact: Contact) -> Pass:
     hour = 3_600_000_000_000
-    for one in path.passes(instant - hour, 2.0):
-        if one.rise_ns <= instant <= one.set_ns:
-            return one
-    raise PaperError(f"{contact.name}: no line of sight over {path.name} then")
+    for near in path.passes(instant - hour, 2.0):
+        if near.rise_ns <= instant <= near.set_ns:
+            return near
+    raise PaperError(f"{contact.name}: {path.name} has no line of sight at that instant")
 
 
 def stored(paper: Paper, contact: Contact) -> Curve:
@@ -234,24 +234,26 @@ def stored(paper: Paper, contact: Contact) -> Curve:
     """
     file = paper.folder / contact.file
     if not file.is_file():
-        raise PaperError(f"{paper.key}: no {contact.file}; `netspurt papers curves` makes it")
+        raise PaperError(
+            f"{paper.key}: there is no {contact.file}: make it with `netspurt papers curves`"
+        )
     points = tomllib.loads(file.read_text(encoding="utf-8"))["delay"]["timeline"]
     values = [[round(quantity(text)[1] * 1e9) for text in point] for point in points]
     t, delay = np.array(values, dtype=np.int64).T
     return Curve(t, delay)
 
 
-def written(paper: Paper, contact: Contact, made: Curve) -> str:
+def written(paper: Paper, contact: Contact, computed: Curve) -> str:
     """Return the text of the file that a link follows."""
     path = ", then ".join(" - ".join(names) for names in contact.paths)
     lines = [
         f"# {contact.name}: {path}; one way.",
-        f"# Made by `netspurt papers curves {paper.key}` from {_about(paper)['orbits']}.",
+        f"# Made by `netspurt papers curves {paper.key}` from {_settings(paper)['orbits']}.",
         "[delay]",
         'between  = "linear"',
         "timeline = [",
     ]
-    for t, delay in zip(made.t_ns.tolist(), made.delay_ns.tolist(), strict=True):
+    for t, delay in zip(computed.t_ns.tolist(), computed.delay_ns.tolist(), strict=True):
         second = f"{t / 1e9:.9f}".rstrip("0").rstrip(".")
         lines.append(f'    ["{second} s", "{delay / 1e6:.6f} ms"],')
     return "\n".join([*lines, "]", ""])
@@ -265,10 +267,10 @@ def write(paper: Paper, folder: Path) -> dict[str, Curve]:
     FileExistsError
         If one of the files exists. In that case no file is written.
     """
-    made = {}
+    curves = {}
     for contact in contacts(paper).values():
         check_free(folder / contact.file, "file")
     for name, contact in contacts(paper).items():
-        made[name] = curve(paper, contact)
-        write_new(folder / contact.file, written(paper, contact, made[name]))
-    return made
+        curves[name] = curve(paper, contact)
+        write_new(folder / contact.file, written(paper, contact, curves[name]))
+    return curves

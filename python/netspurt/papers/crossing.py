@@ -23,7 +23,7 @@ from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
-#: The line on which data and ACKs may meet, and the node before it.
+#: The name of the line on which data and ACKs may meet, and of the node before it.
 LINE, BEFORE = "up", "outgoing"
 
 
@@ -36,11 +36,11 @@ class Filled:
     path, mss
         The path in words, and the user octets of a segment.
     fill
-        The time that the line needs for a window of data, divided by the least round trip.
+        The time that the line needs for a window of data, divided by the minimum round trip.
     met
         The share of ACKs that found data in the queue.
     longest, mean
-        The queue's greatest and mean length [packets].
+        The maximum and mean length of the queue [packets].
     """
 
     path: str
@@ -59,21 +59,21 @@ def filled(bench: Bench, grid: str, limit: int = 250) -> list[Filled]:
 def _filled(case: Case, limit: int) -> Filled:
     run, mss = case.run, mss_of(case.values)
     rate, crossing = quantity(case.values["rate"])[1], quantity(case.values["crossing"])[1]
-    wire = mss + 20 + IP_HEADER * SmallNet(limit).packets(mss)
+    wire_bytes = mss + 20 + IP_HEADER * SmallNet(limit).packets(mss)
     segments = max(1, window_of(case.values) // mss)
     queue = run.queue.where(link=LINE, direction="forward")
     t, packets = queue["t_ns"].astype(np.int64), queue["queue_packets"].astype(np.int64)
     acks = run.segments.where(node=BEFORE, direction="reverse")["t_ns"].astype(np.int64)
     inside = InQueue.of(t, packets, acks)
     met = inside.data_met()
-    held = float(np.sum(packets[:-1] * np.diff(t))) / float(t[-1] - t[0])
+    mean_length = float(np.sum(packets[:-1] * np.diff(t))) / float(t[-1] - t[0])
     return Filled(
         f"{case.values['crossing']}, {case.values['rate']}",
         mss,
-        8 * wire * segments / rate / (4 * crossing),
+        8 * wire_bytes * segments / rate / (4 * crossing),
         float((met > 0).mean()) if len(met) else 0.0,
         inside.longest(),
-        held,
+        mean_length,
     )
 
 
@@ -81,28 +81,29 @@ def _filled(case: Case, limit: int) -> Filled:
 def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     """Return the share of the round trip after which ACKs find data in the queue.
 
-    A window of data is a train that takes a share f of the round trip to pass. ACKs return to the
-    queue after a share m. So the part f - m of their train finds data in the queue, and m = f (1 -
-    share of ACKs that find data). The result is the median over windows with f from `least` to
-    `most` on all paths. An ACK waits for two segments. If these take a large part of the round
-    trip, ACKs return later by this time.
+    The data of a window need a share f of the round trip to pass the line. ACKs return to the queue
+    after a share m. So ACKs find data in the queue during the share f - m, and
+    m = f (1 - share of ACKs that find data). The result is the median over windows with f from
+    `least` to `most` on all paths. An ACK waits for two segments. If two segments need a large part
+    of the round trip, ACKs return later by this time.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
-    found: dict[tuple[str, int], list[float]] = {}
-    for one in sorted(filled(bench, grid), key=lambda one: (one.path, -one.mss)):
-        if float(least) <= one.fill <= float(most):
-            m = one.fill * (1 - one.met)
-            found.setdefault((one.path, one.mss), []).append(m)
-            cells = (one.path, str(one.mss), f"{one.fill:.2f}")
-            rows.append((*cells, f"{100 * one.met:.0f} %", f"{m:.2f}"))
-    for (path, mss), own in found.items():
-        rows.append((path, str(mss), "median", "", f"{np.median(own):.2f}"))
-    return Measured(float(np.median([m for own in found.values() for m in own])), rows)
+    by_path: dict[tuple[str, int], list[float]] = {}
+    transfers = filled(bench, grid)
+    for transfer in sorted(transfers, key=lambda transfer: (transfer.path, -transfer.mss)):
+        if float(least) <= transfer.fill <= float(most):
+            m = transfer.fill * (1 - transfer.met)
+            by_path.setdefault((transfer.path, transfer.mss), []).append(m)
+            cells = (transfer.path, str(transfer.mss), f"{transfer.fill:.2f}")
+            rows.append((*cells, f"{100 * transfer.met:.0f} %", f"{m:.2f}"))
+    for (path, mss), shares in by_path.items():
+        rows.append((path, str(mss), "median", "", f"{np.median(shares):.2f}"))
+    return Measured(float(np.median([m for shares in by_path.values() for m in shares])), rows)
 
 
 @registered
 def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
-    """Return the greatest share of ACKs that find data in the queue.
+    """Return the maximum share of ACKs that find data in the queue.
 
     The table compares the queues with those of the grid `beside`, in which data and ACKs may meet.
     """
@@ -110,12 +111,18 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
         ("path", "mss", "fill", "longest", "mean", "longest in the other", "mean")
     ]
     pairs = zip(filled(bench, grid), filled(bench, beside), strict=True)
-    most = 0.0
-    for one, other in pairs:
-        most = max(most, one.met)
-        cells = (one.path, str(one.mss), f"{one.fill:.2f}", str(one.longest), f"{one.mean:.1f}")
-        rows.append((*cells, str(other.longest), f"{other.mean:.1f}"))
-    return Measured(most, rows)
+    max_share = 0.0
+    for together, separate in pairs:
+        max_share = max(max_share, together.met)
+        cells = (
+            together.path,
+            str(together.mss),
+            f"{together.fill:.2f}",
+            str(together.longest),
+            f"{together.mean:.1f}",
+        )
+        rows.append((*cells, str(separate.longest), f"{separate.mean:.1f}"))
+    return Measured(max_share, rows)
 
 
 def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
@@ -134,24 +141,32 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
     The table also has other gains of the exponential mean.
     """
     rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
-    found = {}
+    medians = {}
     for weight in (gain, *others.split(",")):
-        own = []
+        correlations = []
         for case in bench.grid(grid):
             _, rate, length = followed(case.run, float(weight))
-            own.append(correlation(rate, length))
-        found[weight] = float(np.median(own))
-        ends = (f"{f(own):.2f}" for f in (np.min, np.median, np.max))
-        rows.append((weight, str(len(own)), *ends, str(sum(one >= 0.8 for one in own))))
-    return Measured(found[gain], rows)
+            correlations.append(correlation(rate, length))
+        medians[weight] = float(np.median(correlations))
+        ends = (f"{f(correlations):.2f}" for f in (np.min, np.median, np.max))
+        rows.append(
+            (
+                weight,
+                str(len(correlations)),
+                *ends,
+                str(sum(value >= 0.8 for value in correlations)),
+            )
+        )
+    return Measured(medians[gain], rows)
 
 
 @registered
 def regenerated(bench: Bench, *, runs: str) -> Measured:
-    """Return whether listings from capture files equal listings from the simulator's own records.
+    """Compare listings from capture files with listings from the simulator's own records.
 
     The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
-    own records give the kind of each packet and when each packet was first acknowledged.
+    own records have the kind of each packet and the instant at which it was first acknowledged. The
+    result is `identical`, or the number of lines that differ.
     """
     rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
     differ = 0
@@ -162,10 +177,10 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
             "packetdat": (packetdat(trace), _known_packets(run)),
             "send-ack": (send_ack(trace).rows(), _known_sends(run)),
         }
-        for listing, (ours, known) in lines.items():
-            apart = sum(a != b for a, b in zip(ours, known, strict=True))
-            differ += apart
-            rows.append((name, listing, str(len(ours)), str(apart)))
+        for listing, (from_capture, from_records) in lines.items():
+            count = sum(a != b for a, b in zip(from_capture, from_records, strict=True))
+            differ += count
+            rows.append((name, listing, str(len(from_capture)), str(count)))
     rows.append(("columns", "packetdat", " ".join(PACKETDAT), ""))
     rows.append(("columns", "send-ack", " ".join(SEND_ACK), ""))
     return Measured("identical" if differ == 0 else f"{differ} lines differ", rows)
@@ -181,18 +196,18 @@ def _captured(run: Run, node: str) -> Table:
 def _known_packets(run: Run) -> list[tuple[str, ...]]:
     """Return `packetdat` from the simulator's own records."""
     at = run.segments.where(node="source")
-    ways = np.where(at["direction"] == "forward", "data", "acks")
+    directions = np.where(at["direction"] == "forward", "data", "acks")
     names = ("kind", *PACKETDAT[3:])
-    columns = (at["t_ns"].tolist(), ways.tolist(), *(at[name].tolist() for name in names))
+    columns = (at["t_ns"].tolist(), directions.tolist(), *(at[name].tolist() for name in names))
     return [tuple(map(str, line)) for line in zip(*columns, strict=True)]
 
 
 def _known_sends(run: Run) -> list[tuple[str, ...]]:
-    """Return `send-ack` from the simulator's kinds and packet numbers instead of octets."""
-    at = run.segments.where(node="source")
-    out = at.where(way="out")
-    out = out.select(out["len_bytes"] > 0)
-    acks = at.where(way="in", kind="ack")
+    """Return `send-ack` from the simulator's kinds and packet numbers instead of from octets."""
+    seen = run.segments.where(node="source")
+    sent = seen.where(way="out")
+    sent = sent.select(sent["len_bytes"] > 0)
+    acks = seen.where(way="in", kind="ack")
     numbers, times = acks["packet"].tolist(), acks["t_ns"].tolist()
     first: dict[int, int] = {}
     covered = 0
@@ -202,11 +217,11 @@ def _known_sends(run: Run) -> list[tuple[str, ...]]:
         covered = max(covered, number)
     rows: list[tuple[str, ...]] = []
     for t, packet, seq, length, kind in zip(
-        *(out[name].tolist() for name in ("t_ns", "packet", "seq", "len_bytes", "kind")),
+        *(sent[name].tolist() for name in ("t_ns", "packet", "seq", "len_bytes", "kind")),
         strict=True,
     ):
         acked = first.get(packet)
-        told = ("", "") if acked is None else (str(acked), str(acked - t))
-        again = "again" if kind == "retransmission" else "new"
-        rows.append((str(t), str(seq), str(seq + length), again, *told))
+        ack_cells = ("", "") if acked is None else (str(acked), str(acked - t))
+        first_or_again = "again" if kind == "retransmission" else "new"
+        rows.append((str(t), str(seq), str(seq + length), first_or_again, *ack_cells))
     return rows

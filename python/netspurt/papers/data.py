@@ -40,8 +40,10 @@ class Claim:
 
     Attributes
     ----------
-    id, group, says Its name, its part of the paper, and its statement in our words. printed, unit
-        The value in the paper.
+    id, group, says
+        The name of the claim, its part of the paper, and its statement in our words.
+    printed, unit
+        The value in the paper, and its unit.
     threshold
         The value that we use if the paper has a phrase instead of a number.
     measure, arguments
@@ -56,7 +58,7 @@ class Claim:
     evidence
         The kind of evidence for the measured value.
     note
-        A remark for the reader. If no run can decide the claim, it is the reason.
+        A remark for the reader. If no run can decide the claim, the remark is the reason.
     """
 
     id: str
@@ -76,7 +78,7 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value that the measured one is compared with: the printed value or our threshold."""
+        """The value that the measured value must match: our threshold, or else the printed one."""
         return self.printed if self.threshold is None else self.threshold
 
 
@@ -116,9 +118,9 @@ class Paper:
         """Return the scenario of a named run."""
         if run not in self.runs:
             raise PaperError(f"{self.key}: no run {run!r} in paper.toml")
-        about = self.runs[run]
-        title = {"title": about["title"]} if "title" in about else {}
-        return self._scenario(about["scenario"], {**about.get("set", {}), **title})
+        settings = self.runs[run]
+        title = {"title": settings["title"]} if "title" in settings else {}
+        return self._scenario(settings["scenario"], {**settings.get("set", {}), **title})
 
     def grid(self, name: str) -> Iterator[tuple[dict[str, Any], Scenario]]:
         """Yield each combination of a grid's values, by their names, with its scenario.
@@ -132,11 +134,11 @@ class Paper:
         axes = grid["over"]
         for values in itertools.product(*(axis["values"] for axis in axes.values())):
             case = dict(zip(axes, values, strict=True))
-            over = dict(grid.get("set", {}))
+            overrides = dict(grid.get("set", {}))
             for axis, value in zip(axes.values(), values, strict=True):
                 paths = [axis["path"]] if isinstance(axis["path"], str) else axis["path"]
-                over |= dict.fromkeys(paths, value)
-            yield case, self._scenario(grid["scenario"], over)
+                overrides |= dict.fromkeys(paths, value)
+            yield case, self._scenario(grid["scenario"], overrides)
 
     def _scenario(self, file: str, values: Mapping[str, Any]) -> Scenario:
         return load(self.folder / file).replace(self.placed(values))
@@ -168,26 +170,26 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
     """
     own = Path(key)
     if not (own / "paper.toml").is_file() and key not in shelf(folder):
-        there = ", ".join(shelf(folder))
-        raise PaperError(f"no paper {key!r}: there are {there}, and folders with a paper.toml")
-    home = own if (own / "paper.toml").is_file() else folder / key
-    about = tomllib.loads((home / "paper.toml").read_text(encoding="utf-8"))
-    with (home / "expected.csv").open(encoding="utf-8", newline="") as file:
+        known = ", ".join(shelf(folder))
+        raise PaperError(f"no paper {key!r}: there are {known}, and folders with a paper.toml")
+    paper_folder = own if (own / "paper.toml").is_file() else folder / key
+    settings = tomllib.loads((paper_folder / "paper.toml").read_text(encoding="utf-8"))
+    with (paper_folder / "expected.csv").open(encoding="utf-8", newline="") as file:
         claims = [_claim(row) for row in csv.DictReader(file)]
     return Paper(
-        key=about["key"],
-        title=about["title"],
-        authors=about["authors"],
-        published=about["published"],
-        folder=home,
+        key=settings["key"],
+        title=settings["title"],
+        authors=settings["authors"],
+        published=settings["published"],
+        folder=paper_folder,
         claims=claims,
-        runs=about.get("runs", {}),
-        grids=about.get("grids", {}),
-        surrogates=about.get("surrogates", {}),
-        pictures=about.get("pictures", []),
-        contacts=about.get("contacts", {}),
-        study=about.get("study", {}),
-        sweeps=about.get("sweeps", {}),
+        runs=settings.get("runs", {}),
+        grids=settings.get("grids", {}),
+        surrogates=settings.get("surrogates", {}),
+        pictures=settings.get("pictures", []),
+        contacts=settings.get("contacts", {}),
+        study=settings.get("study", {}),
+        sweeps=settings.get("sweeps", {}),
     )
 
 
@@ -217,10 +219,10 @@ def _claim(row: Mapping[str, str]) -> Claim:
 
 
 def _shape(text: str) -> Shape | None:
-    """Read `COMPARISON: VALUE`, as in `above: 0`."""
+    """Read `COMPARISON: VALUE`, such as `above: 0`."""
     if not text:
         return None
     compare, colon, value = text.partition(": ")
     if not colon:
-        raise ValueError(f"shape {text!r}: write a comparison and a value, as in 'above: 0'")
+        raise ValueError(f"shape {text!r}: write a comparison and a value, such as 'above: 0'")
     return Shape(compare, json.loads(value))

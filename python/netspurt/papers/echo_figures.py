@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the queue against the window's share of the round trip, with and without ACKs in it."""
+    """Draw the queue, with and without ACKs in it, over the window's share of the round trip."""
     from netspurt.plots.series import draw_series
 
     def of(grid: str) -> list[Filled]:
-        own = [one for one in filled(bench, grid) if (one.path, one.mss) == (path, mss)]
-        return sorted(own, key=lambda one: one.fill)
+        every = filled(bench, grid)
+        own = [transfer for transfer in every if (transfer.path, transfer.mss) == (path, mss)]
+        return sorted(own, key=lambda transfer: transfer.fill)
 
     pairs = {"data and ACKs share it": of(echo), "ACKs by another path": of(split)}
 
-    def series(what: str) -> list[Series]:
+    def series(attribute: str) -> list[Series]:
         return [
             Series(
                 name,
-                np.array([one.fill for one in own]),
-                np.array([float(getattr(one, what)) for one in own]),
+                np.array([transfer.fill for transfer in own]),
+                np.array([float(getattr(transfer, attribute)) for transfer in own]),
                 dashed=n == 1,
             )
             for n, (name, own) in enumerate(pairs.items())
@@ -53,9 +54,9 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
     """Draw the density of packets before a line beside the length of its queue."""
     from netspurt.plots.series import draw_series
 
-    made = bench.run(run)
-    at, rate, _ = followed(made, gain)
-    queue = made.queue.where(link=LINE, direction="forward")
+    finished = bench.run(run)
+    at, rate, _ = followed(finished, gain)
+    queue = finished.queue.where(link=LINE, direction="forward")
     t, length = queue.seconds(), queue["queue_packets"].astype(np.float64)
     early, shown = at <= end, t <= end
     name = f"mean with gain {gain:g}"
@@ -63,7 +64,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
         Part("packets a second", [Series(name, at[early], rate[early])]),
         Part("queue [packets]", [Series("true length", t[shown], length[shown], "steps")]),
     ]
-    title = "Density of packets from time stamps, and the queue that they enter"
+    title = "Density of packets from timestamps, and the queue that the packets enter"
     return draw_series(parts, title=title, beneath="time [s]")
 
 
@@ -71,17 +72,17 @@ def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
     """Draw when each segment left and when it was acknowledged, as `send-ack` lists it."""
     from netspurt.plots.series import draw_series
 
-    made = bench.run(run)
-    listed = send_ack(Trace.of(made.segments.where(node="source")))
+    finished = bench.run(run)
+    listed = send_ack(Trace.of(finished.segments.where(node="source")))
     sent, kilo = listed.sent_ns / 1e9, listed.seq / 1e3
     acked = listed.acked_ns / 1e9
     new = ~listed.again & (sent <= end)
-    again = listed.again & (sent <= end)
+    retransmitted = listed.again & (sent <= end)
     known = (listed.acked_ns >= 0) & (acked <= end)
     series = [
         Series("sent", sent[new], kilo[new], "dots"),
-        Series("sent again", sent[again], kilo[again], "dots"),
+        Series("retransmitted", sent[retransmitted], kilo[retransmitted], "dots"),
         Series("acknowledged", acked[known], kilo[known], "dots"),
     ]
     part = Part("first octet [kB]", series)
-    return draw_series([part], title=str(made.title), beneath="time [s]")
+    return draw_series([part], title=str(finished.title), beneath="time [s]")

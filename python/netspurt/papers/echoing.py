@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Path:
-    """A path: the queue's limit [packets], the time of a crossing [s], the line's rate [bit/s]."""
+    """A path: its queue limit [packets], time of a crossing [s] and line rate [bit/s]."""
 
     limit: int
     crossing: float
@@ -52,8 +52,8 @@ def window_of(values: Mapping[str, Any]) -> int:
 def duration(run: Run) -> float:
     """Return the duration of a run's transfer [s]; infinite if the transfer did not end."""
     flows = run.flows
-    took = float(flows.seconds("finished_ns")[0] - flows.seconds("start_ns")[0])
-    return took if np.isfinite(took) else float("inf")
+    duration_s = float(flows.seconds("finished_ns")[0] - flows.seconds("start_ns")[0])
+    return duration_s if np.isfinite(duration_s) else float("inf")
 
 
 #: A transfer of a grid: its path, its window and its segment size [octets].
@@ -88,15 +88,15 @@ def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case:
     rows: list[tuple[str, ...]] = [
         ("limit", "window", "mss", "paths", "slower", "least", "median", "most")
     ]
-    found: dict[tuple[int, int, int], list[float]] = {}
-    for (path, octets, size), took in through.items():
-        ratio = direct[path, octets, size] / took
-        found.setdefault((path.limit, octets, size), []).append(ratio)
-    for (packets, octets, size), ratios in sorted(found.items()):
+    ratios_of: dict[tuple[int, int, int], list[float]] = {}
+    for (path, octets, size), duration_s in through.items():
+        ratio = direct[path, octets, size] / duration_s
+        ratios_of.setdefault((path.limit, octets, size), []).append(ratio)
+    for (packets, octets, size), ratios in sorted(ratios_of.items()):
         slow = sum(ratio < 1 for ratio in ratios)
         cells = (str(packets), f"{octets} B", str(size), str(len(ratios)), str(slow))
         rows.append((*cells, *_spread(ratios)))
-    wanted = found[int(limit), *_case(case)]
+    wanted = ratios_of[int(limit), *_case(case)]
     return Measured(float(np.median(wanted)), rows)
 
 
@@ -117,7 +117,7 @@ def _rate_of_packets(case: Case) -> float:
 
 @registered
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return whether a queue of `limit` packets bounds the packets per second behind it.
+    """Return how a queue of `limit` packets bounds the packets per second after it.
 
     *Bounded* means that on each path a short transfer has fewer packets per second than without the
     limit. *Except long and clean* means two things: without losses, a long transfer has more
@@ -133,19 +133,21 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
         rate = _rate_of_packets(case)
         rates.setdefault((values["crossing"], values["rate"]), {})[bounded, long, clean] = rate
         loss = "none" if clean else f"{values['loss'][0]['probability']:g}"
-        where = f"{values['crossing']}, {values['rate']}"
-        rows.append((values["limit"], where, values["send"], loss, f"{rate:.1f}"))
-    own = list(rates.values())
-    capped = all(r[True, False, True] < r[False, False, True] for r in own)
-    escapes = all(r[True, True, True] > r[True, False, True] for r in own)
-    losses_hold = all(r[True, True, False] <= r[True, False, False] for r in own)
-    told = "bounded" if capped else "not bounded"
-    return Measured(told + ", except long and clean" * (escapes and losses_hold), rows)
+        path = f"{values['crossing']}, {values['rate']}"
+        rows.append((values["limit"], path, values["send"], loss, f"{rate:.1f}"))
+    by_path = list(rates.values())
+    capped = all(rates_of[True, False, True] < rates_of[False, False, True] for rates_of in by_path)
+    escapes = all(rates_of[True, True, True] > rates_of[True, False, True] for rates_of in by_path)
+    losses_hold = all(
+        rates_of[True, True, False] <= rates_of[True, False, False] for rates_of in by_path
+    )
+    verdict = "bounded" if capped else "not bounded"
+    return Measured(verdict + ", except long and clean" * (escapes and losses_hold), rows)
 
 
 @registered
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
-    """Return the number of cuts until ssthresh is at most `fits` octets: the median.
+    """Return the median number of cuts until ssthresh is at most `fits` octets.
 
     Transfers without losses, and transfers that end before ssthresh is that low, are left out. The
     table has the first ssthresh after a cut, and the number of cuts if each one halved cwnd.
@@ -157,11 +159,11 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
     cuts: dict[tuple[int, int], list[int | None]] = {}
     for case in bench.grid(grid):
         key = window_of(case.values), mss_of(case.values)
-        after = _thresholds(case.run)
-        low = np.flatnonzero(after <= int(fits))
-        count = 0 if not len(after) else int(low[0]) + 1 if len(low) else None
+        ssthresh = _thresholds(case.run)
+        low_enough = np.flatnonzero(ssthresh <= int(fits))
+        count = 0 if not len(ssthresh) else int(low_enough[0]) + 1 if len(low_enough) else None
         cuts.setdefault(key, []).append(count)
-        firsts.setdefault(key, []).extend(after[:1].tolist())
+        firsts.setdefault(key, []).extend(ssthresh[:1].tolist())
     learnt: dict[int, list[int]] = {}
     for (octets, mss), own in cuts.items():
         counts = [count for count in own if count]
@@ -169,12 +171,12 @@ def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measu
         halvings = int(np.ceil(np.log2(octets / int(fits))))
         clean = sum(count == 0 for count in own)
         cells = (f"{octets} B", str(mss), str(len(own)), str(clean), str(len(counts)))
-        told = f"{min(counts)} to {max(counts)}" if counts else "-"
+        range_of_cuts = f"{min(counts)} to {max(counts)}" if counts else "-"
         first = firsts[octets, mss]
-        seen = f"{min(first)} to {max(first)} B" if first else "-"
-        rows.append((*cells, told, seen, str(halvings)))
-    found = learnt[int(window)]
-    return Measured(float(np.median(found)) if found else None, rows)
+        range_of_first = f"{min(first)} to {max(first)} B" if first else "-"
+        rows.append((*cells, range_of_cuts, range_of_first, str(halvings)))
+    wanted = learnt[int(window)]
+    return Measured(float(np.median(wanted)) if wanted else None, rows)
 
 
 def _thresholds(run: Run) -> NDArray[np.int64]:
@@ -186,9 +188,9 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 
 @registered
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
-    """Return the time that one loss adds to a transfer [s]: the mean over paths and losses.
+    """Return the mean time that one loss adds to a transfer, over all paths and losses [s].
 
-    The table also has this time in least round trips.
+    The table also has this time in minimum round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")
@@ -202,20 +204,20 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
         else:
             lossy.setdefault(key, []).append(duration(case.run))
     costs = []
-    for (crossing, rate, size), took in lossy.items():
+    for (crossing, rate, size), duration_s in lossy.items():
         without = clean[crossing, rate, size]
-        cost = float(np.mean(took)) - without
+        cost = float(np.mean(duration_s)) - without
         if size == int(mss):
             costs.append(cost)
         trips = cost / (4 * quantity(crossing)[1])
-        cells = (f"{crossing}, {rate}", str(size), f"{without:.1f} s", str(len(took)))
+        cells = (f"{crossing}, {rate}", str(size), f"{without:.1f} s", str(len(duration_s)))
         rows.append((*cells, f"{cost:.1f} s", f"{trips:.1f}"))
     return Measured(float(np.mean(costs)), rows)
 
 
 @registered
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
-    """Return the ratio of the durations of two cases: the median over paths of a queue limit.
+    """Return the median ratio of the durations of two cases, over the paths with a queue limit.
 
     The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table explains the difference
     between two transfers: the slow case through an echo, and the fast case with ACKs on a separate
@@ -229,9 +231,9 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
     for path in sorted({path for path, _, _ in through}):
         ratio = through[path, slow_window, slow_mss] / through[path, fast_window, fast_mss]
         ratios.setdefault(path.limit, []).append(ratio)
-    for packets, own in ratios.items():
-        count = sum(ratio > 1 for ratio in own)
-        rows.append((str(packets), str(len(own)), str(count), *_spread(own)))
+    for packets, ratios_of in ratios.items():
+        count = sum(ratio > 1 for ratio in ratios_of)
+        rows.append((str(packets), str(len(ratios_of)), str(count), *_spread(ratios_of)))
 
     def mean(present: frozenset[str]) -> float:
         window = slow_window if "window" in present else fast_window
@@ -243,17 +245,17 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
     causes = ("segment size", "window", "shared queue")
     rows.append(("", "", "", "", "", ""))
     rows.append(("cause", "share", "", "", "", ""))
-    found = shares(causes, mean)
-    rows += [(cause, f"{share:+.1f} s", "", "", "", "") for cause, share in found.items()]
+    shares_of = shares(causes, mean)
+    rows += [(cause, f"{share:+.1f} s", "", "", "", "") for cause, share in shares_of.items()]
     total = mean(frozenset(causes)) - mean(frozenset())
-    rows.append(("together", f"{sum(found.values()):+.1f} s", "", "", "", ""))
+    rows.append(("together", f"{sum(shares_of.values()):+.1f} s", "", "", "", ""))
     rows.append(("difference", f"{total:+.1f} s", "", "", "", ""))
     return Measured(float(np.median(ratios[int(limit)])), rows)
 
 
 @registered
 def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
-    """Return queue limits from captures beside the sender: the median for each true limit.
+    """Return the median queue limit from captures beside the sender, for each true limit.
 
     The table also has other grids, whose ACKs share the queue or whose segments are fragmented.
     """
@@ -270,7 +272,7 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
             own.extend([packets] if packets is not None else [])
         for (mss, limit), own in sorted(found.items()):
             ends = (str(min(own)), f"{np.median(own):g}", str(max(own))) if own else ("-",) * 3
-            right = f"{sum(one == limit for one in own)} of {len(own)}"
+            right = f"{sum(inferred == limit for inferred in own)} of {len(own)}"
             rows.append((name, str(mss), str(limit), str(len(own)), *ends, right))
             if name == grid:
                 values.append(float(np.median(own)))
@@ -278,10 +280,10 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
 
 
 def _limit_seen(case: Case, *, alone: bool) -> int | None:
-    """Return the limit that the capture beside the sender shows.
+    """Return the limit that the capture beside the sender shows; `None` if no drop is usable.
 
     If ACKs are not `alone` in their queue, or if segments are fragmented, the time of a packet is
-    given and not inferred.
+    computed from the true rate and not inferred.
     """
     run = case.run
     mss = mss_of(case.values)
@@ -294,44 +296,49 @@ def _limit_seen(case: Case, *, alone: bool) -> int | None:
 
 @registered
 def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return the packets that a receiver sent per received segment: the median over paths.
+    """Return the median over paths of the packets that a receiver sent per received segment.
 
     Two or three of the packets open and close the connection. All others are ACKs.
     """
     rows: list[tuple[str, ...]] = [("limit", "window", "mss", "paths", "least", "median", "most")]
-    found: dict[Key, float] = {}
+    ratios: dict[Key, float] = {}
     for case in bench.grid(grid):
         sent = int(case.run.links.where(link="sink-out", direction="forward")["carried"][0])
         received = int(case.run.flows["received"][0])
         key = Path.of(case.values), window_of(case.values), mss_of(case.values)
-        found[key] = sent / received
-    kinds = sorted({(path.limit, window, mss) for path, window, mss in found})
+        ratios[key] = sent / received
+    kinds = sorted({(path.limit, window, mss) for path, window, mss in ratios})
     for kind in kinds:
-        own = [one for (path, *rest), one in found.items() if (path.limit, *rest) == kind]
+        own = [
+            ratio
+            for (path, window, mss), ratio in ratios.items()
+            if (path.limit, window, mss) == kind
+        ]
         cells = (str(kind[0]), f"{kind[1]} B", str(kind[2]), str(len(own)))
         rows.append((*cells, *_spread(own)))
-    wanted = [one for (path, _, _), one in found.items() if path.limit == int(limit)]
+    wanted = [ratio for (path, _, _), ratio in ratios.items() if path.limit == int(limit)]
     return Measured(float(np.median(wanted)), rows)
 
 
 @registered
 def headers_seen(bench: Bench, *, run: str, mss: str) -> Measured:
-    """Return the IP headers of the fragments of a segment, if only the first has a TCP header.
+    """Return the sizes of the IP headers of a segment's fragments [octets].
 
-    The headers are computed from the sizes and offsets of the packets that arrive at the sink.
+    The sizes are computed from the lengths and offsets of the packets that arrive at the sink. Only
+    the first fragment has a TCP header.
     """
     at = bench.run(run).segments.where(node="sink", way="in", len_bytes=int(mss))
     ids, offsets = at["id"], np.ma.filled(at["offset_bytes"], 0).astype(np.int64)
     rows: list[tuple[str, ...]] = [
         ("offset", "octets on the line", "IP header", "TCP header", "user octets")
     ]
-    one = np.flatnonzero(ids == ids[0])
-    one = one[np.argsort(offsets[one], kind="stable")]
-    starts = offsets[one]
+    fragments = np.flatnonzero(ids == ids[0])
+    fragments = fragments[np.argsort(offsets[fragments], kind="stable")]
+    starts = offsets[fragments]
     payload = np.diff(np.append(starts, int(mss) + _TCP))
-    headers = at["size_bytes"][one].astype(np.int64) - payload
+    headers = at["size_bytes"][fragments].astype(np.int64) - payload
     tcp = np.where(starts == 0, _TCP, 0)
-    columns = (starts, at["size_bytes"][one], headers, tcp, payload - tcp)
+    columns = (starts, at["size_bytes"][fragments], headers, tcp, payload - tcp)
     rows.extend(tuple(map(str, map(int, values))) for values in zip(*columns, strict=True))
     return Measured([float(header) for header in headers], rows)
 

@@ -54,20 +54,20 @@ def _times(curve: Curve) -> Floats:
 
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
-    """Draw unloaded round trips and their fits, for each contact with one relay or for one."""
+    """Draw unloaded round trips: of one contact, or of all with one relay, with their fits."""
     from netspurt.plots.ranges import draw_panels
 
     panels = []
     for name in [contact] if contact else single_relay(bench):
-        one = contacts(bench.paper)[name]
-        curve = stored(bench.paper, one)
+        this_contact = contacts(bench.paper)[name]
+        curve = stored(bench.paper, this_contact)
         t = _times(curve)
         fit = None
         if not contact:
-            found = np.array(as_delays(curve).fit(within=0.01).coefficients)
-            fit = _unloaded(bench, one, np.polynomial.polynomial.polyval(t, found))
-        trips = _unloaded(bench, one, curve.at(t))
-        panels.append(Panel(f"{name}  {one.satellite}", t / 60, trips, fit))
+            coefficients = np.array(as_delays(curve).fit(within=0.01).coefficients)
+            fit = _unloaded(bench, this_contact, np.polynomial.polynomial.polyval(t, coefficients))
+        trips = _unloaded(bench, this_contact, curve.at(t))
+        panels.append(Panel(f"{name}  {this_contact.satellite}", t / 60, trips, fit))
     title = f"{contact}: unloaded round trip" if contact else "Unloaded round trips"
     return draw_panels(panels, title=title, label="round trip [ms]", beneath="time [min]")
 
@@ -77,37 +77,39 @@ def _ranges(bench: Bench, names: list[str], size: int, clock: str) -> list[Range
 
 
 def by_size(bench: Bench, *, clock: str) -> Figure:
-    """Draw throughput by contact and size, from the least to the most over the starts."""
+    """Draw the range of throughput over the starts, by contact and size."""
     from netspurt.plots.ranges import draw_ranges
 
     names = single_relay(bench)
     sizes = bench.of_study.sizes
     series = {f"{size:,} segments": _ranges(bench, names, size, clock) for size in sizes}
     title = f"Throughput by contact and size, clock of {clock}"
-    return _shown(draw_ranges, bench, names, series, title)
+    return _draw_over_starts(draw_ranges, bench, names, series, title)
 
 
 def by_clock(bench: Bench, *, size: int) -> Figure:
-    """Draw throughput by contact and clock, from the least to the most over the starts."""
+    """Draw the range of throughput over the starts, by contact and clock."""
     from netspurt.plots.ranges import draw_ranges
 
     names = single_relay(bench)
     clocks = bench.of_study.clocks
     series = {f"clock of {clock}": _ranges(bench, names, size, clock) for clock in clocks}
-    return _shown(draw_ranges, bench, names, series, f"Throughput of {size:,} segments by clock")
+    return _draw_over_starts(
+        draw_ranges, bench, names, series, f"Throughput of {size:,} segments by clock"
+    )
 
 
-def _shown(
+def _draw_over_starts(
     draw: Callable[..., Figure], bench: Bench, names: list[str], series: Any, title: str
 ) -> Figure:
     starts = "all starts" if bench.study is not None else f"about {bench.of_study.quick} starts"
     label = "throughput [Mbit/s]"
-    beneath = f"contact; marks from the least to the most of {starts}"
+    beneath = f"contact; marks from the minimum to the maximum of {starts}"
     return draw(names, series, title=title, label=label, beneath=beneath)
 
 
 def one_by_size(bench: Bench, *, contact: str) -> Figure:
-    """Draw the throughput of a contact by size and clock, from the least to the most."""
+    """Draw the range of throughput of a contact over the starts, by size and clock."""
     from netspurt.plots.ranges import draw_ranges
 
     study = bench.of_study
@@ -122,7 +124,7 @@ def one_by_size(bench: Bench, *, contact: str) -> Figure:
         series,
         title=f"{contact}: throughput by size",
         label="throughput [Mbit/s]",
-        beneath=f"size; marks from the least to the most of {starts}",
+        beneath=f"size; marks from the minimum to the maximum of {starts}",
     )
 
 
@@ -131,17 +133,17 @@ def timer(bench: Bench, *, run: str, before: float, after: float) -> Figure:
     from netspurt.plots import View, draw
     from netspurt.plots.style import BLACK, legend
 
-    made = bench.run(run)
-    sent = at_sender(made).where(way="out", kind="retransmission")
-    found = crossings(made.rto, made.rtt, sent)
-    if not found:
+    finished = bench.run(run)
+    sent = at_sender(finished).where(way="out", kind="retransmission")
+    crossed = crossings(finished.rto, finished.rtt, sent)
+    if not crossed:
         raise PaperError(f"{run}: no round trip exceeds the timer")
-    at = found[0].t
-    drawn = draw(made, "rto", View(start=at - before, end=at + after))
-    (axes,) = drawn.axes
+    at = crossed[0].t
+    figure_of_rto = draw(finished, "rto", View(start=at - before, end=at + after))
+    (axes,) = figure_of_rto.axes
     axes.axvline(at, color=BLACK, linewidth=1, linestyle=":", label=f"RTT > RTO\nat {at:.2f} s")
     legend(axes)
-    return drawn
+    return figure_of_rto
 
 
 _FIGURES: dict[str, Callable[..., Figure]] = {

@@ -26,7 +26,7 @@ def _octets(parts: Sequence[int]) -> str:
 
 
 def _both_rules(limit: str, sizes: Sequence[int]) -> list[tuple[str, ...]]:
-    """Return how segments are cut without units, and in units of 8 octets."""
+    """Return how segments are fragmented: at any octet, and at multiples of 8 octets."""
     rows: list[tuple[str, ...]] = [("mss", "unit", "packets", "user octets of each", "per packet")]
     for mss in sizes:
         for unit in ("1", "8"):
@@ -46,22 +46,22 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 
 @registered
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
-    """Return the limit of datagrams with which a segment has these fragments.
+    """Return the size limit of datagrams for which a segment has these fragments.
 
-    The value is `None` unless exactly one limit up to `most` does this.
+    The value is `None` unless there is exactly one such limit up to `most`.
     """
     wanted = tuple(_sizes(fragments))
-    found = [
+    limits = [
         limit
         for limit in range(68, int(most) + 1)
         if SmallNet(limit, unit=1).fragments(int(mss)) == wanted
     ]
     rows: list[tuple[str, ...]] = [("limit", f"user octets of {mss}")]
-    if len(found) != 1:
+    if len(limits) != 1:
         return Measured(None, rows)
-    near = range(found[0] - 2, found[0] + 3)
-    rows += [(f"{one} B", _octets(SmallNet(one, unit=1).fragments(int(mss)))) for one in near]
-    return Measured(found[0], rows)
+    nearby = range(limits[0] - 2, limits[0] + 3)
+    rows += [(f"{near} B", _octets(SmallNet(near, unit=1).fragments(int(mss)))) for near in nearby]
+    return Measured(limits[0], rows)
 
 
 @registered
@@ -74,12 +74,12 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
     )
 
 
-def _bases(a: float, b: float, what: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the difference of two values, as a share of the first and of the second."""
+def _bases(a: float, b: float, names: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the difference of two values, as a share of the second and of the first."""
     return [
         ("measured against", "difference"),
-        (f"the smaller, {what[1]}", f"{100 * (a / b - 1):+.1f} %"),
-        (f"the larger, {what[0]}", f"{100 * (b / a - 1):+.1f} %"),
+        (f"the smaller, {names[1]}", f"{100 * (a / b - 1):+.1f} %"),
+        (f"the larger, {names[0]}", f"{100 * (b / a - 1):+.1f} %"),
     ]
 
 
@@ -103,26 +103,27 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
-    All sizes up to `most` are tried. The steps from each maximum to the next must be equal.
+    All sizes up to `most` are tried. Without equal steps from each maximum to the next, the value
+    is `None`.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
     ]
-    found: dict[str, list[int]] = {}
+    maxima: dict[str, list[int]] = {}
     for rule in dict.fromkeys((unit, "1", "8")):
         net = _net(limit, rule)
-        per = np.array([net.per_packet(mss) for mss in range(1, int(most) + 2)])
-        inner = (per[1:-1] > per[:-2]) & (per[1:-1] > per[2:])
-        found[rule] = [int(mss) for mss in np.flatnonzero(inner) + 2]
-        rows.append((rule, ", ".join(map(str, found[rule]))))
-    steps = set(np.diff(found[unit]).tolist())
-    same = len(steps) == 1
-    return Measured([float(found[unit][0]), float(steps.pop())] if same else None, rows)
+        user_octets = np.array([net.per_packet(mss) for mss in range(1, int(most) + 2)])
+        is_maximum = (user_octets[1:-1] > user_octets[:-2]) & (user_octets[1:-1] > user_octets[2:])
+        maxima[rule] = [int(mss) for mss in np.flatnonzero(is_maximum) + 2]
+        rows.append((rule, ", ".join(map(str, maxima[rule]))))
+    steps = set(np.diff(maxima[unit]).tolist())
+    evenly_spaced = len(steps) == 1
+    return Measured([float(maxima[unit][0]), float(steps.pop())] if evenly_spaced else None, rows)
 
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if it acknowledges every n-th segment."""
+    """Return the packets that a receiver gets per ACK, if it sends an ACK every n-th segment."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "and the ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
@@ -132,20 +133,20 @@ def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) ->
 
 
 def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
-    """Return the packets and the user octets of two segments and their ACK."""
+    """Return the number of packets of two segments and their ACK, and their user octets."""
     return 2 * _net(limit, "8").packets(mss) + 1, 2 * mss
 
 
 @registered
 def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
-    """Return how many more packets per user octet the first segment size needs, in percent.
+    """Return by how many percent the first segment size needs more packets per user octet.
 
-    Packets are those of two segments and their ACK. `runs` are transfers with these sizes, to
-    compare.
+    The packets of two segments and their ACK are counted. `runs` are transfers with the two sizes;
+    the table compares them.
     """
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
-    by = {
+    ratios = {
         "packets per packet of data": (p / (p - 1)) / (q / (q - 1)),
         "packets of data per user octet": ((p - 1) / a) / ((q - 1) / b),
         "packets per user octet": (p / a) / (q / b),
@@ -153,25 +154,25 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
         "... against the larger": 2 - (q / b) / (p / a),
     }
     rows: list[tuple[str, ...]] = [("measured by", "difference")]
-    rows += [(what, f"{100 * (ratio - 1):+.1f} %") for what, ratio in by.items()]
+    rows += [(basis, f"{100 * (ratio - 1):+.1f} %") for basis, ratio in ratios.items()]
     rows.append((f"cycle of {first}", f"{p} packets for {a} octets"))
     rows.append((f"cycle of {second}", f"{q} packets for {b} octets"))
-    return Measured(100 * (by["packets per user octet"] - 1), rows)
+    return Measured(100 * (ratios["packets per user octet"] - 1), rows)
 
 
 def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
     """Return the ratio of two runs' packets on the line per user octet."""
-    found = []
+    per_octet = []
     for name in runs:
         run = bench.run(name)
         carried = int(run.links.where(link="up", direction="forward")["carried"][0])
-        found.append(carried / int(run.flows["acked_bytes"][0]))
-    return found[0] / found[1]
+        per_octet.append(carried / int(run.flows["acked_bytes"][0]))
+    return per_octet[0] / per_octet[1]
 
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return how many fewer user octets fill a queue with the first segment size, in percent."""
+    """Return by how many percent fewer user octets of the first segment size fill a queue."""
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
@@ -184,26 +185,26 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 
 @registered
 def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
-    """Return the greatest differences between the best number of packets and the closed form.
+    """Return the maximum differences between the best number of packets and the closed form.
 
     The first difference compares the closed form with the best of all numbers, over all limits and
     losses. The second compares it with the best number in simulated transfers over the losses of a
     grid. The best number delivers the most user octets per packet sent.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
-    apart = [0.0, 0.0]
+    differences = [0.0, 0.0]
     simulated = _simulated_best(bench, grid)
     for limit in _sizes(limits):
         for loss in (float(word) for word in losses.split(",")):
             under = UnderLoss(SmallNet(limit), loss)
-            form, tried = max(1.0, under.closed_form()), under.best_count()
-            apart[0] = max(apart[0], abs(tried - form))
-            seen = simulated.get((limit, loss))
-            if seen is not None:
-                apart[1] = max(apart[1], abs(seen - form))
-            cells = (f"{limit} B", f"{loss:g}", f"{form:.1f}", str(tried))
-            rows.append((*cells, "-" if seen is None else str(seen)))
-    return Measured(apart, rows)
+            closed_form, tried = max(1.0, under.closed_form()), under.best_count()
+            differences[0] = max(differences[0], abs(tried - closed_form))
+            in_simulation = simulated.get((limit, loss))
+            if in_simulation is not None:
+                differences[1] = max(differences[1], abs(in_simulation - closed_form))
+            cells = (f"{limit} B", f"{loss:g}", f"{closed_form:.1f}", str(tried))
+            rows.append((*cells, "-" if in_simulation is None else str(in_simulation)))
+    return Measured(differences, rows)
 
 
 def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
@@ -216,9 +217,9 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
         mss = int(quantity(case.values["size"])[1]) - 40
         count = SmallNet(limit).packets(mss)
         sent = int(run.links.where(link="line", direction="forward")["carried"][0])
-        per = int(run.flows["acked_bytes"][0]) / sent
+        octets_per_packet = int(run.flows["acked_bytes"][0]) / sent
         loss = float(case.values["loss"][0]["probability"])
-        sums.setdefault((limit, loss), {}).setdefault(count, []).append(per)
+        sums.setdefault((limit, loss), {}).setdefault(count, []).append(octets_per_packet)
     return {
         key: max(by_count, key=lambda count: float(np.mean(by_count[count])))
         for key, by_count in sums.items()
@@ -227,7 +228,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 
 @registered
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the greatest gain of fragmenting [%], if headers take at most a given share."""
+    """Return the maximum gain by fragmenting [%], if headers take at most a given share."""
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]
@@ -247,7 +248,7 @@ def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measu
 
 @registered
 def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
-    """Return an amount of data, and the time that it takes at the first of several rates."""
+    """Return an amount of data, and its transmission time at the first of several rates."""
     times = [float(amount) / float(rate) for rate in rates.split(",")]
     rows: list[tuple[str, ...]] = [("rate", "time")]
     rows += [
@@ -259,11 +260,11 @@ def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
 @registered
 def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
     """Return `count` times the time `each`, as a percentage of the first of several durations."""
-    whole = [float(word) for word in of.split(",")]
+    durations = [float(word) for word in of.split(",")]
     lost = int(count) * float(each)
     rows: list[tuple[str, ...]] = [("duration", "share")]
-    rows += [(f"{one:g} s", f"{100 * lost / one:.1f} %") for one in whole]
-    return Measured(100 * lost / whole[0], rows)
+    rows += [(f"{duration:g} s", f"{100 * lost / duration:.1f} %") for duration in durations]
+    return Measured(100 * lost / durations[0], rows)
 
 
 @registered
@@ -279,9 +280,9 @@ def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Mea
         window = int(quantity(case.values["window"])[1])
         path = f"{case.values['crossing']} {case.values['rate']}"
         dropped = int(case.run.links.where(link="up", direction="forward")["dropped"][0])
-        own = largest.setdefault(mss, {})
-        own[path] = max(own.get(path, 0), window if dropped == 0 else 0)
-    for mss, own in largest.items():
-        found = sorted(own.values())
-        rows.append((str(mss), f"{found[0]} to {found[-1]} B", str(len(found))))
+        by_path = largest.setdefault(mss, {})
+        by_path[path] = max(by_path.get(path, 0), window if dropped == 0 else 0)
+    for mss, by_path in largest.items():
+        windows = sorted(by_path.values())
+        rows.append((str(mss), f"{windows[0]} to {windows[-1]} B", str(len(windows))))
     return Measured(int(packets) * int(limit) / 1000, rows)

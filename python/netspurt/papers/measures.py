@@ -46,23 +46,24 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
         if len(times) == 0:
             return Measured(None)
         at = float(times[0])
-    left = segments.where(way="out")
-    together = left["packet"][np.abs(left.seconds() - at) < SAME_INSTANT].tolist()
-    return Measured(at if together == _numbers(sends) else None)
+    sent = segments.where(way="out")
+    at_that_instant = np.abs(sent.seconds() - at) < SAME_INSTANT
+    packets = sent["packet"][at_that_instant].tolist()
+    return Measured(at if packets == _numbers(sends) else None)
 
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left at once."""
+    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left then."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):
         return Measured(None)
     at = float(times[int(nth) - 1])
-    left = segments.where(way="out")
-    together = np.abs(left.seconds() - at) < SAME_INSTANT
-    fits = left["packet"][together].tolist() == _numbers(retransmissions)
-    return Measured(at if fits else None)
+    sent = segments.where(way="out")
+    at_that_instant = np.abs(sent.seconds() - at) < SAME_INSTANT
+    agrees = sent["packet"][at_that_instant].tolist() == _numbers(retransmissions)
+    return Measured(at if agrees else None)
 
 
 @registered
@@ -81,38 +82,38 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 
     The times are seconds from the first data segment.
     """
-    seen = _since_data(bench, run)
+    events_since_data = _since_data(bench, run)
     wanted = [tuple(word.split(":")) for word in events.split(",")]
-    acks = [event for event in seen if event.kind in ("ack", "dupack")][: len(wanted)]
+    acks = [event for event in events_since_data if event.kind in ("ack", "dupack")][: len(wanted)]
     rows = [("ACK", "seconds from the first data segment")]
     rows += [(f"{event.kind} {event.packet}", f"{event.t_s:.4f}") for event in acks]
-    fits = [(event.kind, str(event.packet)) for event in acks] == wanted
-    return Measured([event.t_s for event in acks] if fits else None, rows)
+    agrees = [(event.kind, str(event.packet)) for event in acks] == wanted
+    return Measured([event.t_s for event in acks] if agrees else None, rows)
 
 
 @registered
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
-    """Return the first difference of two runs, and later causes of sending in one run only.
+    """Return the first difference between two runs.
 
-    Only events up to the n-th ACK of the first run are compared.
+    Only events up to the n-th ACK of `run` are compared. The table counts each cause of sending.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
-    span = acks[min(len(acks), int(events)) - 1] + _REPAIR_S if acks else 0.0
+    span = acks[min(len(acks), int(events)) - 1] + _ANSWER_MAX_S if acks else 0.0
     first, second = ([event for event in own if event.t_s <= span] for own in (first, second))
-    told = compare(first, second)
+    difference = compare(first, second)
     rows: list[tuple[str, ...]] = [("from", "what", f"in {beside}", f"in {run}")]
     both = (mechanisms(first), mechanisms(second))
-    for what in dict.fromkeys([*both[0], *both[1]]):
-        counts = [len(own.get(what, [])) for own in both]
-        at = min(t for own in both for t in own.get(what, []))
-        rows.append((f"{at:.3f} s", what, *map(str, counts)))
-    # Remove the number of the RFC.
-    return Measured(why(told, first, second).partition(" (")[0] or None, rows)
+    for mechanism in dict.fromkeys([*both[0], *both[1]]):
+        counts = [len(own.get(mechanism, [])) for own in both]
+        at = min(t for own in both for t in own.get(mechanism, []))
+        rows.append((f"{at:.3f} s", mechanism, *map(str, counts)))
+    # The number of the RFC follows in parentheses. It is removed.
+    return Measured(why(difference, first, second).partition(" (")[0] or None, rows)
 
 
-#: The time within which the sender has answered an ACK [s].
-_REPAIR_S = 0.05
+#: The maximum time that the sender needs to answer an ACK [s].
+_ANSWER_MAX_S = 0.05
 
 
 def _since_data(bench: Bench, run: str) -> list[Seen]:
@@ -157,24 +158,24 @@ def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
     settings = configuration(result)["links"]
     limits = [quantity(settings[name]["queue"])[1] for name in links.split(",")]
     rows = [("link", "limit", "longest queue")]
-    kept = True
+    within_limit = True
     for name, limit in zip(links.split(","), limits, strict=True):
         longest = int(result.links.where(link=name)["queue_packets_max"].max())
         rows.append((name, f"{limit:g}", str(longest)))
-        kept = kept and longest <= limit
-    return Measured(limits if kept else None, rows)
+        within_limit = within_limit and longest <= limit
+    return Measured(limits if within_limit else None, rows)
 
 
 @registered
 def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
-    """Return the greatest length of these queues, in packets."""
+    """Return the maximum length of these queues, in packets."""
     rows = [("run", "link", "longest queue")]
     longest = 0
     for name in runs.split(","):
         for link in links.split(","):
-            own = int(bench.run(name).links.where(link=link)["queue_packets_max"].max())
-            rows.append((name, link, str(own)))
-            longest = max(longest, own)
+            queue_max = int(bench.run(name).links.where(link=link)["queue_packets_max"].max())
+            rows.append((name, link, str(queue_max)))
+            longest = max(longest, queue_max)
     return Measured(longest, rows)
 
 
@@ -183,16 +184,19 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
     """Return the rate of the one link at the node where a flow starts, if that node is spied."""
     settings = configuration(bench.run(run))
     source = settings["flows"][flow]["from"]
-    own = [link for link in settings["links"].values() if source in link["between"]]
+    own_links = [link for link in settings["links"].values() if source in link["between"]]
     spied = source in settings["record"]["spy"]
-    return Measured(quantity(own[0]["rate"])[1] if spied and len(own) == 1 else None)
+    return Measured(quantity(own_links[0]["rate"])[1] if spied and len(own_links) == 1 else None)
 
 
 # Measures that compare two runs.
 
 
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
-    """Return the events beside the sender by kind, packet, and number of equal events before."""
+    """Return the times of the events beside the sender.
+
+    The keys are kind, packet, and the place among the events of that kind and packet, from 1.
+    """
     segments = at_sender(run)
     seen: dict[tuple[str, int], int] = {}
     events = {}
@@ -205,7 +209,10 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
-    """Return the shift with which most events agree to 1 ms: packets, seconds, and their number."""
+    """Return the shift with which most events agree to 1 ms.
+
+    The shift has a number of packets and a time [s]. The number of agreeing events follows.
+    """
     a = _events(late, first_retransmission(late))
     b = _events(early, first_retransmission(early))
     best = (0, 0.0, 0)
@@ -246,22 +253,22 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
     """Return the lead of the early trace: the shift minus the time of the shifted packets."""
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
-    one = packet_time(bench.run(early), link)
-    ahead = seconds - packets * one
+    packet_s = packet_time(bench.run(early), link)
+    ahead = seconds - packets * packet_s
     rows = [
         ("shift", f"{seconds:.3f} s"),
-        (f"{packets} packets at {link}", f"{packets * one:.3f} s"),
-        ("ahead", f"{ahead:.3f} s = {ahead / one:.3f} packet times"),
+        (f"{packets} packets at {link}", f"{packets * packet_s:.3f} s"),
+        ("ahead", f"{ahead:.3f} s = {ahead / packet_s:.3f} packet times"),
     ]
-    return Measured(ahead if unit == "seconds" else ahead / one, rows)
+    return Measured(ahead if unit == "seconds" else ahead / packet_s, rows)
 
 
 @registered
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
-    """Return how long a link was idle in one run only, and whether the receiver dallied.
+    """Return how much longer a link was idle in the late run, and whether the receiver dallied.
 
-    A receiver dallies if it delays one of its first ACKs after the packet has arrived. `dallying`
-    is a run whose receiver dallies.
+    A receiver dallies if it delays the ACK of a packet that has arrived. `dallying` is a run whose
+    receiver dallies. Only the time before the first retransmission counts.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -269,29 +276,29 @@ def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str)
     rows = [("run", f"{link} idle up to the first retransmission")]
     for name, run in ((late, a), (early, b)):
         until = first_retransmission(run)
-        began = float(run.queue.where(link=link, direction="forward").seconds()[0])
-        idle[name] = until - began - busy_time(run, link, until)
+        start = float(run.queue.where(link=link, direction="forward").seconds()[0])
+        idle[name] = until - start - busy_time(run, link, until)
         rows.append((name, f"{idle[name]:.3f} s"))
     rows.append(("difference", f"{idle[late] - idle[early]:.3f} s"))
     rows.append(("round trip less one packet time", f"{_slack(a, link):.3f} s"))
     rows.append(("longest dally up to the first retransmission", f"{dally:.3f} s"))
     rows.append((f"... in {dallying}", f"{_dally(bench.run(dallying)):.3f} s"))
-    told = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
-    return Measured(f"idle {idle[late] - idle[early]:.3f} s, {told}", rows)
+    dally_words = "no dally" if dally < SAME_INSTANT else f"dally {dally:.3f} s"
+    return Measured(f"idle {idle[late] - idle[early]:.3f} s, {dally_words}", rows)
 
 
 def _dally(run: Run) -> float:
     """Return the longest delay of an ACK before the first retransmission, in seconds."""
     receiver = run.segments.where(node=str(run.flows["to"][0]))
-    came = receiver.where(way="in")
-    left = receiver.where(way="out")
-    packets = [n for n in left["packet"].tolist() if n in came["packet"]]
-    held = 0.0
+    arrived = receiver.where(way="in")
+    sent = receiver.where(way="out")
+    packets = [n for n in sent["packet"].tolist() if n in arrived["packet"]]
+    longest = 0.0
     for packet in packets:
-        first = float(left.where(packet=packet).seconds()[0])
-        if first < first_retransmission(run):
-            held = max(held, first - float(came.where(packet=packet).seconds()[0]))
-    return held
+        acked_at = float(sent.where(packet=packet).seconds()[0])
+        if acked_at < first_retransmission(run):
+            longest = max(longest, acked_at - float(arrived.where(packet=packet).seconds()[0]))
+    return longest
 
 
 def _slack(run: Run, link: str) -> float:
@@ -302,19 +309,19 @@ def _slack(run: Run, link: str) -> float:
 
 
 def _pairs(cases: list[Case], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
-    """Return pairs of the grid's runs: one that starts with one packet, and one with four."""
+    """Return pairs of the grid's runs: the first starts with one packet, the second with four."""
     wanted = modules.split(",") if modules else None
-    one: dict[str, tuple[dict[str, Any], Run]] = {}
+    with_one_packet: dict[str, tuple[dict[str, Any], Run]] = {}
     pairs = []
     for case in cases:
         values = {k: v for k, v in case.values.items() if k != "initial_window"}
         if wanted is not None and values.get("recovery") not in wanted:
             continue
         if case.values["initial_window"] == "1 segment":
-            one[repr(values)] = (values, case.run)
+            with_one_packet[repr(values)] = (values, case.run)
         else:
-            values, first = one[repr(values)]
-            pairs.append((values, first, case.run))
+            values, late = with_one_packet[repr(values)]
+            pairs.append((values, late, case.run))
     return pairs
 
 
@@ -340,19 +347,20 @@ def least_gain(bench: Bench, *, grid: str, modules: str, tick: str) -> Measured:
 
 @registered
 def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
-    """Return the shift in packets and seconds that is furthest from the others', up to the first
-    retransmission.
-    """  # noqa: D205
+    """Return the shift in packets and seconds that differs most from the median shift.
+
+    Only events up to the first retransmission are compared.
+    """
     rows = [("module", "tick", "packets", "seconds", "at 240 s")]
-    found = []
+    shifts = []
     for values, late, early in _pairs(bench.grid(grid)):
         packets, seconds, _ = _best_shift(late, early)
-        found.append((packets, seconds))
+        shifts.append((packets, seconds))
         at_end = _algorithm_at_end(late, early, packets)
         cells = (values["recovery"], _tick(values), str(packets))
         rows.append((*cells, f"{seconds:.3f}", f"{at_end:.3f} s"))
-    middle = float(np.median([seconds for _, seconds in found]))
-    furthest = max(found, key=lambda pair: abs(pair[1] - middle))
+    median = float(np.median([seconds for _, seconds in shifts]))
+    furthest = max(shifts, key=lambda pair: abs(pair[1] - median))
     return Measured([float(furthest[0]), furthest[1]], rows)
 
 
@@ -380,27 +388,27 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the greatest delay of the finish by a start with four packets instead of one [s].
+    """Return by how much a start with four packets instead of one delays the finish at most [s].
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """
     rows = [("module", "tick", "last packet", "any packet, at worst", "packets later, of all")]
-    worst = -float("inf")
-    for values, one, four in _pairs(bench.grid(grid), modules):
-        a, b = ack_times(one), ack_times(four)
+    max_delay = -float("inf")
+    for values, from_one, from_four in _pairs(bench.grid(grid), modules):
+        a, b = ack_times(from_one), ack_times(from_four)
         last = min(len(a), len(b))
         later = b[:last] - a[:last]
-        worst = max(worst, float(later[-1]))
+        max_delay = max(max_delay, float(later[-1]))
         cells = (values["recovery"], _tick(values), f"{later[-1]:+.3f} s", f"{later.max():+.3f} s")
         rows.append((*cells, f"{int((later > SAME_INSTANT).sum())} of {last}"))
-    return Measured(worst, rows)
+    return Measured(max_delay, rows)
 
 
 @registered
 def fitting_size(bench: Bench, *, grid: str) -> Measured:
-    """Return the packet size whose times agree best with the paper's printed ones, in bytes.
+    """Return the packet size with which the times agree best with the paper's, in bytes.
 
-    The times are those of the claims measured by `ack` and `dupack`.
+    The times of the claims with the measures `ack` and `dupack` are compared.
     """
     printed = [
         claim
@@ -449,28 +457,28 @@ def _time_of(run: Run, arguments: Any) -> float:
 
 @registered
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
-    """Return a number of round trips, and the packets that leave close together after it.
+    """Return after how many round trips a burst leaves, and the number of its packets.
 
-    Close means within a hundredth of a round trip.
+    The packets of a burst leave within a hundredth of a round trip.
     """
     result = bench.run(run)
     trip = float(ack_times(result)[0])
-    left = at_sender(result).where(way="out").seconds()
+    sent_at = at_sender(result).where(way="out").seconds()
     start = int(round) * trip
-    first = left[left > start - trip / 100][0]
-    together = int(((left >= first) & (left < first + trip / 100)).sum())
-    return Measured([float(np.floor(first / trip + 0.01)), float(together)])
+    first = sent_at[sent_at > start - trip / 100][0]
+    count = int(((sent_at >= first) & (sent_at < first + trip / 100)).sum())
+    return Measured([float(np.floor(first / trip + 0.01)), float(count)])
 
 
 @registered
 def most_saved(bench: Bench, *, grid: str) -> Measured:
-    """Return the most round trips that four packets at the start save, over all lengths."""
+    """Return the maximum number of round trips that a start with four packets saves."""
     rows = [("length", "from one", "from four", "saved")]
-    most = 0.0
-    for values, one, four in _pairs(bench.grid(grid)):
-        trip = float(ack_times(one)[0])
-        ends = [float(run.flows.seconds("finished_ns")[0]) for run in (one, four)]
+    max_saved = 0.0
+    for values, from_one, from_four in _pairs(bench.grid(grid)):
+        trip = float(ack_times(from_one)[0])
+        ends = [float(run.flows.seconds("finished_ns")[0]) for run in (from_one, from_four)]
         saved = (ends[0] - ends[1]) / trip
         rows.append((values["send"], f"{ends[0]:.3f} s", f"{ends[1]:.3f} s", f"{saved:.2f} RTT"))
-        most = max(most, saved)
-    return Measured(most, rows)
+        max_saved = max(max_saved, saved)
+    return Measured(max_saved, rows)

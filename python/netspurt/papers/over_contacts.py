@@ -23,46 +23,45 @@ from netspurt.papers.registry import Measured, registered
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: A distance may exceed the bounds by this much [km], because a real orbit is not an exact ellipse.
-_WIDER_KM = 20.0
+#: A distance may exceed the bounds by this much [km], because a real orbit is not exactly elliptic.
+_TOLERANCE_KM = 20.0
 
 
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
-    """Return the contacts without handoffs, or with `handoffs` all, with their stored delays."""
-    found = contacts(bench.paper)
+    """Return the contacts with their stored delays; those with handoffs only if `handoffs`."""
     return {
-        name: (one, stored(bench.paper, one))
-        for name, one in found.items()
-        if handoffs or one.variability != "handoff"
+        name: (contact, stored(bench.paper, contact))
+        for name, contact in contacts(bench.paper).items()
+        if handoffs or contact.variability != "handoff"
     }
 
 
 def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
-    """Return the least and the greatest distance [km] of a satellite from a synchronous relay.
+    """Return the minimum and the maximum distance [km] of a satellite from a synchronous relay.
 
-    At the least distance, the satellite and the relay are in line with the Earth's centre. At the
-    greatest distance, the line between them touches the Earth.
+    At the minimum distance, the satellite and the relay are in line with the Earth's centre. At the
+    maximum distance, the line between them touches the Earth.
     """
     high, low = EARTH_KM + apogee, EARTH_KM + perigee
     if low <= EARTH_KM:
-        raise ValueError("an orbit inside the Earth")
-    graze = [np.sqrt(radius**2 - EARTH_KM**2) for radius in (SYNCHRONOUS_KM, high)]
-    return SYNCHRONOUS_KM - high, float(sum(graze))
+        raise ValueError(f"a perigee of {perigee:g} km: write a perigee above 0 km")
+    to_horizon = [np.sqrt(radius**2 - EARTH_KM**2) for radius in (SYNCHRONOUS_KM, high)]
+    return SYNCHRONOUS_KM - high, float(sum(to_horizon))
 
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
     """Return the apogee and the perigee of a contact's orbit, if its delays are possible there."""
-    one, curve = _curves(bench)[contact]
-    orbit = elements(bench.paper, one.satellite)
-    least, most = bounds_km(orbit["apogee"], orbit["perigee"])
-    seen = [end * LIGHT_KM_S / 1e9 for end in (curve.delay_ns.min(), curve.delay_ns.max())]
-    possible = least - _WIDER_KM <= seen[0] and seen[1] <= most + _WIDER_KM
+    this_contact, curve = _curves(bench)[contact]
+    orbit = elements(bench.paper, this_contact.satellite)
+    min_km, max_km = bounds_km(orbit["apogee"], orbit["perigee"])
+    distances = [end * LIGHT_KM_S / 1e9 for end in (curve.delay_ns.min(), curve.delay_ns.max())]
+    possible = min_km - _TOLERANCE_KM <= distances[0] and distances[1] <= max_km + _TOLERANCE_KM
     rows = [
         ("", "least", "most"),
-        ("possible", f"{least:,.0f} km", f"{most:,.0f} km"),
-        ("this contact", f"{seen[0]:,.0f} km", f"{seen[1]:,.0f} km"),
-        ("swing of round trips", "", f"{2e3 * (seen[1] - seen[0]) / LIGHT_KM_S:.1f} ms"),
+        ("possible", f"{min_km:,.0f} km", f"{max_km:,.0f} km"),
+        ("this contact", f"{distances[0]:,.0f} km", f"{distances[1]:,.0f} km"),
+        ("swing of round trips", "", f"{2e3 * (distances[1] - distances[0]) / LIGHT_KM_S:.1f} ms"),
     ]
     return Measured([orbit["apogee"], orbit["perigee"]] if possible else None, rows)
 
@@ -73,13 +72,15 @@ def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
     bands = {"LEO": leo, "MEO": meo}
     rows = [("contact", "heights", "band", "in it")]
     count = 0
-    for name, (one, _) in _curves(bench).items():
-        assert one.printed_km is not None
-        low, high = (float(end) for end in bands[one.band].split(","))
-        inside = all(low <= height <= high for height in one.printed_km)
+    for name, (contact, _) in _curves(bench).items():
+        assert contact.printed_km is not None
+        low, high = (float(end) for end in bands[contact.band].split(","))
+        inside = all(low <= height <= high for height in contact.printed_km)
         count += inside
-        shown = ", ".join(f"{height:g} km" for height in one.printed_km)
-        rows.append((name, shown, f"{one.band} {low:g} to {high:g} km", "yes" if inside else "no"))
+        shown = ", ".join(f"{height:g} km" for height in contact.printed_km)
+        rows.append(
+            (name, shown, f"{contact.band} {low:g} to {high:g} km", "yes" if inside else "no")
+        )
     return Measured(count, rows)
 
 
@@ -91,48 +92,48 @@ def number_of_contacts(bench: Bench) -> Measured:
 
 @registered
 def contacts_of_a_day(bench: Bench) -> Measured:
-    """Return the most and the fewest contacts of a satellite on the day."""
+    """Return the maximum and the minimum number of contacts of a satellite on the day."""
     counts = {}
-    for one, _ in _curves(bench).values():
-        if one.satellite not in counts:
-            counts[one.satellite] = len(day_of_passes(bench.paper, one))
+    for contact, _ in _curves(bench).values():
+        if contact.satellite not in counts:
+            counts[contact.satellite] = len(day_of_passes(bench.paper, contact))
     rows = [("satellite", "contacts"), *((name, str(n)) for name, n in counts.items())]
     return Measured([float(max(counts.values())), float(min(counts.values()))], rows)
 
 
 @registered
 def chosen_contacts(bench: Bench) -> Measured:
-    """Return the contacts per satellite, if these are its least and its most variable passes.
+    """Return the contacts per satellite, if they are its least and its most variable passes.
 
     The first number is for satellites with several passes, the second for satellites with one.
     """
-    per = Counter(one.satellite for one, _ in _curves(bench).values())
+    per_satellite = Counter(contact.satellite for contact, _ in _curves(bench).values())
     rows = [("contact", "whole passes", "their swings", "its swing")]
     several: set[int] = set()
     single: set[int] = set()
-    right = True
-    for name, (one, curve) in _curves(bench).items():
-        passes = day_of_passes(bench.paper, one)
-        whole = [p for p in passes if p.whole and p.duration >= SHORTEST_S] or passes
-        swings = [1e3 * p.swing for p in whole]
-        own = float(np.ptp(curve.delay_ns)) / 1e6
-        wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[one.variability]
-        # The stored points are some seconds apart, so they may miss the exact least delay.
-        right = right and abs(own - wanted) < 0.01 * wanted
-        (several if len(passes) > 1 else single).add(per[one.satellite])
+    all_agree = True
+    for name, (contact, curve) in _curves(bench).items():
+        passes = day_of_passes(bench.paper, contact)
+        whole_passes = [p for p in passes if p.whole and p.duration >= SHORTEST_S] or passes
+        swings = [1e3 * p.swing for p in whole_passes]
+        swing = float(np.ptp(curve.delay_ns)) / 1e6
+        wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[contact.variability]
+        # The stored points are some seconds apart, so they may miss the exact minimum delay.
+        all_agree = all_agree and abs(swing - wanted) < 0.01 * wanted
+        (several if len(passes) > 1 else single).add(per_satellite[contact.satellite])
         shown = f"{min(swings):.2f} to {max(swings):.2f} ms"
-        rows.append((name, str(len(whole)), shown, f"{own:.2f} ms"))
-    found = [float(n) for n in (*several, *single)]
-    return Measured(found if right and len(found) == 2 else None, rows)
+        rows.append((name, str(len(whole_passes)), shown, f"{swing:.2f} ms"))
+    counts = [float(n) for n in (*several, *single)]
+    return Measured(counts if all_agree and len(counts) == 2 else None, rows)
 
 
 @registered
 def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
     """Return the length of a contact's path divided by its delay [km/s]."""
-    one = contacts(bench.paper)[contact]
+    this_contact = contacts(bench.paper)[contact]
     texts = stations(bench.paper)
-    path = OrbitPath([texts[name] for name in one.paths[0]])
-    first = day_of_passes(bench.paper, one)[0]
+    path = OrbitPath([texts[name] for name in this_contact.paths[0]])
+    first = day_of_passes(bench.paper, this_contact)[0]
     delays = path.delays(first.rise_ns, first.set_ns, 60.0)
     speeds = delays.km / (delays.delay_ns / 1e9)
     rows = [("instants", str(len(speeds))), ("least", f"{speeds.min():.3f} km/s")]
@@ -142,7 +143,7 @@ def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
 
 @registered
 def fit_residual(bench: Bench, *, within: str) -> Measured:
-    """Return the greatest residual of polynomials of time, as a share of the delay."""
+    """Return the largest residual of fitted polynomials of time, as a share of the delay."""
     rows = [("contact", "degree", "off by at most", "of the delay")]
     worst = 0.0
     for name, (_, curve) in _curves(bench).items():
@@ -166,8 +167,8 @@ def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
     _, curve = _curves(bench, handoffs=True)[contact]
     rows = [("at", "round trip changes by")]
     rows += [(f"{t:.1f} s", f"{2e3 * by:+.1f} ms") for t, by in curve.jumps()]
-    found = [t for t, by in curve.jumps() if (by > 0) == (way == "up")]
-    return Measured(found[0] if len(found) == 1 else None, rows)
+    instants = [t for t, by in curve.jumps() if (by > 0) == (way == "up")]
+    return Measured(instants[0] if len(instants) == 1 else None, rows)
 
 
 @registered
@@ -189,20 +190,20 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
 
     The run must be stop-and-wait without retransmissions, so that only the link makes duplicates.
     """
-    made = bench.run(run)
+    finished = bench.run(run)
     _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]
-    lost = float(made.links.where(link=link)["lost"].sum())
-    drops = made.drops["reason"].tolist()
+    lost = float(finished.links.where(link=link)["lost"].sum())
+    drops = finished.drops["reason"].tolist()
     lost += drops.count("handover") + drops.count("loss")
-    came = made.segments.where(node=str(made.flows["to"][0]), way="in", kind="data")
-    double = float(len(came) - len(set(came["packet"].tolist())))
-    trips = made.rtt.seconds("rtt_ns").max()
+    arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in", kind="data")
+    duplicates = float(len(arrivals) - len(set(arrivals["packet"].tolist())))
+    longest_trip = finished.rtt.seconds("rtt_ns").max()
     # Each packet answers the packet before it. So without dead time no gap exceeds a round trip.
-    gaps = float(np.diff(came.seconds()).max())
-    dead = max(0.0, gaps - trips)
+    longest_gap = float(np.diff(arrivals.seconds()).max())
+    dead = max(0.0, longest_gap - longest_trip)
     rows = [
-        ("longest gap between arrivals", f"{gaps:.4f} s"),
-        ("longest round trip", f"{trips:.4f} s"),
+        ("longest gap between arrivals", f"{longest_gap:.4f} s"),
+        ("longest round trip", f"{longest_trip:.4f} s"),
         ("greatest one-way delay", f"{float(curve.delay_ns.max()) / 1e9:.4f} s"),
     ]
-    return Measured([lost, double, round(dead, 3)], rows)
+    return Measured([lost, duplicates, round(dead, 3)], rows)

@@ -31,10 +31,10 @@ def largest_packet(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def sender_of(bench: Bench, *, run: str) -> Measured:
-    """Return the sender's recovery, if it repaired losses that way."""
-    made = bench.run(run)
-    flow = next(iter(configuration(made)["flows"].values()))
-    causes = made.table("retransmissions")
+    """Return the name of the sender's loss recovery, if it caused any retransmission."""
+    finished = bench.run(run)
+    flow = next(iter(configuration(finished)["flows"].values()))
+    causes = finished.table("retransmissions")
     rows = [("cause", "retransmissions")]
     rows += [(str(c), str(n)) for c, n in zip(causes["cause"], causes["sent"], strict=True)]
     used = "sack-recovery" in causes["cause"].tolist()
@@ -45,26 +45,26 @@ def sender_of(bench: Bench, *, run: str) -> Measured:
 def ticks_read(bench: Bench, *, runs: str) -> Measured:
     """Return, for each run, the greatest common divisor of its round-trip samples [ms]."""
     rows: list[tuple[str, ...]] = [("run", "samples", "least", "most")]
-    found = []
+    divisors = []
     for name in runs.split(","):
         samples = bench.run(name).rtt["rtt_ns"].tolist()
-        found.append(reduce(gcd, samples) / 1e6)
+        divisors.append(reduce(gcd, samples) / 1e6)
         ends = (f"{end(samples) / 1e6:g} ms" for end in (min, max))
         rows.append((name, str(len(samples)), *ends))
-    return Measured(found, rows)
+    return Measured(divisors, rows)
 
 
 @registered
 def deviations_in_timer(bench: Bench, *, run: str, least: str) -> Measured:
-    """Return the median of the difference between the timer and srtt, in multiples of rttvar.
+    """Return the median of the difference between the RTO and srtt, in multiples of rttvar.
 
     Values with an rttvar below `least` ticks are left out, because rounding changes them too much.
     """
     rto = bench.run(run).rto
-    srtt, rttvar, timer = (rto.seconds(f"{name}_ns") for name in ("srtt", "rttvar", "rto"))
+    srtt, rttvar, rto_s = (rto.seconds(f"{name}_ns") for name in ("srtt", "rttvar", "rto"))
     tick = _tick(bench.run(run))
     known = (rttvar >= float(least) * tick) & (rto["backoff"] == 1)
-    factors = (timer[known] - srtt[known]) / rttvar[known]
+    factors = (rto_s[known] - srtt[known]) / rttvar[known]
     rows: list[tuple[str, ...]] = [("values", "least", "median", "most")]
     ends = (f"{f(factors):.3f}" for f in (np.min, np.median, np.max))
     rows.append((str(len(factors)), *ends))
@@ -78,11 +78,13 @@ def _tick(run: Run) -> float:
 
 @registered
 def first_timer(bench: Bench, *, run: str) -> Measured:
-    """Return the first rttvar and the first timer after a sample, in round trips of that sample."""
-    made = bench.run(run)
-    first = float(made.rtt.seconds("rtt_ns")[0])
-    at = int(np.flatnonzero(made.rto.seconds() >= made.rtt.seconds()[0])[0])
-    values = {name: float(made.rto.seconds(f"{name}_ns")[at]) for name in ("srtt", "rttvar", "rto")}
+    """Return rttvar and the RTO after the first sample, as multiples of that sample."""
+    finished = bench.run(run)
+    first = float(finished.rtt.seconds("rtt_ns")[0])
+    at = int(np.flatnonzero(finished.rto.seconds() >= finished.rtt.seconds()[0])[0])
+    values = {
+        name: float(finished.rto.seconds(f"{name}_ns")[at]) for name in ("srtt", "rttvar", "rto")
+    }
     rows = [("", "seconds"), ("first sample", f"{first:.3f}")]
     rows += [(name, f"{value:.3f}") for name, value in values.items()]
     return Measured([values["rttvar"] / first, values["rto"] / first], rows)
@@ -90,12 +92,12 @@ def first_timer(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def after_a_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return cwnd after the first timeout in segments, and ssthresh divided by cwnd before it."""
-    made = bench.run(run)
-    fired = float(made.rto.where(fired=True).seconds()[0])
-    flow = next(iter(configuration(made)["flows"].values()))
+    """Return cwnd after the first timeout in segments, and ssthresh as a share of the old cwnd."""
+    finished = bench.run(run)
+    fired = float(finished.rto.where(fired=True).seconds()[0])
+    flow = next(iter(configuration(finished)["flows"].values()))
     smss = quantity(flow["tcp"]["packet_size"])[1] - 40
-    cwnd = made.cwnd
+    cwnd = finished.cwnd
     after = int(np.flatnonzero(cwnd.seconds() >= fired)[0])
     windows = cwnd["cwnd_bytes"] / smss
     threshold = float(cwnd["ssthresh_bytes"][after] / smss)
@@ -110,32 +112,39 @@ def after_a_timeout(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def first_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return the first instant at which a round trip exceeded the timer and the timer fired [s].
+    """Return the first instant at which a round trip exceeded the RTO and the timer fired [s].
 
     The result has this instant twice: counted from the contact's rise, and from the transfer's
     start.
     """
-    made = bench.run(run)
-    sent = at_sender(made).where(way="out", kind="retransmission")
-    found = crossings(made.rto, made.rtt, sent)
+    finished = bench.run(run)
+    sent = at_sender(finished).where(way="out", kind="retransmission")
+    exceedances = crossings(finished.rto, finished.rtt, sent)
     rows = [("at", "timer", "timeout", "retransmitted", "packet", "spurious")]
-    for one in found:
-        again = "-" if one.retransmitted is None else f"{one.retransmitted:.3f} s"
-        timer = f"{one.rto:.3f} s"
-        cells = (str(one.timeout).lower(), again, str(one.packet), str(one.spurious).lower())
-        rows.append((f"{one.t:.3f} s", timer, *cells))
-    fired = [one.t for one in found if one.timeout]
-    return Measured([fired[0], fired[0] - _start(made)] if fired else None, rows)
+    for exceedance in exceedances:
+        retransmitted = (
+            "-" if exceedance.retransmitted is None else f"{exceedance.retransmitted:.3f} s"
+        )
+        rto = f"{exceedance.rto:.3f} s"
+        cells = (
+            str(exceedance.timeout).lower(),
+            retransmitted,
+            str(exceedance.packet),
+            str(exceedance.spurious).lower(),
+        )
+        rows.append((f"{exceedance.t:.3f} s", rto, *cells))
+    fired = [exceedance.t for exceedance in exceedances if exceedance.timeout]
+    return Measured([fired[0], fired[0] - _start(finished)] if fired else None, rows)
 
 
 @registered
 def early_by(bench: Bench, *, run: str) -> Measured:
     """Return the time from the first timeout to the next ACK of new data [ms]."""
-    made = bench.run(run)
-    fired = made.rto.where(fired=True).seconds()
+    finished = bench.run(run)
+    fired = finished.rto.where(fired=True).seconds()
     if len(fired) == 0:
         return Measured(None)
-    acks = at_sender(made).where(kind="ack").seconds()
+    acks = at_sender(finished).where(kind="ack").seconds()
     after = acks[acks > fired[0]]
     rows = [("timeout", "next new ACK"), (f"{fired[0]:.3f} s", f"{after[0]:.3f} s")]
     return Measured(float(1e3 * (after[0] - fired[0])), rows)
@@ -144,23 +153,27 @@ def early_by(bench: Bench, *, run: str) -> Measured:
 @registered
 def ends_at(bench: Bench, *, run: str) -> Measured:
     """Return the end of a transfer, counted from the contact's rise [s]."""
-    made = bench.run(run)
+    finished = bench.run(run)
     rows = [("start", "end", "duration")]
     rows.append(
-        (f"{_start(made):.3f} s", f"{_end(made):.3f} s", f"{_end(made) - _start(made):.3f} s")
+        (
+            f"{_start(finished):.3f} s",
+            f"{_end(finished):.3f} s",
+            f"{_end(finished) - _start(finished):.3f} s",
+        )
     )
-    return Measured(_end(made), rows)
+    return Measured(_end(finished), rows)
 
 
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
     """Return the ratio of two runs' ends since the contact's rise, and of their durations."""
     fine, coarse = (bench.run(name) for name in runs.split(","))
-    lasts = [_end(run) - _start(run) for run in (fine, coarse)]
+    durations = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]
-    for name, run, span in zip(runs.split(","), (fine, coarse), lasts, strict=True):
+    for name, run, span in zip(runs.split(","), (fine, coarse), durations, strict=True):
         rows.append((name, f"{_end(run):.2f} s", f"{span:.2f} s"))
-    return Measured([_end(fine) / _end(coarse), lasts[0] / lasts[1]], rows)
+    return Measured([_end(fine) / _end(coarse), durations[0] / durations[1]], rows)
 
 
 @registered
@@ -171,15 +184,15 @@ def spurious_in(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured:
-    """Return the least use of the line after an instant, divided by its use before the instant.
+    """Return the minimum use of the line after an instant, divided by its use before the instant.
 
     Use is the number of packets that arrive in `window` seconds.
     """
-    made = bench.run(run)
-    came = made.segments.where(node=str(made.flows["to"][0]), way="in").seconds()
+    finished = bench.run(run)
+    arrivals = finished.segments.where(node=str(finished.flows["to"][0]), way="in").seconds()
     width, instant = float(window), float(at)
     edges = instant + width * np.arange(-3, 11)
-    counts = np.histogram(came, edges)[0]
+    counts = np.histogram(arrivals, edges)[0]
     before, after = counts[:3].mean(), counts[3:]
     rows = [("from", "packets a second")]
     rows += [(f"{t:.1f} s", f"{n / width:.1f}") for t, n in zip(edges[:-1], counts, strict=True)]
@@ -188,14 +201,14 @@ def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured
 
 @registered
 def spike(bench: Bench, *, runs: str) -> Measured:
-    """Return the ratio of the longest round-trip samples of two runs."""
+    """Return the ratio of the ranges of the round-trip samples of two runs."""
     rows = [("run", "least round trip", "longest", "longest queue", "lasts")]
-    longest = []
+    ranges = []
     for name in runs.split(","):
-        made = bench.run(name)
-        trips = made.rtt.seconds("rtt_ns")
-        queue = int(made.links["queue_packets_max"].max())
-        longest.append(float(trips.max() - trips.min()))
+        finished = bench.run(name)
+        trips = finished.rtt.seconds("rtt_ns")
+        queue = int(finished.links["queue_packets_max"].max())
+        ranges.append(float(trips.max() - trips.min()))
         ends = (f"{trips.min():.3f} s", f"{trips.max():.3f} s")
-        rows.append((name, *ends, str(queue), f"{_end(made) - _start(made):.2f} s"))
-    return Measured(longest[0] / longest[1], rows)
+        rows.append((name, *ends, str(queue), f"{_end(finished) - _start(finished):.2f} s"))
+    return Measured(ranges[0] / ranges[1], rows)

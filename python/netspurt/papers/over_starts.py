@@ -16,11 +16,12 @@ from netspurt.papers.study import FLOW, Transfers
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 
-#: A packet of the transfers [octets], and the rate of the slowest link [bit/s].
+#: The size of the packets [octets], and the rate of the slowest link [bit/s].
 PACKET = 1500
 RATE = 1.5e6
-#: The number of starts of a contact in runs with other values.
-_FEW = 2
+
+#: The number of starts of a contact in runs with changed values.
+_STARTS_IF_CHANGED = 2
 
 
 def single_relay(bench: Bench) -> list[str]:
@@ -57,18 +58,18 @@ def _share(transfers: Transfers) -> float:
 def all_delivered(bench: Bench, *, size: str) -> Measured:
     """Return a size in segments, if every transfer of that size delivered all its segments."""
     rows = [("contact", "transfers", "whole")]
-    right = True
+    all_whole = True
     for name in bench.of_study.contacts:
-        own = bench.transfers(name).where(size=int(size))
-        whole = int(((own.delivered == int(size)) & np.isfinite(own.seconds)).sum())
-        right = right and 0 < len(own) == whole
-        rows.append((name, str(len(own)), str(whole)))
-    return Measured(int(size) if right else None, rows)
+        transfers = bench.transfers(name).where(size=int(size))
+        complete = int(((transfers.delivered == int(size)) & np.isfinite(transfers.seconds)).sum())
+        all_whole = all_whole and 0 < len(transfers) == complete
+        rows.append((name, str(len(transfers)), str(complete)))
+    return Measured(int(size) if all_whole else None, rows)
 
 
 @registered
 def starts_apart(bench: Bench) -> Measured:
-    """Return the mean time between starts, and the greatest shift of a start [s]."""
+    """Return the mean time between starts, and the largest shift of a start [s]."""
     study = bench.of_study
     gaps, shifts = [], []
     rows = [("contact", "starts", "first", "last", "contact lasts")]
@@ -97,13 +98,13 @@ def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measu
     """Return 1 if any transfer of these sizes has a spurious retransmission, else 0."""
     tick = dict(zip(("fine", "coarse"), fine_and_coarse(bench), strict=True))[clock]
     rows = [("segments", "transfers", "with spurious retransmissions", "timeouts a transfer")]
-    found = False
+    spurious = False
     for size in sizes.split(","):
-        own = bench.transfers(contact).where(size=int(size), clock=tick)
-        found = found or bool(own.spurious.any())
-        cells = (f"{(own.spurious > 0).sum()}", f"{own.timeouts.mean():.2f}")
-        rows.append((size, str(len(own)), *cells))
-    return Measured(int(found), rows)
+        transfers = bench.transfers(contact).where(size=int(size), clock=tick)
+        spurious = spurious or bool(transfers.spurious.any())
+        cells = (f"{(transfers.spurious > 0).sum()}", f"{transfers.timeouts.mean():.2f}")
+        rows.append((size, str(len(transfers)), *cells))
+    return Measured(int(spurious), rows)
 
 
 @registered
@@ -118,28 +119,28 @@ def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
 
 @registered
 def clock_difference(bench: Bench, *, sizes: str) -> Measured:
-    """Return the greatest difference of the clocks' mean throughputs, as a share."""
+    """Return the largest difference between the mean throughputs of the clocks, as a share."""
     rows = [("contact", "segments", "fine over coarse")]
-    worst = 0.0
+    max_difference = 0.0
     for name in single_relay(bench):
         for size in sizes.split(","):
             fine, coarse = (_mean(bench, name, int(size), c) for c in fine_and_coarse(bench))
-            worst = max(worst, abs(fine / coarse - 1))
+            max_difference = max(max_difference, abs(fine / coarse - 1))
             rows.append((name, size, f"{fine / coarse:.5f}"))
-    return Measured(worst, rows)
+    return Measured(max_difference, rows)
 
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return the number of contacts in which the mean throughput does not rise with each size."""
+    """Return the number of contacts in which some size does not have a higher mean throughput."""
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]
-    wrong = 0
+    count = 0
     for name in bench.of_study.contacts:
         means = [_mean(bench, name, size, coarse) for size in sizes]
-        wrong += bool((np.diff(means) <= 0).any())
+        count += bool((np.diff(means) <= 0).any())
         rows.append((name, *(f"{value / 1e6:.3f} Mbit/s" for value in means)))
-    return Measured(wrong, rows)
+    return Measured(count, rows)
 
 
 def _spreads(bench: Bench, name: str) -> list[float]:
@@ -149,22 +150,22 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return the contacts whose longest transfers vary relatively more than the shortest."""
+    """Return the number of contacts whose longest transfers vary no less than the shortest."""
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
-    wrong = 0
+    count = 0
     for name in single_relay(bench):
         spreads = _spreads(bench, name)
-        wrong += spreads[-1] >= spreads[0]
+        count += spreads[-1] >= spreads[0]
         rows.append((name, *(f"{value:.1%}" for value in spreads)))
-    return Measured(wrong, rows)
+    return Measured(count, rows)
 
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return how many times as much these contacts vary as others, in round trip and throughput.
+    """Return two factors by which these contacts vary more: in round trips and in throughput.
 
-    A factor is the least variation of these contacts, divided by the greatest variation of the
-    others. For throughputs it is the least factor over all sizes.
+    A factor is the minimum variation of these contacts, divided by the maximum variation of the
+    other contacts. For throughputs it is the minimum factor over all sizes.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -185,11 +186,11 @@ def most_varying(bench: Bench, *, contacts: str) -> Measured:
 
 @registered
 def utilisation(bench: Bench, *, size: str) -> Measured:
-    """Return the least mean throughput over all contacts, as a share of the rate of the link."""
+    """Return the minimum mean throughput over all contacts, as a share of the link's rate."""
     _, coarse = fine_and_coarse(bench)
-    found = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
-    rows = [("contact", "share"), *((name, f"{value:.1%}") for name, value in found.items())]
-    return Measured(min(found.values()), rows)
+    shares = {n: _mean(bench, n, int(size), coarse) / RATE for n in single_relay(bench)}
+    rows = [("contact", "share"), *((name, f"{value:.1%}") for name, value in shares.items())]
+    return Measured(min(shares.values()), rows)
 
 
 @registered
@@ -199,9 +200,9 @@ def timeouts_of_small(bench: Bench, *, sizes: str) -> Measured:
     total = 0
     for name in single_relay(bench):
         for size in sizes.split(","):
-            own = bench.transfers(name).where(size=int(size))
-            total += int(own.timeouts.sum())
-            rows.append((name, size, str(len(own)), str(int(own.timeouts.sum()))))
+            transfers = bench.transfers(name).where(size=int(size))
+            total += int(transfers.timeouts.sum())
+            rows.append((name, size, str(len(transfers)), str(int(transfers.timeouts.sum()))))
     return Measured(total, rows)
 
 
@@ -221,8 +222,8 @@ def order_by_share(bench: Bench, *, contacts: str, sizes: str) -> Measured:
     fine, _ = fine_and_coarse(bench)
     shares = {}
     for name in contacts.split(","):
-        own = [bench.transfers(name).where(size=int(s), clock=fine) for s in sizes.split(",")]
-        shares[name] = float(np.mean([_share(one) for one in own]))
+        by_size = [bench.transfers(name).where(size=int(s), clock=fine) for s in sizes.split(",")]
+        shares[name] = float(np.mean([_share(transfers) for transfers in by_size]))
     rows = [("contact", "share"), *((name, f"{value:.3f}") for name, value in shares.items())]
     return Measured(_ordered(shares), rows)
 
@@ -256,7 +257,7 @@ def order_by_spread(bench: Bench, *, contact: str) -> Measured:
 # Transfers with other values: a constant delay, and a minimum RTO.
 
 
-def _few(  # noqa: PLR0913 - a case of the study, and its differences
+def _varied(  # noqa: PLR0913 - a case of the study, and its differences
     bench: Bench,
     contact: str,
     size: int,
@@ -265,21 +266,26 @@ def _few(  # noqa: PLR0913 - a case of the study, and its differences
     *,
     static: bool = False,
 ) -> Transfers:
-    about = replace(bench.of_study, sizes=(size,), clocks=(clock,), quick=_FEW)
-    return bench.varied(contact, about, values, static=static)
+    changed_study = replace(
+        bench.of_study, sizes=(size,), clocks=(clock,), quick=_STARTS_IF_CHANGED
+    )
+    return bench.varied(contact, changed_study, values, static=static)
 
 
 @registered
 def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the fewest spurious retransmissions by the fine clock with a constant mean delay."""
+    """Return the minimum number of spurious retransmissions over the starts, by the fine clock.
+
+    The delay is constant: the mean delay of the contact.
+    """
     fine, _ = fine_and_coarse(bench)
-    own = _few(bench, contact, int(size), fine, static=True)
+    transfers = _varied(bench, contact, int(size), fine, static=True)
     rows = [("start", "spurious", "timeouts", "lasts")]
     for start, spurious, fired, seconds in zip(
-        own.start, own.spurious, own.timeouts, own.seconds, strict=True
+        transfers.start, transfers.spurious, transfers.timeouts, transfers.seconds, strict=True
     ):
         rows.append((f"{start:.1f} s", str(spurious), str(fired), f"{seconds:.1f} s"))
-    return Measured(int(own.spurious.min()), rows)
+    return Measured(int(transfers.spurious.min()), rows)
 
 
 @registered
@@ -292,40 +298,40 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
-    apart, total = [], 0
+    differences, total = [], 0
     for name in single_relay(bench):
-        static = _share(_few(bench, name, int(size), fine, static=True))
+        static = _share(_varied(bench, name, int(size), fine, static=True))
         moving = _share(bench.transfers(name).where(size=int(size), clock=fine))
         fired = sum(waited(bench, name, clock).spurious for clock in (fine, coarse))
-        apart.append(static - moving)
+        differences.append(static - moving)
         total += fired
         rows.append((name, f"{static:.2f}", f"{moving:.2f}", str(fired)))
-    return Measured([float(np.mean(apart)), float(total)], rows)
+    return Measured([float(np.mean(differences)), float(total)], rows)
 
 
 @registered
 def static_throughput(bench: Bench) -> Measured:
-    """Return the greatest difference of mean throughputs over moving and constant delays.
+    """Return the largest difference between mean throughputs over moving and constant delays.
 
     It is a share, by the coarse clock, over all contacts and sizes.
     """
     _, coarse = fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
-    worst = 0.0
+    max_difference = 0.0
     for name in single_relay(bench):
         cells = []
         for size in bench.of_study.sizes:
-            static = _few(bench, name, size, coarse, static=True).throughput(PACKET)
+            static = _varied(bench, name, size, coarse, static=True).throughput(PACKET)
             ratio = _mean(bench, name, size, coarse) / float(static.mean())
-            worst = max(worst, abs(ratio - 1))
+            max_difference = max(max_difference, abs(ratio - 1))
             cells.append(f"{ratio - 1:+.2%}")
         rows.append((name, *cells))
-    return Measured(worst, rows)
+    return Measured(max_difference, rows)
 
 
 @registered
 def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
-    """Return the greatest share of throughput that the fine clock costs, over all contacts."""
+    """Return the maximum share of throughput that the fine clock costs, over all contacts."""
     lost = {}
     for name in single_relay(bench):
         fine, coarse = (_mean(bench, name, int(size), clock) for clock in fine_and_coarse(bench))
@@ -336,21 +342,21 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
-    """Return the least minimum RTO [s] with which the fine clock has no spurious retransmission.
+    """Return the smallest minimum RTO [s] with which the fine clock has no spurious retransmission.
 
     `floors` are in seconds and ascend.
     """
     fine, _ = fine_and_coarse(bench)
     names = contacts.split(",")
     rows = [("minimum RTO", "spurious in", "spurious retransmissions", "mean throughput")]
-    least = None
+    smallest = None
     for floor in floors.split(","):
         values = {f"{FLOW}.tcp.rto.min": f"{floor} s"}
-        own = {name: _few(bench, name, int(size), fine, values) for name in names}
-        spurious = {name: int(one.spurious.sum()) for name, one in own.items()}
+        transfers = {name: _varied(bench, name, int(size), fine, values) for name in names}
+        spurious = {name: int(own.spurious.sum()) for name, own in transfers.items()}
         affected = " ".join(name for name, count in spurious.items() if count)
-        least = None if affected else least or floor
-        mean = np.concatenate([one.throughput(PACKET) for one in own.values()]).mean() / 1e6
+        smallest = None if affected else smallest or floor
+        mean = np.concatenate([own.throughput(PACKET) for own in transfers.values()]).mean() / 1e6
         total = str(sum(spurious.values()))
         rows.append((f"{floor} s", affected or "none", total, f"{mean:.3f} Mbit/s"))
-    return Measured(None if least is None else float(least), rows)
+    return Measured(None if smallest is None else float(smallest), rows)

@@ -1,10 +1,10 @@
 """Scenarios of simulated paths whose probes give the line ends of a printed row.
 
 A row with one line of delay on length becomes a serial line. A row with two lines becomes a net
-that fragments long datagrams. The net has a slower access line, on which a packet's fragments
-follow each other. The frames of its backbone have an overhead, so each further fragment costs time.
-Every datagram above 125 octets waits, as in a net that reserves buffers for messages of several
-packets. Rates, overhead, wait and delay are chosen so that the greatest relative error of the four
+that fragments long datagrams. The net has a slower access line, on which fragments follow each
+other. The frames of its backbone have an overhead, so each further fragment costs time. Every
+datagram above 125 octets waits, as in a net that reserves buffers for messages of several
+packets. Rates, overhead, wait and delay are chosen so that the largest relative error of the four
 line ends is as small as possible. No other value is fitted.
 """
 
@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 #: The limits above which a net may fragment, in octets. With the last limit, 256 octets become two
 #: fragments and not three.
 _MTUS = (125, 132, 140)
-#: The least delay per octet on the backbone [s]: 10 Mbit/s.
-_LEAST = 8e-7
-#: The largest overhead of a frame, in octets.
-_OVERHEAD = 60_000
+#: The minimum delay per octet on a line [s]: 10 Mbit/s.
+_DELAY_PER_OCTET_MIN = 8e-7
+#: The maximum overhead of a frame, in octets.
+_OVERHEAD_MAX = 60_000
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Path:
 def path_for(row: PathRow) -> Path:
     """Return the path whose probes come closest to a row's line ends."""
     if len(row.lines) == 1:
-        here, there = (end / 1e3 for end in row.lines[0].delay_ms)
-        slope = (there - here) / (LONGEST - SHORTEST)
-        return Path(row, here - SHORTEST * slope, 0.0, slope, 0.0, 0.0, None, 0.0)
-    return min((_cut_at(row, mtu) for mtu in _MTUS), key=lambda path: path.error)
+        shortest_s, longest_s = (delay / 1e3 for delay in row.lines[0].delay_ms)
+        slope = (longest_s - shortest_s) / (LONGEST - SHORTEST)
+        return Path(row, shortest_s - SHORTEST * slope, 0.0, slope, 0.0, 0.0, None, 0.0)
+    return min((_path_with_mtu(row, mtu) for mtu in _MTUS), key=lambda path: path.error)
 
 
 def fragments(octets: int, mtu: int) -> list[int]:
@@ -84,7 +84,7 @@ def fragments(octets: int, mtu: int) -> list[int]:
     return [part + IP_HEADER for part in cut(octets - IP_HEADER, mtu)]
 
 
-def _cut_at(row: PathRow, mtu: int) -> Path:
+def _path_with_mtu(row: PathRow, mtu: int) -> Path:
     """Return the best path with an `mtu`, by a linear program.
 
     A fragmented datagram takes the time of its first fragment on the access line and the time of
@@ -92,9 +92,9 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     """
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)
-    parted = [fragments(int(octets), mtu) for octets in lengths]
+    fragmented = [fragments(int(octets), mtu) for octets in lengths]
     # Columns: delay, access, backbone, frame, wait.
-    times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in parted])
+    times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in fragmented])
     times[:, 4] = lengths > LAST_SHORT
     # Lengths are uniform from 0, and raised to 40 if they are smaller; so a sixth of them are 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
@@ -108,15 +108,22 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     relative = model / ends[:, np.newaxis]
     error = np.full((len(ends), 1), -1.0)
     bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
-    longest = float(max(parts[0] for parts in parted if len(parts) > 1))
-    # The next fragment has arrived when the backbone is ready for it.
+    longest = float(max(parts[0] for parts in fragmented if len(parts) > 1))
+    # When the backbone is ready for the next fragment, that fragment has arrived.
     no_waiting = [0.0, longest, -longest, -1.0, 0.0, 0.0]
-    framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0, 0.0]
+    limited_overhead = [0.0, 0.0, -_OVERHEAD_MAX, 1.0, 0.0, 0.0]
     solved = linprog(
         c=[0, 0, 0, 0, 0, 1],
-        A_ub=np.vstack([bounds_of_error, no_waiting, framed]),
+        A_ub=np.vstack([bounds_of_error, no_waiting, limited_overhead]),
         b_ub=np.concatenate([np.ones(4), -np.ones(4), np.zeros(2)]),
-        bounds=[(0, None), (_LEAST, None), (_LEAST, None), (0, None), (0, None), (0, None)],
+        bounds=[
+            (0, None),
+            (_DELAY_PER_OCTET_MIN, None),
+            (_DELAY_PER_OCTET_MIN, None),
+            (0, None),
+            (0, None),
+            (0, None),
+        ],
     )
     delay, access, backbone, frame, wait, worst = np.asarray(solved.x, dtype=float).tolist()
     return Path(row, delay, access, backbone, frame, wait, mtu, worst)
@@ -133,25 +140,25 @@ def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int
 def scenario_text(path: Path) -> str:
     """Return the scenario of a path: 4096 probes of random lengths, one in flight."""
     row = path.row
-    about = f"# {row.name} of RFC 889's first table"
+    comment = f"# {row.name} of RFC 889's first table"
     if path.mtu is None:
         links = [f'line = {{ between = ["dcn1", "host"], {_rate(path.backbone)}, {_delay(path)} }}']
-        about += ": one line, one rate."
+        comment += ": one line, one rate."
     else:
         links = _two_lines(path)
-        about += (
-            f": a net that cuts datagrams above {path.mtu} octets.\n"
+        comment += (
+            f": a net that fragments datagrams above {path.mtu} octets.\n"
             "# Each further fragment costs a frame on the backbone. Rates, delay and overhead are\n"
-            "# fitted to the row's line ends, which are off by "
-            f"{100 * path.error:.1f} % at most by design."
+            "# fitted to the row's line ends, with an expected error of at most "
+            f"{100 * path.error:.1f} %."
         )
-    shown = "\n".join(links)
-    return f"""{about}
+    link_lines = "\n".join(links)
+    return f"""{comment}
 title = "RFC 889: a path as to {row.name}"
 stop  = "12 h"
 
 [links]
-{shown}
+{link_lines}
 
 [echo_probes.probe]
 from    = "dcn1"

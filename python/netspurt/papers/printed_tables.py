@@ -35,8 +35,8 @@ def _names(text: str) -> list[str]:
 
 
 def _band(line: PrintedLine) -> tuple[float, float]:
-    here, there = (delay / 1000 for delay in line.delay_ms)
-    return rate_band(line.bits / 8, here, there, unit=_MS)
+    first_s, last_s = (delay / 1000 for delay in line.delay_ms)
+    return rate_band(line.bits / 8, first_s, last_s, unit=_MS)
 
 
 @registered
@@ -46,11 +46,11 @@ def line_rates(bench: Bench, *, table: str, row: str) -> Measured:
     rows = [("octets", "delays", "printed rate", "from the delays", "between")]
     for line in lines:
         low, high = _band(line)
-        here, there = line.delay_ms
+        first_ms, last_ms = line.delay_ms
         rows.append(
             (
                 f"{line.octets[0]} to {line.octets[1]}",
-                f"{here:g} and {there:g} ms",
+                f"{first_ms:g} and {last_ms:g} ms",
                 f"{line.rate_bps:g} bit/s",
                 f"{line.bits / line.rise_s:.0f} bit/s",
                 f"{low:.0f} and {high:.0f}",
@@ -98,13 +98,13 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     A probe crosses a line twice, so delays of whole round trips would show half of its speed.
     """
     paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
-    off = {}
+    errors = {}
     shown = [("delays are", *(path.name for path in paths))]
     for part, crossed in ((0.5, 1), (1.0, 2)):
         ratios = [crossed * path.lines[-1].rate_bps / (path.nominal_bps or 1) for path in paths]
-        off[part] = float(np.median(np.abs(np.log(ratios))))
+        errors[part] = float(np.median(np.abs(np.log(ratios))))
         shown.append((f"{part:g} of the round trip", *(f"{r:.2f} of the line" for r in ratios)))
-    return Measured(min(off, key=lambda part: off[part]), shown)
+    return Measured(min(errors, key=lambda part: errors[part]), shown)
 
 
 @registered
@@ -121,9 +121,13 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
     """Return the number of paths with two lines on which the line of short probes is steeper."""
-    two = [path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1]
-    steeper = [path for path in two if path.lines[0].rate_bps < path.lines[1].rate_bps]
-    return Measured(len(steeper), [("two lines", str(len(two))), ("steeper", str(len(steeper)))])
+    with_two_lines = [
+        path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1
+    ]
+    steeper = [path for path in with_two_lines if path.lines[0].rate_bps < path.lines[1].rate_bps]
+    return Measured(
+        len(steeper), [("two lines", str(len(with_two_lines))), ("steeper", str(len(steeper)))]
+    )
 
 
 def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
@@ -133,7 +137,7 @@ def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
 
 @registered
 def length_ratios(bench: Bench, *, table: str) -> Measured:
-    """Return the least and greatest ratio of the longest probes' delay to the shortest's."""
+    """Return the minimum and maximum ratio of the longest probes' delay to the shortest's."""
     paths = list(path_rows(bench.paper, table).values())
     ratios = [path.ratio for path in paths]
     rows = _ratio_rows(paths)
@@ -150,9 +154,11 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
     """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in _names(rows)]
-    rest = set(paths) - set(_names(rows)) - set(_names(aside))
-    apart = all(paths[name].ratio > float(others) for name in rest)
-    return Measured([min(flat), max(flat)] if apart else None, _ratio_rows(list(paths.values())))
+    other_paths = set(paths) - set(_names(rows)) - set(_names(aside))
+    all_steeper = all(paths[name].ratio > float(others) for name in other_paths)
+    return Measured(
+        [min(flat), max(flat)] if all_steeper else None, _ratio_rows(list(paths.values()))
+    )
 
 
 @registered
@@ -160,19 +166,19 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
     """Return the hosts for which length changes the delay more than load does."""
     paths = path_rows(bench.paper, table)
     rows: list[tuple[str, ...]] = [("host", "busy to quiet, 40 B", "256 B", "256 B to 40 B")]
-    found = []
+    hosts_found = []
     for host in _names(hosts):
         quiet, busy = paths[f"{host}-L"], paths[f"{host}-H"]
         load = [b / q for b, q in zip(busy.ends_ms, quiet.ends_ms, strict=True)]
         rows.append((host, *(f"{ratio:.2f}" for ratio in (*load, quiet.ratio))))
         if max(load[1], 1 / load[1]) < quiet.ratio:
-            found.append(host)
-    return Measured(", ".join(found), rows)
+            hosts_found.append(host)
+    return Measured(", ".join(hosts_found), rows)
 
 
 @registered
 def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
-    """Return the delays of some paths' longest probes, in ms; the table has another path's, too."""
+    """Return the delays of the longest probes on some paths, in ms. The table has a reference."""
     paths = path_rows(bench.paper, table)
     base = paths[reference].ends_ms[1]
     shown = [("path", "256 B", f"against {reference}")]
@@ -190,18 +196,20 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
     """Return the number of probes with which most rows satisfy the account's equations."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
-    kept = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
-    best = max(kept, key=lambda n: kept[n])
-    near = [n for n in (256, 500, best - 1, best, best + 1, 1000, 1024) if n in kept]
-    return Measured(best, [("probes", "rows that agree"), *((str(n), str(kept[n])) for n in near)])
+    agreeing = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
+    best = max(agreeing, key=lambda n: agreeing[n])
+    near = [n for n in (256, 500, best - 1, best, best + 1, 1000, 1024) if n in agreeing]
+    return Measured(
+        best, [("probes", "rows that agree"), *((str(n), str(agreeing[n])) for n in near)]
+    )
 
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
     """Return the number of rows that satisfy an equation. The table has the other rows."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
-    wrong = [contradictions(row, int(probes)).get(rule) for row in rows]
-    failed = [(sentence,) for sentence in wrong if sentence]
+    sentences = [contradictions(row, int(probes)).get(rule) for row in rows]
+    failed = [(sentence,) for sentence in sentences if sentence]
     shown = [("what contradicts itself",), *failed] if failed else []
     return Measured(len(rows) - len(failed), shown)
 
@@ -212,25 +220,28 @@ def account(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
     (name,) = _names(row)
     printed = account_rows(bench.paper, table)[name].account
     mean, efficiency = printed.implied(int(probes))
-    least, most = (1000 * good / int(probes) for good in printed.good_s_between)
-    wrong = contradictions(printed, int(probes))
+    mean_min, mean_max = (1000 * good / int(probes) for good in printed.good_s_between)
+    sentences = contradictions(printed, int(probes))
     rows = [
         ("total", f"{printed.total_s:g} s, cut off at whole seconds"),
         (f"lost {printed.lost}", f"{printed.lost_s:g} s"),
         (f"spurious {printed.spurious}", f"{printed.spurious_s:g} s"),
         ("good", f"{printed.good_s:.1f} s"),
-        ("mean", f"{mean:.1f} ms, from {least:.1f} to {most:.1f}; {printed.mean_ms:g} is printed"),
+        (
+            "mean",
+            f"{mean:.1f} ms, from {mean_min:.1f} to {mean_max:.1f}; {printed.mean_ms:g} is printed",
+        ),
         ("efficiency", f"{efficiency:.4f}; {printed.efficiency:g} is printed"),
-        *((rule, sentence) for rule, sentence in wrong.items()),
+        *((rule, sentence) for rule, sentence in sentences.items()),
     ]
-    cut = int(100 * efficiency + 1e-9) / 100
-    bands = [(float(int(least)), most), (cut, cut)]
+    truncated = int(100 * efficiency + 1e-9) / 100
+    bands = [(float(int(mean_min)), mean_max), (truncated, truncated)]
     return Measured([round(mean, 1), round(efficiency, 4)], rows, bands)
 
 
 @registered
 def extremes(bench: Bench, *, table: str, column: str) -> Measured:
-    """Return the least and the greatest value of a column."""
+    """Return the minimum and the maximum of a column."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     ordered = sorted(rows, key=lambda row: float(getattr(row, column)))
     ends = [ordered[0], ordered[-1]]
@@ -280,8 +291,8 @@ def rows_below(bench: Bench, *, table: str, column: str, bound: str) -> Measured
 def with_and_without(bench: Bench, *, table: str, column: str) -> Measured:
     """Return how many rows have a value above zero in a column, and how many have zero."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
-    some = sum(getattr(row, column) > 0 for row in rows)
-    return Measured([float(some), float(len(rows) - some)])
+    count = sum(getattr(row, column) > 0 for row in rows)
+    return Measured([float(count), float(len(rows) - count)])
 
 
 @registered
@@ -341,9 +352,9 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     losses = {row.name: row.lost_s / row.lost for row in rows if row.lost}
     spurious = {row.name: row.spurious_s / row.spurious for row in rows if row.spurious}
-    found = [max(which.items(), key=lambda pair: pair[1]) for which in (losses, spurious)]
-    shown = [("run", "seconds each"), *((name, f"{value:.2f}") for name, value in found)]
-    return Measured([value for _, value in found], shown)
+    longest = [max(each.items(), key=lambda pair: pair[1]) for each in (losses, spurious)]
+    shown = [("run", "seconds each"), *((name, f"{value:.2f}") for name, value in longest)]
+    return Measured([value for _, value in longest], shown)
 
 
 @registered
@@ -354,25 +365,25 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     n (m' - m)² <= N (c m)². Rounding may change c and m by a hundredth.
     """
     n_all = int(probes)
-    fits = 0
+    possible = 0
     shown = [("run", "of the spread there is")]
     for row in account_rows(bench.paper, table).values():
-        acc = row.account
-        if not acc.spurious:
+        printed = row.account
+        if not printed.spurious:
             continue
-        mean = acc.mean_ms / 1000 * n_all / (n_all - acc.lost)
-        room = (n_all - acc.lost) * ((acc.cov + 0.01) * mean) ** 2
-        off = max(acc.spurious_s / acc.spurious - mean, 0)
-        share = acc.spurious * off**2 / room
-        fits += share <= 1
+        mean = printed.mean_ms / 1000 * n_all / (n_all - printed.lost)
+        available = (n_all - printed.lost) * ((printed.cov + 0.01) * mean) ** 2
+        excess = max(printed.spurious_s / printed.spurious - mean, 0)
+        share = printed.spurious * excess**2 / available
+        possible += share <= 1
         if share > 0.5:
             shown.append((row.key, f"{share:.2f}"))
-    return Measured(fits, shown)
+    return Measured(possible, shown)
 
 
 @registered
 def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
-    """Return the kinds of run names, if means rise with length and every host is catalogued."""
+    """Return the kinds of run names, if means increase with length and every host is catalogued."""
     rows = account_rows(bench.paper, table)
     known = aliases(bench.paper, hosts)
     means: dict[str, dict[int | None, float]] = {}
@@ -386,11 +397,11 @@ def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
             means.setdefault(known[run.host], {})[run.octets] = row.account.mean_ms
     pairs = busy_against_quiet(row.account.name for row in rows.values())
     busier = all(rows[a].account.mean_ms > rows[b].account.mean_ms for a, b in pairs)
-    three = {host: m for host, m in means.items() if len(m) == 3}
-    rise = all(m[40] < m[None] < m[256] for m in three.values())
+    with_all_lengths = {host: m for host, m in means.items() if len(m) == 3}
+    increase = all(m[40] < m[None] < m[256] for m in with_all_lengths.values())
     shown: list[tuple[str, ...]] = [("host", "40 B", "random", "256 B")]
-    shown += [(h, *(f"{m[k]:g} ms" for k in (40, None, 256))) for h, m in three.items()]
-    return Measured(", ".join(sorted(kinds)) if rise and busier else None, shown)
+    shown += [(h, *(f"{m[k]:g} ms" for k in (40, None, 256))) for h, m in with_all_lengths.items()]
+    return Measured(", ".join(sorted(kinds)) if increase and busier else None, shown)
 
 
 @registered
@@ -403,9 +414,9 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
         a, b = rows[busy], rows[quiet]
         means = f"{a.mean_ms:g} and {b.mean_ms:g} ms"
         shown.append((busy, quiet, means, f"{a.efficiency:g} and {b.efficiency:g}"))
-    worse = all(rows[a].efficiency < rows[b].efficiency for a, b in pairs)
+    less_efficient = all(rows[a].efficiency < rows[b].efficiency for a, b in pairs)
     means_ms = [rows[name].mean_ms for pair in pairs for name in pair]
-    return Measured(means_ms if worse else None, shown)
+    return Measured(means_ms if less_efficient else None, shown)
 
 
 # Measures that compare the tables.
@@ -443,16 +454,16 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
     table, lines, hosts = tables.split(",")
     rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
     shown = [("run", "printed", *rules)]
-    off: dict[str, list[float]] = {rule: [] for rule in rules}
+    errors: dict[str, list[float]] = {rule: [] for rule in rules}
     for row, path in _random_runs(bench, table, lines, hosts):
         if row.account.name not in _names(rows):
             continue
         mean = row.mean_answered_ms(int(probes))
         means = {rule: _mixed(path, lengths) for rule, lengths in rules.items()}
         for rule, value in means.items():
-            off[rule].append(abs(np.log(value / mean)))
+            errors[rule].append(abs(np.log(value / mean)))
         shown.append((row.key, f"{mean:.0f} ms", *(f"{value:.0f} ms" for value in means.values())))
-    first, second = (float(np.mean(values)) for values in off.values())
+    first, second = (float(np.mean(values)) for values in errors.values())
     return Measured([0.0, 256.0, 40.0] if first < second else [40.0, 256.0, 40.0], shown)
 
 
@@ -461,15 +472,15 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
     """Return the largest difference of a line's mean at random lengths from a run's mean [%]."""
     table, lines, hosts = tables.split(",")
     shown = [("run", "line", "from the line", "printed", "off")]
-    worst = 0.0
+    max_error = 0.0
     for row, path in _random_runs(bench, table, lines, hosts):
         predicted, mean = _mixed(path, _clamped()), row.mean_answered_ms(int(probes))
-        off = 100 * (predicted / mean - 1)
-        values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{off:+.1f} %")
+        error = 100 * (predicted / mean - 1)
+        values = (f"{predicted:.0f} ms", f"{mean:.0f} ms", f"{error:+.1f} %")
         shown.append((row.key, path.name, *values))
         if row.account.name not in _names(aside):
-            worst = max(worst, abs(off))
-    return Measured(worst, shown)
+            max_error = max(max_error, abs(error))
+    return Measured(max_error, shown)
 
 
 @registered

@@ -42,15 +42,15 @@ def longest_probe(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def most_outstanding(bench: Bench, *, run: str) -> Measured:
-    """Return the greatest number of probes that waited for an answer at the same time."""
+    """Return the maximum number of probes that waited for an answer at the same time."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     trips = np.ma.asarray(echo_probes["rtt_ns"])
     waits = np.ma.filled(trips, 30_000_000_000).astype(np.int64)
     ends = np.sort(sent + waits)
     # If an answer and the next request share an instant, the answer came first.
-    over = np.searchsorted(ends, sent, side="right")
-    return Measured(int((np.arange(1, len(sent) + 1) - over).max()))
+    ended = np.searchsorted(ends, sent, side="right")
+    return Measured(int((np.arange(1, len(sent) + 1) - ended).max()))
 
 
 @registered
@@ -58,11 +58,15 @@ def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
     """Return how long a lost probe delayed the next probe [s], if `lost` probes were lost."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
-    gone = np.flatnonzero(echo_probes["lost"])
+    lost_places = np.flatnonzero(echo_probes["lost"])
     shown = [("probe", "next left after")]
     waits = [
-        (int(sent[place + 1]) - int(sent[place])) / 1e9 for place in gone if place + 1 < len(sent)
+        (int(sent[place + 1]) - int(sent[place])) / 1e9
+        for place in lost_places
+        if place + 1 < len(sent)
     ]
-    shown += [(str(place + 1), f"{wait:.3f} s") for place, wait in zip(gone, waits, strict=False)]
-    fits = len(gone) == int(lost) and len(set(waits)) == 1
-    return Measured(waits[0] if fits else None, shown)
+    shown += [
+        (str(place + 1), f"{wait:.3f} s") for place, wait in zip(lost_places, waits, strict=False)
+    ]
+    agrees = len(lost_places) == int(lost) and len(set(waits)) == 1
+    return Measured(waits[0] if agrees else None, shown)

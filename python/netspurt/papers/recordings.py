@@ -50,7 +50,7 @@ class Replays:
     spurious
         The number of spurious retransmissions, of the same shape.
     waited
-        The mean wait per loss divided by the mean delay, of the same shape; NaN without a loss.
+        The mean wait per loss divided by the mean delay, of the same shape; NaN without losses.
     """
 
     efficiency: NDArray[np.float64]
@@ -62,15 +62,15 @@ class Recordings:
     """The surrogates of a paper's rows, as configured by `[surrogates]` in its `paper.toml`."""
 
     def __init__(self, paper: Paper) -> None:
-        about = paper.surrogates
-        if not about:
+        settings = paper.surrogates
+        if not settings:
             raise PaperError(f"{paper.key}: no [surrogates] in paper.toml")
-        self.rows = account_rows(paper, about["accounts"])
-        self.variants = [Variant(v["structure"], v.get("burst", 1)) for v in about["variants"]]
-        self.probes: int = about["probes"]
-        self.seeds: int = about["seeds"]
-        self._paths = path_rows(paper, about["lines"])
-        self._hosts = aliases(paper, about["hosts"])
+        self.rows = account_rows(paper, settings["accounts"])
+        self.variants = [Variant(v["structure"], v.get("burst", 1)) for v in settings["variants"]]
+        self.probes: int = settings["probes"]
+        self.seeds: int = settings["seeds"]
+        self._paths = path_rows(paper, settings["lines"])
+        self._hosts = aliases(paper, settings["hosts"])
         self._made: dict[tuple[str, Variant], list[Delays]] = {}
         self._replayed: dict[Any, Replays] = {}
 
@@ -130,11 +130,11 @@ class Recordings:
         """Replay the two-gain filter on a row's recordings, with all combinations of settings."""
         key = (name, variant, tuple(falling), tuple(rising), tuple(g))
         if key not in self._replayed:
-            made = self.made(name, variant)
+            recordings = self.made(name, variant)
             axes = (list(falling), list(rising), list(g))
-            results = [_core.two_gain_grid(recording._core, *axes) for recording in made]
+            results = [_core.two_gain_grid(recording._core, *axes) for recording in recordings]
             lost = self.rows[name].account.lost
-            self._replayed[key] = _summed(made, np.array(results, dtype=float), lost)
+            self._replayed[key] = _summed(recordings, np.array(results, dtype=float), lost)
         return self._replayed[key]
 
     def setting(self, name: str, variant: Variant, setting: Setting) -> Replays:
@@ -152,10 +152,10 @@ def answered_ns(recording: Delays) -> NDArray[np.float64]:
     return recording.rtt_ns.compressed().astype(float)
 
 
-def _summed(made: list[Delays], results: NDArray[np.float64], lost: int) -> Replays:
-    delays = [answered_ns(recording) for recording in made]
-    good = np.array([one.sum() for one in delays])[:, np.newaxis]
-    answered = np.array([len(one) for one in delays])[:, np.newaxis]
+def _summed(recordings: list[Delays], results: NDArray[np.float64], lost: int) -> Replays:
+    delays = [answered_ns(recording) for recording in recordings]
+    good = np.array([own.sum() for own in delays])[:, np.newaxis]
+    answered = np.array([len(own) for own in delays])[:, np.newaxis]
     spurious, spurious_ns, waited_ns = (results[:, :, column] for column in (3, 4, 5))
     waited = waited_ns / lost / (good / answered) if lost else np.full_like(waited_ns, np.nan)
     return Replays(good / (good + spurious_ns + waited_ns), spurious, waited)

@@ -1,4 +1,4 @@
-"""Measures by name: functions from runs and data to the value that decides a claim.
+"""Measures by name: functions that compute, from runs and data, the value that decides a claim.
 
 A measure takes the bench and the claim's arguments by name. It returns a `Measured`, which is a
 value, and rows of a table that show how the value was found. A measure does not know the claim.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
 
-#: The range of a number: the least and the greatest value that it may have.
+#: The range of a number: its minimum and its maximum possible value.
 Band = tuple[float, float]
 
 

@@ -16,7 +16,7 @@ from netspurt.run import Run
 from netspurt.scenario import Scenario
 from netspurt.sweep import Sweep, run_sweep
 
-#: A retransmission belongs to a step of the delay if it is this close to the step [s].
+#: A retransmission belongs to a step of the delay if it leaves within this time after it [s].
 _NEAR_S = 10.0
 
 
@@ -67,10 +67,10 @@ def _tick(bench: Bench, clock: str) -> str:
 @registered
 def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
     """Return the number of retransmissions of stop-and-wait over a whole contact."""
-    found = waited(bench, contact, _tick(bench, clock))
+    counts = waited(bench, contact, _tick(bench, clock))
     rows = [("sent", "retransmissions", "spurious")]
-    rows.append((f"{found.sent:,}", str(found.retransmissions), str(found.spurious)))
-    return Measured(found.retransmissions, rows)
+    rows.append((f"{counts.sent:,}", str(counts.retransmissions), str(counts.spurious)))
+    return Measured(counts.retransmissions, rows)
 
 
 @registered
@@ -80,18 +80,23 @@ def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> M
     `way` says whether the delay steps up or down.
     """
     study = bench.of_study
-    one, tick = study.contacts[contact], _tick(bench, clock)
+    of_contact, tick = study.contacts[contact], _tick(bench, clock)
 
     def make() -> Run:
         bench.announce(f"stop-and-wait over {contact}, recorded")
-        return scenario(study, one).replace({f"{FLOW}.tcp.clock.tick": tick}).run()
+        return scenario(study, of_contact).replace({f"{FLOW}.tcp.clock.tick": tick}).run()
 
     run = bench.keep(f"stop-and-wait over {contact} by {tick}, recorded", make)
-    (at,) = (t for t, by in stored(bench.paper, one).jumps() if (by > 0) == (way == "up"))
-    left = run.segments.where(way="out", kind="retransmission")
-    near = (left.seconds() >= at) & (left.seconds() <= at + _NEAR_S)
+    (at,) = (t for t, by in stored(bench.paper, of_contact).jumps() if (by > 0) == (way == "up"))
+    retransmissions = run.segments.where(way="out", kind="retransmission")
+    near = (retransmissions.seconds() >= at) & (retransmissions.seconds() <= at + _NEAR_S)
     rows = [("retransmitted", "packet", "spurious")]
-    for t, packet, spurious in zip(left.seconds(), left["packet"], left["spurious"], strict=True):
+    for t, packet, spurious in zip(
+        retransmissions.seconds(),
+        retransmissions["packet"],
+        retransmissions["spurious"],
+        strict=True,
+    ):
         rows.append((f"{t:.3f} s", str(packet), str(bool(spurious)).lower()))
-    count = float(np.count_nonzero(near & np.asarray(left["spurious"], dtype=bool)))
+    count = float(np.count_nonzero(near & np.asarray(retransmissions["spurious"], dtype=bool)))
     return Measured([count, at], rows)

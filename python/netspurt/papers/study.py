@@ -30,12 +30,13 @@ Progress = Callable[[float, float], None]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: The flow and the link of the scenarios of studies.
+#: The keys of the flow and of the moving link in the scenarios of studies.
 FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"
+
 #: A run ends this time after its contact [s]. No transfer of a study takes longer.
-_AFTER_S = 1000
+_AFTER_CONTACT_S = 1000
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Transfers:
         The start of each transfer, and its duration [s]. The duration is NaN if the transfer did
         not end.
     delivered
-        The number of segments that the receiver got. Each segment counts once.
+        The number of segments that the receiver received. Each segment counts once.
     sent, spurious, timeouts
         Segments sent, spurious retransmissions, timeouts.
     window_limited
@@ -125,7 +126,7 @@ class Study:
     sizes, clocks
         Sizes in segments, ticks in text form.
     every, shift
-        The time between two starts, and the greatest shift of a start [s].
+        The time between two starts, and the maximum shift of a start [s].
     seed
         The seed of the shifts.
     quick
@@ -149,17 +150,17 @@ class Study:
         PaperError
             If the file describes no study.
         """
-        about = paper.study
-        if not about:
+        settings = paper.study
+        if not settings:
             raise PaperError(f"{paper.key} has no study: there is no [study] in its paper.toml")
         return cls(
             paper,
-            tuple(about["sizes"]),
-            tuple(about["clocks"]),
-            about["every"],
-            about["shift"],
-            about["seed"],
-            about["quick"],
+            tuple(settings["sizes"]),
+            tuple(settings["clocks"]),
+            settings["every"],
+            settings["shift"],
+            settings["seed"],
+            settings["quick"],
         )
 
     @property
@@ -172,7 +173,7 @@ class Study:
         return stored(self.paper, contact).lasts
 
     def swing(self, contact: Contact) -> float:
-        """Return the greatest one-way delay of a contact minus the least [s]."""
+        """Return the maximum one-way delay of a contact minus the minimum [s]."""
         return float(np.ptp(stored(self.paper, contact).delay_ns)) / 1e9
 
     def fixed_delay(self, contact: Contact) -> float:
@@ -206,12 +207,12 @@ class Study:
             fixed = dict(tomllib.loads(read_text(file))["links"][_SPACE])
             del fixed["follows"]
             mean = stored(self.paper, contact).mean()
-            own: dict[str, Any] = {LINK: {**fixed, "delay": f"{mean * 1e3:.6f} ms"}}
+            overrides: dict[str, Any] = {LINK: {**fixed, "delay": f"{mean * 1e3:.6f} ms"}}
         else:
-            own = self.paper.placed({f"{LINK}.follows": contact.file})
-        own["stop"] = f"{self.lasts(contact) + _AFTER_S:.0f} s"
-        own["title"] = f"{contact.name}: transfers"
-        return load(file).replace({**own, **(values or {})})
+            overrides = self.paper.placed({f"{LINK}.follows": contact.file})
+        overrides["stop"] = f"{self.lasts(contact) + _AFTER_CONTACT_S:.0f} s"
+        overrides["title"] = f"{contact.name}: transfers"
+        return load(file).replace({**overrides, **(values or {})})
 
     def sweep(
         self,
@@ -228,15 +229,15 @@ class Study:
         contact
             The contact.
         whole
-            Whether to take all starts.
+            True for all starts, false for a quick study.
         static
-            Whether the delay is the contact's mean delay all the time.
+            True if the delay is constant: the mean delay of the contact.
         values
             Values of the scenario to replace.
         """
-        over = self._axes(contact, whole=whole)
-        swept = {**(values or {}), "sweep": {"over": over}}
-        return Sweep.of(self.scenario(contact, swept, static=static))
+        axes = self._axes(contact, whole=whole)
+        changes = {**(values or {}), "sweep": {"over": axes}}
+        return Sweep.of(self.scenario(contact, changes, static=static))
 
     def _axes(self, contact: Contact, *, whole: bool) -> dict[str, Any]:
         starts = [f"{start:.6f} s" for start in self.starts(contact, whole=whole)]
@@ -273,7 +274,7 @@ class Study:
         int
             The number of packets that links carried.
         """
-        sweeps = {name: self.sweep(one, whole=True) for name, one in self.contacts.items()}
+        sweeps = {name: self.sweep(contact, whole=True) for name, contact in self.contacts.items()}
         total, before, carried = sum(map(len, sweeps.values())), 0, 0
         for name, sweep in sweeps.items():
 
@@ -290,7 +291,7 @@ class Study:
 
     def count(self, out: Path) -> int:
         """Return the number of transfers in the folder of a whole study."""
-        return sum(len(self.read(out, one)) for one in self.contacts.values())
+        return sum(len(self.read(out, contact)) for contact in self.contacts.values())
 
     def read(self, out: Path, contact: Contact) -> Transfers:
         """Return the transfers of a contact from the folder of a whole study.
@@ -301,13 +302,13 @@ class Study:
             If a transfer is missing, or if the transfers belong to another study.
         """
         folder = open_sweep(out / contact.name)
-        made = tomllib.loads(read_text(out / contact.name / SCENARIO))
-        axes = made.pop("sweep", {}).get("over", {})
-        # Making the sweep again is slow, because it checks each start. Its parts suffice here.
-        if axes != self._axes(contact, whole=True) or made != self._document(contact):
+        document = tomllib.loads(read_text(out / contact.name / SCENARIO))
+        axes = document.pop("sweep", {}).get("over", {})
+        # A new sweep would be slow, because it checks each start. Comparing its parts is enough.
+        if axes != self._axes(contact, whole=True) or document != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()
         if len(cases) < folder.cases:
-            again = f"`netspurt papers study {self.paper.key} --out {out}` continues it"
-            raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {again}")
+            fix = f"continue it with `netspurt papers study {self.paper.key} --out {out}`"
+            raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {fix}")
         return Transfers.of(cases)

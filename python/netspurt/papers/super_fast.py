@@ -19,7 +19,7 @@ def _text(argument: str) -> str:
     return argument.replace("_", " ")
 
 
-def _case(bench: Bench, grid: str, at: str) -> Run:
+def _run_at(bench: Bench, grid: str, at: str) -> Run:
     """Return the run of the case of a grid whose value, as text, is `at`."""
     for case in bench.grid(grid):
         if _text(at) in map(str, case.values.values()):
@@ -33,25 +33,25 @@ def _handshake(run: Run) -> float:
     return float(syns[1] - syns[0])
 
 
-def _repairs(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _retransmissions(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the times of the sender's retransmissions with a cause [s]."""
     return at_sender(run).where(way="out", cause=cause).seconds()
 
 
 def _since_ack(run: Run) -> float:
     """Return the time from the last ACK of new octets to the first SFR retransmission [s]."""
-    at = _first(run)
+    at = _first_by_sfr(run)
     acks = at_sender(run).where(kind="ack").seconds()
     return float(at - acks[acks < at][-1])
 
 
 def _since_sent(run: Run) -> float:
     """Return the time from the first segment of data to the first SFR retransmission [s]."""
-    return float(_first(run) - at_sender(run).where(way="out", kind="data").seconds()[0])
+    return float(_first_by_sfr(run) - at_sender(run).where(way="out", kind="data").seconds()[0])
 
 
-def _first(run: Run) -> float:
-    times = _repairs(run, "sfr")
+def _first_by_sfr(run: Run) -> float:
+    times = _retransmissions(run, "sfr")
     if not len(times):
         raise PaperError(f"{run.title}: there is no SFR retransmission")
     return float(times[0])
@@ -59,8 +59,8 @@ def _first(run: Run) -> float:
 
 @registered
 def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
-    """Return the time of SFR's timer in one case of a grid [ms], from an ACK that restarts it."""
-    run = _case(bench, grid, at)
+    """Return SFR's timeout in one case of a grid [ms], from an ACK that restarts the timer."""
+    run = _run_at(bench, grid, at)
     trip, waited = 1e3 * _handshake(run), 1e3 * _since_ack(run)
     rows = [
         ("handshake", "timer", "round trips"),
@@ -71,15 +71,15 @@ def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
 
 @registered
 def timers_in_round_trips(bench: Bench, *, grid: str) -> Measured:
-    """Return SFR's timer in round trips of the handshake, for each case of a grid."""
+    """Return SFR's timeout in round trips of the handshake, for each case of a grid."""
     rows: list[tuple[str, ...]] = [("case", "handshake", "timer", "round trips")]
-    found = []
+    in_trips = []
     for case in bench.grid(grid):
         trip, waited = _handshake(case.run), _since_ack(case.run)
-        found.append(waited / trip)
-        cells = (f"{1e3 * trip:.2f} ms", f"{1e3 * waited:.2f} ms", f"{found[-1]:.3f}")
+        in_trips.append(waited / trip)
+        cells = (f"{1e3 * trip:.2f} ms", f"{1e3 * waited:.2f} ms", f"{in_trips[-1]:.3f}")
         rows.append((_named(case), *cells))
-    return Measured(found, rows)
+    return Measured(in_trips, rows)
 
 
 def _named(case: Case) -> str:
@@ -88,22 +88,22 @@ def _named(case: Case) -> str:
 
 @registered
 def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
-    """Return SFR's timer in round trips, from the first segment of a flight that is wholly lost."""
-    (run,) = (case.run for case in bench.grid(grid) if len(_repairs(case.run, "sfr")))
+    """Return SFR's timeout in round trips, from the first segment of a flight that is all lost."""
+    (run,) = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
     trip, waited = _handshake(run), _since_sent(run)
     return Measured(waited / trip, [("handshake", "timer"), (f"{trip:.5f} s", f"{waited:.5f} s")])
 
 
 @registered
 def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
-    """Return SFR's timer in round trips from the last ACK of new octets, the least over a grid.
+    """Return SFR's minimum timeout over a grid, in round trips from the last ACK of new octets.
 
-    The second number counts the SFR retransmissions in the case of the grid `clean` without losses.
-    It is 0 if the timer is cancelled when nothing is outstanding.
+    The second number counts the SFR retransmissions in the case of the grid `clean` that has no
+    losses. It is 0 if the timer is cancelled when nothing is outstanding.
     """
-    least = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
+    minimum = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
     (run,) = (case.run for case in bench.grid(clean) if not run_lost(case.run))
-    return Measured([least, float(len(_repairs(run, "sfr")))])
+    return Measured([minimum, float(len(_retransmissions(run, "sfr")))])
 
 
 def run_lost(run: Run) -> int:
@@ -113,7 +113,10 @@ def run_lost(run: Run) -> int:
 
 @registered
 def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
-    """Return how often SFR sent a segment that was lost twice, if a timeout then repaired it."""
+    """Return how often SFR retransmitted a segment that was lost twice.
+
+    The value is `None` unless a timeout then retransmitted the segment.
+    """
     (case,) = bench.grid(grid)
     sent = at_sender(case.run).where(way="out", kind="retransmission")
     rows = [("at", "packet", "cause")]
@@ -121,8 +124,8 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
         (f"{1e3 * t:.1f} ms", str(packet), str(cause))
         for t, packet, cause in zip(sent.seconds(), sent["packet"], sent["cause"], strict=True)
     ]
-    done = len(_repairs(case.run, "rto")) > 0
-    return Measured(float(len(_repairs(case.run, "sfr"))) if done else None, rows)
+    after_timeout = len(_retransmissions(case.run, "rto")) > 0
+    return Measured(float(len(_retransmissions(case.run, "sfr"))) if after_timeout else None, rows)
 
 
 @registered
@@ -135,10 +138,10 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     on, off = [0.0], list[float]()
     for case in bench.grid(grid):
         sent = at_sender(case.run).where(way="out", kind="retransmission")
-        before = float(sent["seq"][0] - 1) / 1e3
+        acknowledged_kb = float(sent["seq"][0] - 1) / 1e3
         cause = str(sent["cause"][0])
-        (on if cause == "sfr" else off).append(before)
-        rows.append((f"segment {sent['packet'][0]}", f"{before:.3f} kB", cause))
+        (on if cause == "sfr" else off).append(acknowledged_kb)
+        rows.append((f"segment {sent['packet'][0]}", f"{acknowledged_kb:.3f} kB", cause))
     if not off or max(on) >= min(off):
         return Measured(None, rows)
     return Measured((max(on) + min(off)) / 2, rows, [(max(on), min(off))])
@@ -151,8 +154,8 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
     rates, delays = [], []
     for case in bench.grid(grid):
         carried = case.run.links.where(link=link, direction="forward")["carried_bytes"][0]
-        from_s = float(at_sender(case.run).where(kind="data").seconds()[-1])
-        rates.append(8e-6 * float(carried) / from_s)
+        duration_s = float(at_sender(case.run).where(kind="data").seconds()[-1])
+        rates.append(8e-6 * float(carried) / duration_s)
         delays.append(1e3 * _handshake(case.run) / 2)
         rows.append((_named(case), f"{rates[-1]:.3f} Mbit/s", f"{delays[-1]:.2f} ms"))
     return Measured([max(rates), *delays], rows)
@@ -160,7 +163,10 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
 
 @registered
 def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
-    """Return the number of last segments whose loss needs a timeout, if no other loss needs one."""
+    """Return how many of the last segments need a timeout if they are lost.
+
+    The value is `None` if other segments need one.
+    """
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")
     senders = [str(label) for label in swept.order["sender"]]
@@ -188,18 +194,18 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 
 @registered
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
-    """Return the greatest share by which SFR shortens transfers with several losses [% of Reno].
+    """Return the maximum share by which SFR shortens transfers with several losses [% of Reno].
 
     The place `without` has a single loss and is left out.
     """
-    most = -np.inf
+    max_saved = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]
     for name in sweeps.split(","):
         swept = bench.swept(name)
         spans, copies = _by_place(swept, "completion_ns_max"), _by_place(swept, "spurious")
         for (place, sender), span in spans.items():
-            done, spurious = f"{span / 1e6:.0f} ms", f"{copies[place, sender]:.0f}"
-            rows.append((name, place, sender, done, spurious))
+            duration, spurious = f"{span / 1e6:.0f} ms", f"{copies[place, sender]:.0f}"
+            rows.append((name, place, sender, duration, spurious))
             if sender == "sfr" and place != _text(without):
-                most = max(most, 100 * (1 - span / spans[place, "reno"]))
-    return Measured(float(most), rows)
+                max_saved = max(max_saved, 100 * (1 - span / spans[place, "reno"]))
+    return Measured(float(max_saved), rows)

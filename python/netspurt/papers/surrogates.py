@@ -1,7 +1,7 @@
-"""Measures of timers on surrogates. Their results are valid for every structure of the delays.
+"""Measures of timers on surrogates.
 
-Most measures return a number for each variant of the surrogates, so a comparison holds only if it
-holds for all of them.
+Most measures return a number for each variant of the surrogates. A claim is confirmed only if it
+holds for all variants, so it does not depend on the unknown order of the delays.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return the better of two settings, if it is the same one for all structures."""
+    """Return whether a setting is better or worse, if that is so for all structures."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -56,23 +56,23 @@ def verdict_of(intervals: list[Interval]) -> str:
 
 
 def _gains(
-    recordings: Recordings, names: list[str], ours: Setting, theirs: Setting
+    recordings: Recordings, names: list[str], setting: Setting, baseline: Setting
 ) -> dict[str, dict[Variant, Interval]]:
-    """Return the lead of a setting in points of efficiency, by row and variant."""
-    found: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
+    """Return the lead of a setting over a baseline in points of efficiency, by row and variant."""
+    leads: dict[str, dict[Variant, Interval]] = {name: {} for name in names}
     for variant, name in recordings.each(names):
-        both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (ours, theirs)]
-        found[name][variant] = _mean_of(100 * (both[0] - both[1]))
-    return found
+        both = [recordings.setting(name, variant, s).efficiency[:, 0] for s in (setting, baseline)]
+        leads[name][variant] = _mean_of(100 * (both[0] - both[1]))
+    return leads
 
 
 def _gain_table(
     recordings: Recordings, gains: dict[str, dict[Variant, Interval]]
 ) -> list[tuple[str, ...]]:
     rows = [("run", *(str(variant) for variant in recordings.variants), "under all")]
-    for name, by in gains.items():
-        shown = [f"{i.value:+.2f} ({i.low:+.2f} to {i.high:+.2f})" for i in by.values()]
-        rows.append((name, *shown, verdict_of(list(by.values()))))
+    for name, by_variant in gains.items():
+        shown = [f"{i.value:+.2f} ({i.low:+.2f} to {i.high:+.2f})" for i in by_variant.values()]
+        rows.append((name, *shown, verdict_of(list(by_variant.values()))))
     return rows
 
 
@@ -84,10 +84,10 @@ def points_ahead(bench: Bench, *, rows: str, setting: str, against: str, over: s
     """
     recordings = _recordings(bench)
     gains = _gains(recordings, _rows(recordings, rows), _setting(setting), _setting(against))
-    values = np.array([[i.value for i in by.values()] for by in gains.values()])
+    values = np.array([[lead.value for lead in leads.values()] for leads in gains.values()])
     table = _gain_table(recordings, gains)
-    told = Counter(row[-1] for row in table[1:])
-    summary = ", ".join(f"{count} {word}" for word, count in told.items())
+    verdicts = Counter(row[-1] for row in table[1:])
+    summary = ", ".join(f"{count} {word}" for word, count in verdicts.items())
     table.append(("in all", *[""] * len(recordings.variants), summary))
     if over == "each":
         return Measured([float(v) for v in values.ravel()], table)
@@ -103,12 +103,12 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
     table = [("run", "variant", "printed", "mean", "19 of 20 runs")]
     values = []
     for variant, name in recordings.each(names):
-        found = recordings.setting(name, variant, _setting(setting)).efficiency[:, 0]
-        low, high = np.quantile(found, [0.025, 0.975])
+        efficiencies = recordings.setting(name, variant, _setting(setting)).efficiency[:, 0]
+        low, high = np.quantile(efficiencies, [0.025, 0.975])
         printed = recordings.rows[name].account.efficiency
         span = f"{low:.3f} to {high:.3f}"
-        table.append((name, str(variant), f"{printed:g}", f"{found.mean():.3f}", span))
-        values.append(float(found.mean()))
+        table.append((name, str(variant), f"{printed:g}", f"{efficiencies.mean():.3f}", span))
+        values.append(float(efficiencies.mean()))
     return Measured(values, table)
 
 
@@ -135,11 +135,11 @@ def _grid(
     """Return the mean efficiency over rows and seeds of each setting, by variant, in points."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
-    found = {}
+    efficiency = {}
     for variant in recordings.variants:
         means = [recordings.replayed(n, variant, *axes).efficiency.mean(axis=0) for n in names]
-        found[variant] = 100 * np.mean(means, axis=0)
-    return found
+        efficiency[variant] = 100 * np.mean(means, axis=0)
+    return efficiency
 
 
 def _axes(grid: str) -> tuple[list[float], list[float], list[float]]:
@@ -159,18 +159,18 @@ def _shown(setting: Setting) -> str:
 
 @registered
 def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
-    """Return the lead of a grid's best setting in points of efficiency, for each variant."""
+    """Return the lead of a grid's best setting over `setting`, in points, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
-    own = settings.index(_setting(setting))
+    place = settings.index(_setting(setting))
     table = [("variant", "efficiency", "best setting", "its efficiency")]
-    behind = []
+    shortfalls = []
     for variant, means in _grid(bench, rows, axes).items():
         best = int(np.argmax(means))
-        cells = (f"{means[own]:.2f} %", _shown(settings[best]), f"{means[best]:.2f} %")
+        cells = (f"{means[place]:.2f} %", _shown(settings[best]), f"{means[best]:.2f} %")
         table.append((str(variant), *cells))
-        behind.append(float(means[best] - means[own]))
-    return Measured(behind, table)
+        shortfalls.append(float(means[best] - means[place]))
+    return Measured(shortfalls, table)
 
 
 @registered
@@ -179,15 +179,15 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
     axes = _axes(grid)
     settings = _settings(axes)
     table = [("variant", "best setting", "best with F1 = F2", "points behind")]
-    apart = []
+    differences = []
     for variant, means in _grid(bench, rows, axes).items():
         best = settings[int(np.argmax(means))]
         equal = [i for i, (f1, f2, _) in enumerate(settings) if f1 == f2]
         single = max(equal, key=lambda i: means[i])
-        behind = f"{means.max() - means[single]:.2f}"
-        table.append((str(variant), _shown(best), _shown(settings[single]), behind))
-        apart.append(best[0] - best[1])
-    return Measured(apart, table)
+        shortfall = f"{means.max() - means[single]:.2f}"
+        table.append((str(variant), _shown(best), _shown(settings[single]), shortfall))
+        differences.append(best[0] - best[1])
+    return Measured(differences, table)
 
 
 @registered
@@ -198,17 +198,17 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
     factors = sorted(_numbers(g))
     names = _rows(recordings, rows)
     table = [("variant", "G", "spurious a run", "wait a loss, in means")]
-    wrong = [0, 0]
+    counts = [0, 0]
     for variant in recordings.variants:
         runs = [recordings.replayed(n, variant, [f1], [f2], factors) for n in names]
         spurious = np.concatenate([run.spurious for run in runs])
         waited = np.concatenate([run.waited for run in runs])
-        wrong[0] += int((np.diff(spurious, axis=1) > 0).any(axis=1).sum())
-        wrong[1] += int((np.diff(waited, axis=1) <= 0).any(axis=1).sum())
+        counts[0] += int((np.diff(spurious, axis=1) > 0).any(axis=1).sum())
+        counts[1] += int((np.diff(waited, axis=1) <= 0).any(axis=1).sum())
         for place, factor in enumerate(factors):
             values = (f"{spurious[:, place].mean():.2f}", f"{np.nanmean(waited[:, place]):.2f}")
             table.append((str(variant), f"{factor:g}", *values))
-    return Measured([float(count) for count in wrong], table)
+    return Measured([float(count) for count in counts], table)
 
 
 @registered
@@ -219,14 +219,14 @@ def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured
     weights = sorted(_numbers(rising))
     names = [n for n in _rows(recordings, rows) if recordings.rows[n].account.lost]
     table = [("variant", *(f"F2 = {weight:g}" for weight in weights))]
-    ways = set()
+    changes = set()
     for variant in recordings.variants:
         waits = np.mean(
             [recordings.replayed(n, variant, [f1], weights, [g]).waited.mean(0) for n in names], 0
         )
         table.append((str(variant), *(f"{wait:.2f} means" for wait in waits)))
-        ways.add("raising F2" if waits[-1] > waits[0] else "lowering F2")
-    return Measured(ways.pop() if len(ways) == 1 else None, table)
+        changes.add("raising F2" if waits[-1] > waits[0] else "lowering F2")
+    return Measured(changes.pop() if len(changes) == 1 else None, table)
 
 
 @registered
@@ -276,23 +276,23 @@ def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
     ]
     ahead = []
     for variant in recordings.variants:
-        for what, names in (("with losses", lossy), ("all", mixed)):
+        for kind, names in (("with losses", lossy), ("all", mixed)):
             interval, spurious = _algorithm_ahead(
                 recordings, (variant, names), (algorithm, against)
             )
             span = f"{interval.low:+.2f} and {interval.high:+.2f}"
             counts = (f"{count:.2f}" for count in spurious)
-            rows.append((str(variant), what, f"{interval.value:+.2f}", span, *counts))
+            rows.append((str(variant), kind, f"{interval.value:+.2f}", span, *counts))
             if names is lossy:
                 ahead.append(interval.value)
     return Measured(ahead, rows)
 
 
 def _algorithm_ahead(
-    recordings: Recordings, where: tuple[Variant, list[str]], algorithms: tuple[str, str]
+    recordings: Recordings, runs: tuple[Variant, list[str]], algorithms: tuple[str, str]
 ) -> tuple[Interval, NDArray[np.float64]]:
     """Return the first estimator's lead in points of efficiency, and both spurious counts."""
-    variant, names = where
+    variant, names = runs
     sums = [
         [
             [_core.replay(recording._core, algorithm).account() for algorithm in algorithms]
@@ -301,7 +301,7 @@ def _algorithm_ahead(
         for made in (recordings.made(name, variant) for name in names)
     ]
     efficiency, spurious = (
-        np.array([[[one[key] for one in both] for both in made] for made in sums])
+        np.array([[[account[key] for account in both] for both in row] for row in sums])
         for key in ("efficiency", "spurious")
     )
     gains = 100 * (efficiency[:, :, 0] - efficiency[:, :, 1]).mean(axis=0)
@@ -312,24 +312,25 @@ def _algorithm_ahead(
 def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
     """Return the largest relative difference between a surrogate's spread and its row's spread."""
     recordings = _recordings(bench)
-    worst = 0.0
+    max_difference = 0.0
     for variant, name in recordings.each(_rows(recordings, rows)):
         for recording in recordings.made(name, variant):
             delays = answered_ns(recording)
-            worst = max(
-                worst, abs(delays.std() / delays.mean() / recordings.rows[name].account.cov - 1)
+            max_difference = max(
+                max_difference,
+                abs(delays.std() / delays.mean() / recordings.rows[name].account.cov - 1),
             )
     table = [
         ("recordings", str(len(recordings.rows) * len(recordings.variants) * recordings.seeds))
     ]
-    return Measured(worst, table)
+    return Measured(max_difference, table)
 
 
 # Measures of an algorithm on a few delays.
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and an algorithm's timers in seconds. `1x50` means fifty delays of 1 s."""
+    """Return delays and an algorithm's timeouts in seconds. `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")
@@ -340,7 +341,7 @@ def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np
 
 @registered
 def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return the timer before each of some delays, in seconds."""
+    """Return the timeout before each of some delays, in seconds."""
     values, waits = _waits(algorithm, delays)
     table = [("delay", "timer before it")]
     table += [(f"{delay:g} s", f"{wait:.9g} s") for delay, wait in zip(values, waits, strict=True)]
@@ -349,7 +350,7 @@ def timers(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: A
 
 @registered
 def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # noqa: ARG001
-    """Return which of some delays were longer than the timer before them, counted from 1."""
+    """Return the places, from 1, of the delays that were longer than the timeout before them."""
     values, waits = _waits(algorithm, delays)
     return Measured([float(place + 1) for place in np.flatnonzero(waits < values)])
 
@@ -360,6 +361,6 @@ def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
     _, waits = _waits(algorithm, "1x200,2x200,1x200")
     constants = []
     for start, end in ((201, 4.0), (401, 2.0)):
-        left = np.abs(waits[start : start + 2] - end)
-        constants.append(float(1 / np.log(left[0] / left[1])))
+        distances = np.abs(waits[start : start + 2] - end)
+        constants.append(float(1 / np.log(distances[0] / distances[1])))
     return Measured(constants, [("up", f"{constants[0]:.2f}"), ("down", f"{constants[1]:.2f}")])

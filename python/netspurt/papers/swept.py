@@ -50,28 +50,28 @@ class Swept:
 
     def mean(self, measure: str, *labels: str) -> Interval:
         """Return the mean of a measure over the seeds of a cell."""
-        found = summarise(self.cases, measure, list(self.order), self.order)
-        return next(one.mean for one in found if one.labels == labels)
+        summaries = summarise(self.cases, measure, list(self.order), self.order)
+        return next(summary.mean for summary in summaries if summary.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return how much lower a measure is than that of the base, for each cell of a sender [%].
+        """Return how much lower a measure is than with the base sender, for each cell [%].
 
-        Runs with the same seed are compared, so the interval is that of their difference. The
+        Runs with the same seed are compared, and the interval is that of their difference. The
         difference is divided by the base's mean, as if this mean were exact.
         """
-        found = {}
+        gains = {}
         means = {
-            one.labels: one.mean.value
-            for one in summarise(self.cases, measure, list(self.order), self.order)
+            summary.labels: summary.mean.value
+            for summary in summarise(self.cases, measure, list(self.order), self.order)
         }
-        for one in compare(self.cases, measure, SENDER, self.order, paired=True, better="less"):
-            base = means[(*one.labels, one.baseline)]
+        for pair in compare(self.cases, measure, SENDER, self.order, paired=True, better="less"):
+            base = means[(*pair.labels, pair.baseline)]
+            difference = pair.difference
             value, low, high = (
-                -100 * end / base
-                for end in (one.difference.value, one.difference.high, one.difference.low)
+                -100 * end / base for end in (difference.value, difference.high, difference.low)
             )
-            found[(*one.labels, one.label)] = Interval(value, low, high, one.difference.level, 1)
-        return found
+            gains[(*pair.labels, pair.label)] = Interval(value, low, high, difference.level, 1)
+        return gains
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class Sweeps:
         """
         if name not in self.paper.sweeps:
             raise PaperError(f"{self.paper.key}: no sweep {name!r} in paper.toml")
-        about = self.paper.sweeps[name]
-        quick = {} if whole else {"stop": about["quick"]["stop"]}
-        seeds = about["seeds"] if whole else about["quick"]["seeds"]
-        base = load(self.paper.folder / about["scenario"]).replace(
-            {**about.get("set", {}), **quick}
+        settings = self.paper.sweeps[name]
+        quick = {} if whole else {"stop": settings["quick"]["stop"]}
+        seeds = settings["seeds"] if whole else settings["quick"]["seeds"]
+        base = load(self.paper.folder / settings["scenario"]).replace(
+            {**settings.get("set", {}), **quick}
         )
-        return Sweep.of(base.replace({"sweep": {"seeds": seeds, "over": about["over"]}}))
+        return Sweep.of(base.replace({"sweep": {"seeds": seeds, "over": settings["over"]}}))
 
     def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
         """Run all sweeps. Each sweep gets a folder inside the given folder.
@@ -163,14 +163,15 @@ class Sweeps:
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:
             raise PaperError(f"{folder.where} belongs to another study")
-        return _swept(folder, f"`netspurt papers study {self.paper.key} --out {out}` continues it")
+        fix = f"continue it with `netspurt papers study {self.paper.key} --out {out}`"
+        return _swept(folder, fix)
 
 
-def _swept(folder: SweepFolder, again: str = "") -> Swept:
+def _swept(folder: SweepFolder, fix: str = "") -> Swept:
     """Return the cases of a sweep's folder, if each ran to its end."""
     cases = folder.read()
     if len(cases) < folder.cases:
-        raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {again}")
+        raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {fix}")
     ended = np.asarray(cases["status"]) == "done"
     if not ended.all():
         raise PaperError(f"{folder.where}: {np.sum(~ended)} cases did not run to their end")

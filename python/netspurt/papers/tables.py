@@ -31,7 +31,7 @@ class PrintedLine:
 
     @property
     def bits(self) -> int:
-        """The difference of its ends in bits."""
+        """The difference between the lengths of its ends, in bits."""
         return 8 * (self.octets[1] - self.octets[0])
 
     @property
@@ -62,14 +62,14 @@ class PathRow:
     def at(self, octets: int) -> float:
         """Return the delay at a length, in ms."""
         line = self.lines[-1 if octets > LAST_SHORT else 0]
-        (a, b), (here, there) = line.octets, line.delay_ms
-        return here + (there - here) * (octets - a) / (b - a)
+        (short, long), (short_ms, long_ms) = line.octets, line.delay_ms
+        return short_ms + (long_ms - short_ms) * (octets - short) / (long - short)
 
     def points(self) -> list[tuple[int, float]]:
         """Return the line's corners for a surrogate: octets and seconds."""
         corners = [SHORTEST, LAST_SHORT, LAST_SHORT + 1, LONGEST]
-        kept = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
-        return [(octets, self.at(octets) / 1e3) for octets in kept]
+        used = corners if len(self.lines) > 1 else [SHORTEST, LONGEST]
+        return [(octets, self.at(octets) / 1e3) for octets in used]
 
 
 def path_rows(paper: Paper, table: str) -> dict[str, PathRow]:
@@ -138,7 +138,7 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 
 
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
-    """Return the line of a run's path. If it has a busy and a quiet line, the run's kind decides.
+    """Return the printed row of a run's path: of a busy or a quiet one, if the host has both.
 
     Raises
     ------

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 #: The values of a connection to a site, with their units.
 _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
-    "round trip": ("mean round trip", "s", lambda one: one.rtt_mean_s),
-    "throughput": ("throughput", "bit/s", lambda one: one.throughput_bps),
+    "round trip": ("mean round trip", "s", lambda connections: connections.rtt_mean_s),
+    "throughput": ("throughput", "bit/s", lambda connections: connections.throughput_bps),
     "handshake": (
         "longest later round trip / the handshake's",
         "",
-        lambda one: handshake_ratio(one).longest,
+        lambda connections: handshake_ratio(connections).longest,
     ),
 }
-#: A later round trip is unusual if it is longer than this many times the handshake's.
-_TIMES = 3.0
-#: An idle time longer than this is taken for a timeout if nothing else explains it [s].
+#: A later round trip is unusual if it is longer than the handshake's by more than this factor.
+_UNUSUAL_FACTOR = 3.0
+#: An idle time longer than this counts as a timeout if nothing else explains it [s].
 _TIMEOUT_S = 0.5
 
 
@@ -41,9 +41,9 @@ def distributions(bench: Bench, *, run: str, of: str) -> Figure:
     if of not in _VALUES:
         raise PaperError(f"no value {of!r} of connections: there are {', '.join(_VALUES)}")
     what, unit, value = _VALUES[of]
-    found = of_run(bench.run(run))
-    series = {name: value(found.at(name)) for name in found.sites}
-    marks = (_TIMES,) if of == "handshake" else ()
+    connections = of_run(bench.run(run))
+    series = {name: value(connections.at(name)) for name in connections.sites}
+    marks = (_UNUSUAL_FACTOR,) if of == "handshake" else ()
     return draw_cdfs(series, title=f"Simulated sites: {of}", what=what, unit=unit, marks=marks)
 
 
@@ -51,11 +51,11 @@ def over_time(bench: Bench, *, run: str, site: str) -> Figure:
     """Draw the throughput of a site's connections over time, with its levels."""
     from netspurt.plots.sites import draw_throughput
 
-    found = of_run(bench.run(run)).at(site).in_order()
-    levels = find_levels(found.throughput_bps)
+    connections = of_run(bench.run(run)).at(site).in_order()
+    levels = find_levels(connections.throughput_bps)
     return draw_throughput(
-        found.began_s,
-        found.throughput_bps,
+        connections.began_s,
+        connections.throughput_bps,
         levels.member,
         [level.value for level in levels.levels],
         title=f"Simulated site {site}: throughput",
@@ -66,11 +66,11 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
     """Draw the throughput of a site's connections against their longest idle time."""
     from netspurt.plots.sites import draw_idle
 
-    found = of_run(bench.run(run)).at(site)
+    connections = of_run(bench.run(run)).at(site)
     return draw_idle(
-        found.idle_s,
-        found.throughput_bps,
-        found.idle_for,
+        connections.idle_s,
+        connections.throughput_bps,
+        connections.idle_for,
         words=IN_WORDS,
         threshold_s=_TIMEOUT_S,
         title=f"Simulated site {site}: throughput and longest idle time",
@@ -87,8 +87,8 @@ def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Fig
     loads = [str(label) for label in swept.order[second]]
     series = {}
     for delay in map(str, swept.order[first]):
-        own = [one for cell, one in gains.items() if cell[0] == delay]
-        series[delay] = [Range(one.value, one.low, one.high) for one in own]
+        own = [gain for cell, gain in gains.items() if cell[0] == delay]
+        series[delay] = [Range(gain.value, gain.low, gain.high) for gain in own]
     seeds = len(np.unique(np.asarray(swept.cases["repeat"])))
     return draw_ranges(
         [f"{load} %" for load in loads],

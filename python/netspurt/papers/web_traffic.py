@@ -1,4 +1,4 @@
-"""Measures of sweeps and runs of web traffic: durations, gains of a sender, use of a link."""
+"""Measures of sweeps and runs of web traffic: durations, a sender's gains, use of a link."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
     gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
     for cell in gains[0]:
         shown = (told(by[cell]) for by in gains)
-        sent = (swept.mean(f"{what}_sfr", *cell).value for what in ("retransmissions", "spurious"))
-        rows.append((", ".join(cell), *shown, ", ".join(f"{count:.1f}" for count in sent)))
+        sent = (
+            swept.mean(f"{count}_sfr", *cell).value for count in ("retransmissions", "spurious")
+        )
+        rows.append((", ".join(cell), *shown, ", ".join(f"{mean:.1f}" for mean in sent)))
     return rows
 
 
@@ -51,60 +53,60 @@ def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
     rows: list[tuple[str, ...]] = [("cell", *_HEADS)]
     for labels in swept.cells:
         spans = (swept.mean(m, *labels).scaled(1e-6) for m in (MEAN, *QUANTILES))
-        rows.append((", ".join(labels), *(told(one, "ms") for one in spans)))
-    found = swept.mean(MEAN, *_labels(cell)).scaled(1e-6)
-    return Measured(found.value, rows, [(found.low, found.high)])
+        rows.append((", ".join(labels), *(told(span, "ms") for span in spans)))
+    mean = swept.mean(MEAN, *_labels(cell)).scaled(1e-6)
+    return Measured(mean.value, rows, [(mean.low, mean.high)])
 
 
 @registered
 def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
     """Return how much shorter a cell's mean duration is than the base's [%]."""
     swept = bench.swept(sweep)
-    found = swept.gains(MEAN)[_labels(cell)]
-    return Measured(found.value, gain_rows(swept), [(found.low, found.high)])
+    gain = swept.gains(MEAN)[_labels(cell)]
+    return Measured(gain.value, gain_rows(swept), [(gain.low, gain.high)])
 
 
 @registered
 def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
-    """Return the least difference between the gain of a cell and that of the next cell, in points.
+    """Return the minimum difference between the gains of successive cells, in points.
 
     The result is None if one of these differences could be chance, because its 95 % interval
     contains zero.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
-    found = [gains[_labels(cell)] for cell in cells.split(",")]
-    steps = list(map(_less, found[:-1], found[1:]))
+    in_order = [gains[_labels(cell)] for cell in cells.split(",")]
+    steps = list(map(_difference, in_order[:-1], in_order[1:]))
     rows = gain_rows(swept)
-    rows += [_beneath(rows, "difference", told(step, "points")) for step in steps]
+    rows += [_padded(rows, "difference", told(step, "points")) for step in steps]
     if any(step.low <= 0 <= step.high for step in steps):
         return Measured(None, rows)
     return Measured(min(step.value for step in steps), rows)
 
 
-def _beneath(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
+def _padded(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
     """Return a row of a few cells, with empty cells to the length of the rows above it."""
     return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 
-def _less(one: Interval, other: Interval) -> Interval:
+def _difference(first: Interval, second: Interval) -> Interval:
     """Return the difference of two gains, as if their errors were independent."""
-    value = one.value - other.value
-    reach = hypot(one.high - one.value, other.high - other.value)
-    return Interval(value, value - reach, value + reach, one.level, 1)
+    value = first.value - second.value
+    half_width = hypot(first.high - first.value, second.high - second.value)
+    return Interval(value, value - half_width, value + half_width, first.level, 1)
 
 
 @registered
 def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the least gain of the mean over the cells [%], with its interval."""
+    """Return the minimum gain of the mean over the cells [%], with its interval."""
     swept = bench.swept(sweep)
-    least = min(swept.gains(MEAN).values(), key=lambda one: one.value)
-    return Measured(least.value, gain_rows(swept), [(least.low, least.high)])
+    smallest = min(swept.gains(MEAN).values(), key=lambda gain: gain.value)
+    return Measured(smallest.value, gain_rows(swept), [(smallest.low, smallest.high)])
 
 
 @registered
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
-    """Return the label of the sender with the least mean duration, as a number.
+    """Return the label of the sender with the minimum mean duration, as a number.
 
     The result is None if its difference from another sender could be chance. The base does not
     count as another sender.
@@ -112,16 +114,16 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
     best = max(gains, key=lambda cell: gains[cell].value)[-1]
-    beside = compare(
+    comparisons = compare(
         swept.cases, MEAN, SENDER, swept.order, paired=True, baseline=best, better="less"
     )
     base = str(swept.order[SENDER][0])
     rows = gain_rows(swept)
-    for one in beside:
-        name = f"duration of {one.label} less that of {best}"
-        rows.append(_beneath(rows, name, told(one.difference.scaled(1e-6), "ms")))
-    surely = all(one.difference.low > 0 for one in beside if one.label != base)
-    return Measured(float(best) if surely else None, rows)
+    for pair in comparisons:
+        name = f"duration of {pair.label} less that of {best}"
+        rows.append(_padded(rows, name, told(pair.difference.scaled(1e-6), "ms")))
+    not_by_chance = all(pair.difference.low > 0 for pair in comparisons if pair.label != base)
+    return Measured(float(best) if not_by_chance else None, rows)
 
 
 @registered
@@ -131,10 +133,10 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
     The second number is the first sender's retransmissions by SFR, as a share of the second's.
     """
     swept = bench.swept(sweep)
-    spans = [swept.mean(MEAN, one).value for one in (first, second)]
-    copies = [swept.mean("retransmissions_sfr", one).value for one in (first, second)]
-    apart = 100 * abs(spans[0] / spans[1] - 1)
-    return Measured([apart, copies[0] / copies[1]], gain_rows(swept))
+    spans = [swept.mean(MEAN, sender).value for sender in (first, second)]
+    copies = [swept.mean("retransmissions_sfr", sender).value for sender in (first, second)]
+    difference = 100 * abs(spans[0] / spans[1] - 1)
+    return Measured([difference, copies[0] / copies[1]], gain_rows(swept))
 
 
 @registered
@@ -144,8 +146,8 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
     The result is None if a step could be chance.
     """
     swept = bench.swept(sweep)
-    gains = [one for _, one in swept.gains(MEAN).items()]
-    steps = list(map(_less, gains[:-1], gains[1:]))
+    gains = list(swept.gains(MEAN).values())
+    steps = list(map(_difference, gains[:-1], gains[1:]))
     largest = max(swept.gains(MEAN).items(), key=lambda item: item[1].value)[0][-1]
     falls = all(step.low > 0 for step in steps) and largest == best
     return Measured(float(best) if falls else None, gain_rows(swept))
@@ -157,11 +159,11 @@ def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
 
     Both directions count, because each end of a connection has its own limit.
     """
-    made = bench.run(run).table("connections")
-    most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
-    each = limits.split(",")
-    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in each]
-    rows = [("limit", "connections within"), *zip(each, map(_percent, shares), strict=True)]
+    connections = bench.run(run).table("connections")
+    octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
+    limit_texts = limits.split(",")
+    shares = [100 * float((octets <= 1e3 * float(limit)).mean()) for limit in limit_texts]
+    rows = [("limit", "connections within"), *zip(limit_texts, map(_percent, shares), strict=True)]
     return Measured(float(np.diff(shares).min()), rows)
 
 
@@ -170,7 +172,7 @@ def _percent(share: float) -> str:
 
 
 @registered
-def link_use(  # noqa: PLR0913 - each is a choice of its own
+def link_use(  # noqa: PLR0913 - a claim's arguments
     bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
 ) -> Measured:
     """Return the share of a link's time that the base's packets take in several cells [%].
@@ -180,30 +182,37 @@ def link_use(  # noqa: PLR0913 - each is a choice of its own
     """
     from scipy.special import stdtrit
 
-    made = Sweeps.of(bench.paper).sweep(sweep, whole=True)
-    count = made.seeds if bench.study is not None else int(seeds)
+    whole_sweep = Sweeps.of(bench.paper).sweep(sweep, whole=True)
+    count = whole_sweep.seeds if bench.study is not None else int(seeds)
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
-    found, bands = [], []
+    means, bands = [], []
     for cell in map(_labels, cells.split(",")):
         bench.announce(f"what {', '.join(cell)} uses")
-        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell)[:count])
+        runs = (
+            whole_sweep.scenario(number).run()
+            for number in _cases_of_base(whole_sweep, cell)[:count]
+        )
         used = np.array([100 * _used(run, link, rate_bps) for run in runs])
-        reach = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
-        found.append(float(used.mean()))
-        bands.append((found[-1] - reach, found[-1] + reach))
-        ends = (f"{found[-1]:.1f} +- {reach:.1f} %", f"{used.min():.1f} %", f"{used.max():.1f} %")
+        half_width = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
+        means.append(float(used.mean()))
+        bands.append((means[-1] - half_width, means[-1] + half_width))
+        ends = (
+            f"{means[-1]:.1f} +- {half_width:.1f} %",
+            f"{used.min():.1f} %",
+            f"{used.max():.1f} %",
+        )
         rows.append((", ".join(cell), str(len(used)), *ends))
-    return Measured(found, rows, bands)
+    return Measured(means, rows, bands)
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the numbers of the base's cases in a cell. Runs of a combination are neighbours."""
+    """Return the numbers of the base's cases in a cell. Runs of a combination are consecutive."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
     ):
-        place = place * len(labels) + [str(one) for one in labels].index(label)
+        place = place * len(labels) + list(map(str, labels)).index(label)
     return range(place * sweep.seeds, (place + 1) * sweep.seeds)
 
 
@@ -215,9 +224,9 @@ def _used(run: Run, link: str, rate_bps: float) -> float:
 
 @registered
 def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
-    """Return the share of all octets in the largest replies; `share` of the replies are large."""
-    made = bench.run(run)
-    table = made.table("connections")
+    """Return the share of all octets that the largest replies have. `share` is their number."""
+    finished = bench.run(run)
+    table = finished.table("connections")
     sizes = np.sort(table["reverse_bytes"].astype(np.float64))[::-1]
     large = max(1, round(float(share) * len(sizes)))
     gaps = np.diff(table["opened_ns"].astype(np.float64))
@@ -235,19 +244,19 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 
 @registered
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
-    """Return the base's recovery, if it repaired losses and equals SFR that is switched off.
+    """Return `Reno` if the base repairs losses by Reno and equals SFR that is switched off.
 
     Equal means that all columns of all connections are equal.
     """
-    one, other = (bench.run(name).table("connections") for name in (base, off))
-    equal = len(one) == len(other) and all(
-        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1))
-        for name in one
+    with_base, switched_off = (bench.run(name).table("connections") for name in (base, off))
+    equal = len(with_base) == len(switched_off) and all(
+        np.array_equal(np.ma.filled(with_base[name], -1), np.ma.filled(switched_off[name], -1))
+        for name in with_base
         if name != "flow"
     )
     causes = bench.run(base).table("retransmissions")
     used = sorted({str(c) for c, n in zip(causes["cause"], causes["sent"], strict=True) if n})
-    rows = [("connections", "equal", "causes"), (str(len(one)), str(equal), ", ".join(used))]
+    rows = [("connections", "equal", "causes"), (str(len(with_base)), str(equal), ", ".join(used))]
     settings = configuration(bench.run(base))["populations"]["web"]["tcp"]
     reno = settings["recovery"] == "reno" and "fast" in used and "sack-recovery" not in used
     return Measured("Reno" if reno and equal else None, rows)
@@ -256,9 +265,13 @@ def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
 @registered
 def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
     """Return the rank correlation of the longest idle time and throughput for one site."""
-    found = of_run(bench.run(run)).at(site)
-    held = rank_correlation(found.idle_s, found.throughput_bps)
-    return Measured(held.value, [("correlation",), (told(held, "", 2),)], [(held.low, held.high)])
+    connections = of_run(bench.run(run)).at(site)
+    correlation = rank_correlation(connections.idle_s, connections.throughput_bps)
+    return Measured(
+        correlation.value,
+        [("correlation",), (told(correlation, "", 2),)],
+        [(correlation.low, correlation.high)],
+    )
 
 
 @registered
@@ -268,7 +281,7 @@ def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured
     A connection is labelled if its longest idle time exceeds a threshold [ms] and nothing else
     explains that time.
     """
-    found = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
-    low, high = (100 * end for end in found.right.between)
-    rows = [("right", "of"), (str(found.right.hits), str(found.right.count))]
-    return Measured(100 * found.right.value, rows, [(low, high)])
+    labels = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
+    low, high = (100 * end for end in labels.right.between)
+    rows = [("right", "of"), (str(labels.right.hits), str(labels.right.count))]
+    return Measured(100 * labels.right.value, rows, [(low, high)])

@@ -65,9 +65,9 @@ _OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput"
 
 
 def busier(tables: Tables, flow: str | None = None) -> str | None:
-    """Return the direction of a flow with more acknowledged octets; forward, if equal.
+    """Return the direction of a flow with more acknowledged octets; forward if both have the same.
 
-    The result is `None` if the flow is not known. By default the flow is the first one.
+    The result is `None` if the flow is not known. The default is the first flow.
     """
     flows = optional(tables, "flows")
     if flows is not None and len(flows):
@@ -94,10 +94,10 @@ def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
     """
     check_kind(kind, KINDS)
     view = view or View()
-    for given in ("flow", "direction", "node", "link"):
-        if getattr(view, given) is not None and given not in OPTIONS[kind]:
-            fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
-            raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
+    for option in ("flow", "direction", "node", "link"):
+        if getattr(view, option) is not None and option not in OPTIONS[kind]:
+            fitting = " and ".join(kind for kind, options in OPTIONS.items() if option in options)
+            raise ValueError(f"--{option} does not apply to {kind} plots, but to {fitting}")
     if view.direction is None and kind in _OF_ONE_DIRECTION:
         view = replace(view, direction=busier(tables, view.flow))
     shown = KINDS[kind](tables, view)

@@ -8,8 +8,9 @@ import numpy as np
 
 from netspurt.pictures.marks import SERIES, Bars, Blocks, Floats, Mark
 
-#: The part of a group's width that its bars take, and the part of its place that a bar takes.
-_GROUP, _BAR = 0.8, 0.92
+#: The width of all bars of a group, as a part of the distance of groups. The width of a bar, as a
+#: part of its share of the group.
+_GROUP_WIDTH, _BAR_WIDTH = 0.8, 0.92
 
 
 def bars(series: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Mark, ...]:
@@ -21,11 +22,11 @@ def bars(series: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Mark, ...
         For each name the values, and the lower and upper ends of their intervals, shape (n,) each.
         A missing value is NaN.
     """
-    width = _GROUP / len(series)
+    width = _GROUP_WIDTH / len(series)
     marks: list[Mark] = []
     for n, (name, (values, low, high)) in enumerate(series.items()):
         at: Floats = np.arange(len(values), dtype=np.float64) + (n - (len(series) - 1) / 2) * width
-        half = _BAR * width / 2
+        half = _BAR_WIDTH * width / 2
         ink, hatched = SERIES[n % len(SERIES)], n >= len(SERIES)
         left, right = at - half, at + half
         marks.append(Blocks(label=name, ink=ink, left=left, right=right, y=values, hatched=hatched))

@@ -22,7 +22,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.scales import of_times
 
-#: The free space beside a series, as a part of its time.
+#: The free space beside a series, as a part of its duration.
 _MARGIN = 0.01
 
 
@@ -31,18 +31,18 @@ class Steady(Protocol):
 
     @property
     def start_s(self) -> float:
-        """When it begins, in seconds."""
+        """The beginning of the period, in seconds."""
 
     @property
     def end_s(self) -> float:
-        """When it ends, in seconds."""
+        """The end of the period, in seconds."""
 
     @property
     def median(self) -> float:
-        """The median of its values."""
+        """The median of the values in the period."""
 
 
-def periods(  # noqa: PLR0913 - what to draw
+def periods(  # noqa: PLR0913 - a series, its periods and its labels
     t_s: ArrayLike,
     values: ArrayLike,
     found: Sequence[Steady],
@@ -58,11 +58,11 @@ def periods(  # noqa: PLR0913 - what to draw
     t_s, values
         The series, shape (n,) each.
     found
-        Its change-free periods, in order.
+        The change-free periods of the series, in order.
     what
         The name of the values.
     unit
-        The unit of the values; seconds get a prefix that fits.
+        The unit of the values. Seconds get a suitable prefix.
     beneath
         The text at the x axis, if `t_s` is not a time in seconds.
     """
@@ -71,7 +71,9 @@ def periods(  # noqa: PLR0913 - what to draw
     x = t / size
     marks: list[Mark] = [Points(label=what, ink="grey", x=x, y=series, size=2)]
     if found:
-        left, right, median = np.array([[one.start_s, one.end_s, one.median] for one in found]).T
+        left, right, median = np.array(
+            [[period.start_s, period.end_s, period.median] for period in found]
+        ).T
         label = "median of a change-free period"
         left, right = left / size, right / size
         ends = {"left": left, "right": right, "caps": False}
@@ -80,7 +82,7 @@ def periods(  # noqa: PLR0913 - what to draw
             marks.append(Rules(label="change", ink="red", x=left[1:], width=1, dashed=True))
     scale = of_times(what, [series]) if unit == "s" else Scale(f"{what} [{unit}]")
     if not scale.log:
-        # A change is small beside the whole delay, so the axis ends at the values.
+        # Changes are small compared with the delay, so the axis does not start at zero.
         scale = replace(scale, low=None, high=None)
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
     spare = _MARGIN * (high - low)
@@ -99,30 +101,29 @@ def _time_unit(t: Floats) -> tuple[float, str]:
 def lengths_of_periods(
     lengths: Mapping[str, ArrayLike], *, unit: str = "s", mark: tuple[float, str] | None = None
 ) -> Picture:
-    """Return the share of the time in change-free periods of a length or longer.
+    """Return the share of the time that is in change-free periods of at least a given length.
 
     Parameters
     ----------
     lengths
         The lengths of the periods by the name of a method or a path.
     unit
-        `s`, or what is counted.
+        `s`, or the name of the units that are counted.
     mark
-        A length to compare with and its name.
+        A length for comparison, and its name.
     """
-    ordered = {name: np.sort(np.asarray(given, dtype=float)) for name, given in lengths.items()}
+    ordered = {name: np.sort(np.asarray(values, dtype=float)) for name, values in lengths.items()}
     every = np.concatenate([*ordered.values(), np.empty(0)])
     size, named = _time_unit(every) if unit == "s" else (1.0, unit)
     marks: list[Mark] = []
-    for n, (name, given) in enumerate(ordered.items()):
-        length = given[given > 0] / size
+    for n, (name, values) in enumerate(ordered.items()):
+        length = values[values > 0] / size
         if not len(length):
             continue
-        # A share is valid for all lengths up to that of its period. So the line falls after that
-        # length.
-        left = np.cumsum(length[::-1])[::-1] / length.sum()
+        # A share is valid for all lengths up to the length of its period, so the line falls there.
+        remaining = np.cumsum(length[::-1])[::-1] / length.sum()
         x = np.concatenate([[length[0] / 2], length])
-        y = np.concatenate([left, [0.0]])
+        y = np.concatenate([remaining, [0.0]])
         ink = SERIES[n % len(SERIES)]
         marks.append(Line(label=name, ink=ink, x=x, y=y, steps=True, width=1.5))
     if mark is not None:

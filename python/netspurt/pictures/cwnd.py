@@ -12,25 +12,25 @@ from netspurt.table import optional
 def congestion_window(run: Tables, view: View) -> Picture:
     """Show cwnd, ssthresh and the flight size, which includes octets that SACK reported.
 
-    Timeouts, fast retransmits (if the sender was spied) and the beginnings of recoveries are
-    marked.
+    Marks show timeouts, fast retransmits (if the sender was spied) and the beginnings of
+    recoveries.
     """
     states = run.table("cwnd")
     flow = pick(states, "flow", view.flow, "flow")
     end = flow_end(run, flow, view.sends)
     t, states = view.during(states.where(flow=flow, direction=view.sends), end)
     if len(states) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no window in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no cwnd in that time")
     names = ("flight", "cwnd", "ssthresh")
     flight, cwnd, ssthresh = (states[f"{name}_bytes"].astype(np.float64) for name in names)
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
-    # ssthresh may begin at the receive window or at infinity. The line then comes from above.
-    near = ssthresh[ssthresh <= 1.6 * top]
+    # ssthresh may start at the receive window or at infinity. Then the line starts above the top.
+    visible = ssthresh[ssthresh <= 1.6 * top]
     shown = np.minimum(ssthresh, 10 * top)
     marks: list[Mark] = [
         Band(label="flight size", ink="sky", x=t, low=np.zeros(len(t)), high=flight)
     ]
-    if len(near):
+    if len(visible):
         marks.append(Line(label="ssthresh", ink="orange", x=t, y=shown, steps=True, dashed=True))
     marks.append(Line(label="cwnd", ink="blue", x=t, y=cwnd, steps=True, width=1.6))
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
@@ -38,14 +38,14 @@ def congestion_window(run: Tables, view: View) -> Picture:
         x, y = t[starts], cwnd[starts]
         marks.append(Points(label="recovery begins", ink="grey", x=x, y=y, shape="down", size=6))
     marks += _fast_retransmits(run, view, flow)
-    timers = run.table("rto").where(flow=flow, direction=view.sends, fired=True)
-    fired = view.clip(timers).seconds()
+    timer_rows = run.table("rto").where(flow=flow, direction=view.sends, fired=True)
+    fired = view.clip(timer_rows).seconds()
     fired = fired[fired <= end]
     if len(fired):
         marks.append(Rules(label="timeout", ink="red", x=fired))
-    high = max(top, 1.1 * float(near.max(initial=0)))
-    what = "cwnd, ssthresh, flight size" if len(near) else "cwnd, flight size"
-    scale = Scale(what, "B", low=0.0, high=high)
+    high = max(top, 1.1 * float(visible.max(initial=0)))
+    label = "cwnd, ssthresh, flight size" if len(visible) else "cwnd, flight size"
+    scale = Scale(label, "B", low=0.0, high=high)
     return Picture(tuple(marks), scale, aside=view.titled(flow))
 
 

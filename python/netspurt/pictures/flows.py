@@ -10,14 +10,15 @@ from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
 from netspurt.pictures.view import Tables, View, direction_with_more, pick
 from netspurt.table import Table, optional
 
-#: More flows than this cannot be distinguished.
-_MOST = len(SERIES)
+#: The maximum number of flows in a picture, because each flow has its own colour.
+_FLOWS_MAX = len(SERIES)
 
 
 def progress(run: Tables, view: View) -> Picture:
-    """Show each flow's sent octets over time. Dots are retransmissions; rings mark spurious ones.
+    """Show the octets that each flow sent over time.
 
-    The view names the flows, separated by commas. By default they are the flows with the most data.
+    Dots mark retransmissions, and rings mark spurious ones. The view names the flows, separated by
+    commas. By default they are the flows with the most data.
     If the view has no direction, the picture shows the direction in which all flows together carry
     more data.
     """
@@ -33,18 +34,18 @@ def progress(run: Tables, view: View) -> Picture:
         end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
         label = view.titled(flow)
         marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
-        marks += _repeats(own)
+        marks += _retransmissions(own)
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
 
 
-def _repeats(own: Table) -> list[Mark]:
+def _retransmissions(own: Table) -> list[Mark]:
     """Return marks of retransmissions, at the time and the octets of each."""
-    again = own.where(kind="retransmission")
+    retransmissions = own.where(kind="retransmission")
     marks: list[Mark] = []
-    if len(again):
-        x, y = again.seconds(), again["seq"].astype(np.float64)
+    if len(retransmissions):
+        x, y = retransmissions.seconds(), retransmissions["seq"].astype(np.float64)
         marks.append(Points(label="", ink="red", x=x, y=y, size=3, rank=2.8))
-    spurious = again.select(again["spurious"])
+    spurious = retransmissions.select(retransmissions["spurious"])
     if len(spurious):
         x, y = spurious.seconds(), spurious["seq"].astype(np.float64)
         marks.append(Points(label="", ink="black", x=x, y=y, shape="ring", size=9, rank=2.9))
@@ -60,8 +61,10 @@ def _named(segments: Table, view: View) -> list[str]:
         If a flow does not exist, or if there are too many.
     """
     names = [name.strip() for name in (view.flow or "").split(",")]
-    if len(names) > _MOST:
-        raise ValueError(f"{len(names)} flows: more than {_MOST} in one plot cannot be told apart")
+    if len(names) > _FLOWS_MAX:
+        raise ValueError(
+            f"{len(names)} flows: more than {_FLOWS_MAX} in one plot cannot be told apart"
+        )
     return [pick(segments, "flow", name, "flow") for name in names]
 
 
@@ -70,7 +73,7 @@ def _largest(segments: Table, view: View) -> list[str]:
     own = segments.where(direction=view.sends)
     names, places = np.unique(own["flow"], return_inverse=True)
     octets = np.bincount(places, weights=own["len_bytes"].astype(np.float64), minlength=len(names))
-    order = np.argsort(-octets, kind="stable")[:_MOST]
+    order = np.argsort(-octets, kind="stable")[:_FLOWS_MAX]
     return [str(names[place]) for place in order.tolist() if octets[place] > 0]
 
 

@@ -19,11 +19,11 @@ class Recording(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the recording."""
 
     @property
     def wire_bytes(self) -> NDArray[np.uint32]:
-        """Octets of each probe; zero if unknown."""
+        """The octets of each probe; zero if they are unknown."""
 
     @property
     def rtt_s(self) -> Floats:
@@ -31,7 +31,7 @@ class Recording(Protocol):
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """Which replies came after the give-up time."""
+        """True for each reply that arrived after the give-up time."""
 
 
 class LengthLine(Protocol):
@@ -39,11 +39,11 @@ class LengthLine(Protocol):
 
     @property
     def shortest(self) -> int:
-        """The first length of its class."""
+        """The smallest length of the class."""
 
     @property
     def longest(self) -> int:
-        """The last length of its class."""
+        """The largest length of the class."""
 
     def at(self, octets: float) -> float:
         """Return the delay at a length, in seconds."""
@@ -59,7 +59,7 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
     lines
         The lines that were fitted to the delays of `recording`.
     what
-        The words for the delay at its axis.
+        The label of the axis of delays.
     """
     known = ~np.isnan(recording.rtt_s) & (recording.wire_bytes > 0)
     late = known & recording.late_replies
@@ -76,5 +76,5 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])
         marks.append(Line(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
-    # Octets have no prefix here, because lengths of datagrams are known to the octet.
+    # The axis has no unit with prefixes, because the lengths of datagrams are exact.
     return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))

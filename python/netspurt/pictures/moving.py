@@ -10,10 +10,10 @@ import numpy as np
 from netspurt.pictures.marks import Ink, Mark, Rules, Shades
 from netspurt.timelines import Timeline
 
-#: The beginning and the end [s], and the direction. It is empty for both directions.
+#: The beginning and the end [s], and the direction; an empty text stands for both directions.
 Span = tuple[float, float, str]
 
-#: The colours of times in which a link is dead, by the direction, empty for both.
+#: The colours of times in which a link is dead, by direction. An empty text stands for both.
 _DEAD: dict[str, Ink] = {"": "grey", "forward": "blue", "reverse": "orange"}
 
 
@@ -26,30 +26,34 @@ class Moving(Protocol):
 
 
 def dead_times(timeline: Timeline) -> list[Span]:
-    """Return the times in which a link is dead, each with its direction; empty for both."""
-    told = [
-        (one.at_ns / 1e9, (one.at_ns + one.dead_ns) / 1e9, way) for one, way in timeline.outages()
+    """Return the times in which a link is dead, each with its direction, or `""` for both."""
+    outages = [
+        (outage.at_ns / 1e9, (outage.at_ns + outage.dead_ns) / 1e9, direction)
+        for outage, direction in timeline.outages()
     ]
-    at_once = [(a, b, way) for a, b, way in told if a == b]
-    edges = sorted({edge for a, b, _ in told if b > a for edge in (a, b)})
-    ahead, back = (
-        _silent(edges, [(a, b) for a, b, way in told if way in ("", one) and b > a])
-        for one in ("forward", "reverse")
+    changes = [(start, end, direction) for start, end, direction in outages if start == end]
+    edges = sorted({edge for start, end, _ in outages if end > start for edge in (start, end)})
+    forward, reverse = (
+        _is_in_spans(edges, [(a, b) for a, b, of in outages if of in ("", direction) and b > a])
+        for direction in ("forward", "reverse")
     )
-    found: list[Span] = []
-    for low, high, first, second in zip(edges, edges[1:], ahead, back, strict=False):
-        if not (first or second):
+    spans: list[Span] = []
+    for low, high, dead_forward, dead_reverse in zip(
+        edges, edges[1:], forward, reverse, strict=False
+    ):
+        if not (dead_forward or dead_reverse):
             continue
-        way = "" if first and second else "forward" if first else "reverse"
-        if found and found[-1][1:] == (low, way):
-            found[-1] = (found[-1][0], high, way)
+        one_direction = "forward" if dead_forward else "reverse"
+        direction = "" if dead_forward and dead_reverse else one_direction
+        if spans and spans[-1][1:] == (low, direction):
+            spans[-1] = (spans[-1][0], high, direction)
         else:
-            found.append((low, high, way))
-    return sorted([*found, *at_once])
+            spans.append((low, high, direction))
+    return sorted([*spans, *changes])
 
 
-def _silent(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -> list[bool]:
-    """Return whether each time from an edge to the next lies in one of the spans."""
+def _is_in_spans(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -> list[bool]:
+    """Return, for each edge, whether the time from it to the next edge is in one of the spans."""
     change = dict.fromkeys(edges, 0)
     for low, high in spans:
         change[low] += 1
@@ -59,7 +63,7 @@ def _silent(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -> lis
 
 
 def shades(run: object, link: str | None = None) -> Iterator[Mark]:
-    """Yield the times in which links of a run are dead, and lines at changes without such a time.
+    """Yield marks of the times in which links are dead, and of changes without a dead time.
 
     Captures do not show links.
     """
@@ -71,12 +75,12 @@ def shades(run: object, link: str | None = None) -> Iterator[Mark]:
 
 
 def _of_link(name: str, dead: Sequence[Span]) -> Iterator[Mark]:
-    for way, ink in _DEAD.items():
-        told = f"link {name} %s, {way}" if way else f"link {name} %s"
-        spans = np.array([(a, b) for a, b, of in dead if of == way and b > a])
+    for direction, ink in _DEAD.items():
+        label = f"link {name} %s, {direction}" if direction else f"link {name} %s"
+        spans = np.array([(a, b) for a, b, of in dead if of == direction and b > a])
         if len(spans):
             left, right = spans.T
-            yield Shades(label=told % "dead", ink=ink, left=left, right=right, rank=0.5)
-        at = np.array([a for a, b, of in dead if of == way and b == a])
+            yield Shades(label=label % "dead", ink=ink, left=left, right=right, rank=0.5)
+        at = np.array([a for a, b, of in dead if of == direction and b == a])
         if len(at):
-            yield Rules(label=told % "changes", ink=ink, x=at, dashed=True, rank=0.6)
+            yield Rules(label=label % "changes", ink=ink, x=at, dashed=True, rank=0.6)

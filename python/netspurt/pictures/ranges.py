@@ -1,4 +1,4 @@
-"""Means with their least and most values, and values over time with a fit."""
+"""Means with the range of their values, and values over time with a fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netspurt.pictures.marks import Floats, Line, Mark, Picture, Scale
 
 @dataclass(frozen=True)
 class Range:
-    """A mean with the least and the most of its values."""
+    """A mean, with the minimum and the maximum of the values."""
 
     mean: float
     least: float
@@ -38,7 +38,7 @@ class Panel:
 def ranges(
     groups: Sequence[str], series: Mapping[str, Sequence[Range]], *, label: str, beneath: str
 ) -> Picture:
-    """Return bars of means, and marks from the least to the most value.
+    """Return bars of means, and marks from the minimum to the maximum value.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ def ranges(
     columns = {
         # A single series needs no legend.
         name if len(series) > 1 else "": (
-            np.array([one.mean for one in own]),
-            np.array([one.least for one in own]),
-            np.array([one.most for one in own]),
+            np.array([own.mean for own in of_groups]),
+            np.array([own.least for own in of_groups]),
+            np.array([own.most for own in of_groups]),
         )
-        for name, own in series.items()
+        for name, of_groups in series.items()
     }
-    above = all(low.min(initial=0.0) >= 0 for _, low, _ in columns.values())
+    all_positive = all(low.min(initial=0.0) >= 0 for _, low, _ in columns.values())
     ticks = tuple((float(n), group) for n, group in enumerate(groups))
-    y = Scale(label, low=0.0 if above else None)
+    y = Scale(label, low=0.0 if all_positive else None)
     return Picture(bars(columns), y, Scale(beneath, ticks=ticks))
 
 

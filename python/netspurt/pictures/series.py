@@ -8,7 +8,17 @@ from typing import Literal
 
 import numpy as np
 
-from netspurt.pictures.marks import SERIES, Floats, Line, Mark, Picture, Points, Rules, Scale, reach
+from netspurt.pictures.marks import (
+    SERIES,
+    Floats,
+    Line,
+    Mark,
+    Picture,
+    Points,
+    Rules,
+    Scale,
+    reach,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Part:
-    """A panel: the label of its y axis, its series, and an instant or value to mark on x."""
+    """A panel: the label of its y axis, its series, and a place to mark on the x axis."""
 
     label: str
     series: Sequence[Series]
@@ -44,12 +54,12 @@ def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
     parts
         The panels.
     beneath
-        The text at the x axis of the lowest.
+        The text at the x axis of the lowest panel.
     """
     marks = [_marks(part) for part in parts]
     low, high = reach([mark for own in marks for mark in own], 0) or (0.0, 1.0)
-    spare = _MARGIN * (high - low)
-    x = Scale("", low=low - spare, high=high + spare)
+    margin = _MARGIN * (high - low)
+    x = Scale("", low=low - margin, high=high + margin)
     last = Scale(beneath, low=x.low, high=x.high)
     return [
         Picture(tuple(own), Scale(part.label, low=0.0), x if n < len(parts) else last)
@@ -58,18 +68,24 @@ def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
 
 
 def _marks(part: Part) -> list[Mark]:
-    marks = [_mark(one, n) for n, one in enumerate(part.series)]
+    marks = [_mark(series, n) for n, series in enumerate(part.series)]
     if part.mark is not None:
         at = np.array([part.mark])
         marks.append(Rules(label=part.mark_label, ink="black", x=at, dashed=True, rank=1.9))
     return marks
 
 
-def _mark(one: Series, n: int) -> Mark:
+def _mark(series: Series, n: int) -> Mark:
     ink = SERIES[n % len(SERIES)]
-    if one.drawn == "dots":
-        return Points(label=one.name, ink=ink, x=one.x, y=one.y, size=2)
-    steps = one.drawn == "steps"
+    if series.drawn == "dots":
+        return Points(label=series.name, ink=ink, x=series.x, y=series.y, size=2)
+    steps = series.drawn == "steps"
     return Line(
-        label=one.name, ink=ink, x=one.x, y=one.y, steps=steps, dashed=one.dashed, width=1.4
+        label=series.name,
+        ink=ink,
+        x=series.x,
+        y=series.y,
+        steps=steps,
+        dashed=series.dashed,
+        width=1.4,
     )

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt.pictures.marks import SERIES, Floats, Ink, Line, Mark, Picture, Points, Rules, Scale
 
-#: Sites whose values differ by more than this factor have a logarithmic axis.
-_TENS = 20
+#: The axis is logarithmic if the values differ by more than this factor.
+_LOG_RATIO = 20
 
 
 def distributions(
     series: Mapping[str, ArrayLike], *, what: str, unit: str, marks: Sequence[float] = ()
 ) -> Picture:
-    """Return the distribution of values, a line for each name.
+    """Return the distributions of values, with a line for each name.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def distributions(
     what
         The name of the values.
     unit
-        `s` or `bit/s`, which get a prefix that fits; empty for a ratio.
+        `s` or `bit/s`, which get a suitable prefix; empty for a ratio.
     marks
         Values with a vertical line.
     """
@@ -46,17 +46,17 @@ def distributions(
 
 
 def _known(values: ArrayLike) -> Floats:
-    given = np.asarray(values, dtype=float)
-    return np.sort(given[np.isfinite(given)])
+    array = np.asarray(values, dtype=float)
+    return np.sort(array[np.isfinite(array)])
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale of values, logarithmic if they differ by tens."""
+    """Return a scale of values, which is logarithmic if the values differ much."""
     every = np.concatenate([*series, np.empty(0)])
     if not len(every):
         return Scale(what, unit)
-    least, most = float(np.quantile(every, 0.01)), float(np.quantile(every, 0.99))
-    return Scale(what, unit, log=least > 0 and most > _TENS * least)
+    low, high = float(np.quantile(every, 0.01)), float(np.quantile(every, 0.99))
+    return Scale(what, unit, log=low > 0 and high > _LOG_RATIO * low)
 
 
 def throughput_levels(
@@ -70,16 +70,16 @@ def throughput_levels(
         When each connection began, in seconds, its throughput in bit/s, and the index of its level;
         shape (n,) each.
     levels
-        The levels in bit/s, which are lines.
+        The levels in bit/s, which are drawn as lines.
     """
     t, rate = np.asarray(t_s, dtype=float), np.asarray(throughput_bps, dtype=float)
-    which = np.asarray(member)
+    levels_of = np.asarray(member)
     since = t - np.nanmin(t) if len(t) else t
     scale, unit = (3600.0, "h") if len(t) and since.max() > 7200 else (60.0, "min")
     ends = np.array([0.0, float(np.max(since, initial=0.0))]) / scale
     marks: list[Mark] = []
     for n, level in enumerate(levels):
-        own, ink = which == n, SERIES[n % len(SERIES)]
+        own, ink = levels_of == n, SERIES[n % len(SERIES)]
         marks.append(Points(label="", ink=ink, x=since[own] / scale, y=rate[own]))
         at = np.full(2, level)
         marks.append(Line(label="", ink="grey", x=ends, y=at, width=0.8, rank=1.5))

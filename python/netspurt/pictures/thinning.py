@@ -1,4 +1,4 @@
-"""Chooses marks in pictures of long runs, because a picture has room only for some."""
+"""Chooses marks in pictures of long runs, because a picture has room only for some of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: The most marks of a kind that are drawn one by one.
+#: The maximum number of marks of a kind that are drawn one by one.
 MOST = 20_000
-#: The number of columns for more marks than that. A picture has fewer dots side by side.
+
+#: The number of columns into which more marks are merged. A picture has fewer dots side by side.
 COLUMNS = 4_000
 
 
 def merged(bars: Floats) -> Floats:
-    """Return bars, or if there are too many one bar for each column of the picture.
+    """Return bars; if there are too many, return one bar for each column of the picture.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def merged(bars: Floats) -> Floats:
     Returns
     -------
     bars
-        The same, or for each column its first instant, lowest and highest end.
+        The same bars, or the first instant and the lowest and highest end of each column.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def merged(bars: Floats) -> Floats:
 
 
 def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
-    """Return the places of the points to draw: all, or one of each column and row of the picture.
+    """Return the places of the points to draw: all, or one in each cell of columns and rows.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def last_of_columns(t: Floats) -> NDArray[np.intp]:
-    """Return the indices of a rising line's points to draw: all, or the last of each column."""
+    """Return the places of the points of a rising line to draw: all, or the last in each column."""
     if len(t) <= MOST:
         return np.arange(len(t))
     return np.flatnonzero(np.diff(_columns(t), append=COLUMNS))

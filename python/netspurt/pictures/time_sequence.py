@@ -23,8 +23,8 @@ from netspurt.pictures.marks import (
 from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, pick
 from netspurt.table import Table, optional
 
-#: With fewer segments than this the bars alone are visible.
-_FEW = 400
+#: Bars have dots if there are at least this many segments, because thin bars are hard to see.
+_DOTS_FROM = 400
 
 #: The causes of retransmissions by kind, each with its colour.
 CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
@@ -37,7 +37,7 @@ CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
 
 
 def time_sequence(run: Tables, view: View) -> Picture:
-    """Show the packets at one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
+    """Show the packets at one node: sends, retransmissions, ACKs and SACK blocks; and all drops.
 
     Each segment is a bar from its first to its last octet, with a dot that is visible at every
     zoom. The cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick
@@ -57,15 +57,15 @@ def time_sequence(run: Tables, view: View) -> Picture:
     seen = view.clip(own.where(node=node))
     if len(seen) + len(answers) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
-    few = len(seen) + len(answers) < _FEW
+    are_few = len(seen) + len(answers) < _DOTS_FROM
     marks = _acks(answers, int(own["len_bytes"].max()))
     blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=view.answers, node=node))
     marks.append(_sack_blocks(blocks))
     data = seen.where(kind="data")
-    size = (1.6, 0.0) if few else (1.0, 1.8)
+    size = (1.6, 0.0) if are_few else (1.0, 1.8)
     marks.append(_segments(data, "sent", "black", size, 2.4))
-    marks += _drops(run, own, view, few=few)
-    marks += _retransmissions(seen.where(kind="retransmission"), few=few)
+    marks += _drops(run, own, view, few=are_few)
+    marks += _retransmissions(seen.where(kind="retransmission"), few=are_few)
     if _packet_bytes(own) is not None:
         marks = [_without_packets(mark) for mark in marks]
     marks = [mark for mark in marks if _count(mark)]
@@ -90,7 +90,7 @@ def _count(mark: Mark) -> int:
 
 
 def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
-    """Return the upper left corner, or the lower right one if sending ended early."""
+    """Return the upper left corner, or the lower right one if the left side is full."""
     (start, end), (low, high) = picture.ends
     early = seen.seconds() < start + 0.3 * (end - start)
     late = seen["seq"] > low + 0.5 * (high - low)
@@ -106,21 +106,21 @@ def _of_flows(run: Tables) -> Table:
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the observing node: the wanted node, else the spied sender, else the first node."""
+    """Return the wanted node, or else the sender if it was spied, or else the first node."""
     spied = set(run.table("segments")["node"].tolist())
-    there = list(dict.fromkeys(own["node"].tolist()))
-    if view.node in spied and view.node not in there:
-        raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(there)}")
+    nodes = list(dict.fromkeys(own["node"].tolist()))
+    if view.node in spied and view.node not in nodes:
+        raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(nodes)}")
     opened = run.table("flows").where(flow=flow, direction=DIRECTIONS[0])
     if len(opened) == 0:
         return pick(own, "node", view.node, "spied node")
-    if view.node is None and view.sends != DIRECTIONS[0] and opened["to"][0] in there:
+    if view.node is None and view.sends != DIRECTIONS[0] and opened["to"][0] in nodes:
         return str(opened["to"][0])
     return pick(own, "node", view.node, "spied node")
 
 
 def _packet_bytes(own: Table) -> int | None:
-    """Return the size of packets, if all packets but the last have the same size."""
+    """Return the size of packets, if all packets except the last have the same size."""
     data = own.select(own["len_bytes"] > 0)
     size = int(data["len_bytes"].max())
     return None if np.any((data["seq"] - 1) % size) else size
@@ -179,9 +179,9 @@ def _receive_window(
         return None
     shift = _window_shift(run, both, view.answers)
     edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
-    least, most = reach(marks, 1) or (0.0, 1.0)
-    spare = MARGIN * (most - least)
-    low, high = least - spare, most + spare
+    lowest, highest = reach(marks, 1) or (0.0, 1.0)
+    margin = MARGIN * (highest - lowest)
+    low, high = lowest - margin, highest + margin
     bound = high + (high - low) / 2
     near = edge <= bound
     if not np.any(near):
@@ -220,9 +220,9 @@ def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
     x, y = new.seconds(), new["ack"].astype(np.float64)
     line = Line(label="ACK", ink="green", x=x, y=y, steps=True, width=1.4, rank=2.0)
-    again = seen.where(kind="dupack")
-    high = again["ack"].astype(np.float64)
-    x, low = again.seconds(), high - packet_bytes
+    duplicates = seen.where(kind="dupack")
+    high = duplicates["ack"].astype(np.float64)
+    x, low = duplicates.seconds(), high - packet_bytes
     ticks = Bars(label="duplicate ACK", ink="green", x=x, low=low, high=high, width=0.8, rank=2.1)
     return [line, ticks]
 
@@ -235,15 +235,14 @@ def _sack_blocks(blocks: Table) -> Bars:
 
 def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
     """Return marks of data that was lost, dropped or discarded, at the middle of its octets."""
-    of = {"flow": str(own["flow"][0]), "direction": view.sends}
     recorded = optional(run, "drops")
     if recorded is None:
         return []
-    dropped = view.clip(recorded.where(**of))
+    dropped = view.clip(recorded.where(flow=str(own["flow"][0]), direction=view.sends))
     # An incomplete datagram is discarded because these fragments were dropped or lost.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
-    rows = {one: n for n, one in enumerate(own["id"].tolist())}
-    places = [rows.get(one, -1) for one in dropped["id"].tolist()]
+    rows = {segment_id: n for n, segment_id in enumerate(own["id"].tolist())}
+    places = [rows.get(segment_id, -1) for segment_id in dropped["id"].tolist()]
     known = np.flatnonzero(np.array(places, dtype=np.int64) >= 0)
     lost = own.take(np.array(places, dtype=np.int64)[known])
     low = lost["seq"].astype(np.float64)

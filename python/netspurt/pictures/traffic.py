@@ -9,9 +9,9 @@ from netspurt.pictures.steps import steps
 from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
 
-#: The number of packets over which densities are smoothed, and the number of time steps.
+#: The number of packets over which densities are smoothed, and the maximum number of time steps.
 _SMOOTHED = 10
-_PARTS = 100
+_STEPS_MAX = 100
 
 
 def outstanding_data(run: Tables, view: View) -> Picture:
@@ -31,7 +31,7 @@ def outstanding_data(run: Tables, view: View) -> Picture:
 
 
 def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
-    """Return instants [s], and the outstanding octets from each instant on."""
+    """Return instants [s], and the outstanding octets since each instant."""
     t = np.concatenate([data.seconds(), acks.seconds()])
     order = np.argsort(t, kind="stable")
     sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
@@ -44,15 +44,15 @@ def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
 def throughput(run: Tables, view: View) -> Picture:
     """Show the rate of payload sent, and of payload sent for the first time, in equal time steps.
 
-    A line is the mean from the start on.
+    A line is the mean since the start.
     """
     data, _acks = both_directions(run, view)
     t, size = data.seconds(), data["len_bytes"].astype(np.float64)
     first, last = float(t.min()), float(t.max())
     if last <= first:
         raise ValueError("all data was sent at one instant: there is no rate to draw")
-    parts = min(_PARTS, max(len(t) // _SMOOTHED, 1))
-    edges = np.linspace(first, last, parts + 1)
+    steps = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
+    edges = np.linspace(first, last, steps + 1)
     width = edges[1] - edges[0]
     end = np.maximum.accumulate(data["seq"] + data["len_bytes"])
     fresh = np.diff(end, prepend=int(data["seq"].min())).astype(np.float64)
@@ -73,9 +73,9 @@ def throughput(run: Tables, view: View) -> Picture:
 
 
 def density(run: Tables, view: View) -> Picture:
-    """Show packets in a second, from the smoothed differences of the instants of packets.
+    """Show packets per second, from the smoothed differences of the instants of packets.
 
-    The method is that of Jacobson's mail of 1988: take the first differences of time stamps, smooth
+    The method is from Jacobson's mail of 1988: take the first differences of timestamps, smooth
     them, and invert them.
     """
     data, acks = both_directions(run, view)
@@ -94,7 +94,7 @@ def density(run: Tables, view: View) -> Picture:
 
 
 def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
-    """Return the data of a direction and the acknowledgements of it, at one point."""
+    """Return the data of a direction and its acknowledgements, at one point."""
     segments = run.table("segments")
     flow = pick(segments, "flow", view.flow, "flow")
     both = segments.where(flow=flow)
@@ -114,7 +114,7 @@ def _named(data: Table, view: View) -> str:
 
 
 def _mean_over_time(t: Floats, values: Floats) -> float:
-    """Return the mean of a value that holds until the next one."""
+    """Return the mean over time of values that each last until the next."""
     spans = np.diff(t)
-    whole = float(spans.sum())
-    return float((values[:-1] * spans).sum() / whole) if whole > 0 else float(values[-1])
+    total = float(spans.sum())
+    return float((values[:-1] * spans).sum() / total) if total > 0 else float(values[-1])

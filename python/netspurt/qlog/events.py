@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netspurt.qlog.forms import Form
 from netspurt.qlog.texts import TEXT, Texts, member, milliseconds, of, quoted
 
-#: The order of events at one instant: first arrivals, then the changes that they cause, then the
+#: The order of kinds at one instant: first arrivals, then the changes that they cause, then the
 #: packets that are sent.
 _RANKS = ("received", "timer", "rto", "metrics", "state", "lost", "sent")
 
@@ -25,9 +25,9 @@ class Events:
     what
         The kind: a word of `netspurt.qlog.forms.EVENTS`.
     t_ns
-        When they happened [ns], shape (n,).
+        When the events happened [ns], shape (n,).
     data
-        Their data as JSON objects, shape (n,).
+        The data of the events as JSON objects, shape (n,).
     """
 
     what: str
@@ -37,13 +37,16 @@ class Events:
 
 def in_order(kinds: Sequence[Events], form: Form) -> Texts:
     """Return all events as JSON objects in the order of time."""
-    known = [one for one in kinds if one.what in form.names and len(one.t_ns)]
-    if not known:
+    written = [kind for kind in kinds if kind.what in form.names and len(kind.t_ns)]
+    if not written:
         return np.array([], dtype=TEXT)
-    t = np.concatenate([one.t_ns for one in known])
-    rank = np.concatenate([np.full(len(one.t_ns), _RANKS.index(one.what)) for one in known])
-    names = np.concatenate([np.full(len(one.t_ns), form.names[one.what], TEXT) for one in known])
-    data = np.concatenate([one.data for one in known])
-    made = of(member("time", milliseconds(t)), member("name", quoted(names)), member("data", data))
-    ordered: Texts = made[np.lexsort((np.arange(len(t)), rank, t))]
+    t = np.concatenate([kind.t_ns for kind in written])
+    ranks = [np.full(len(kind.t_ns), _RANKS.index(kind.what)) for kind in written]
+    names = [np.full(len(kind.t_ns), form.names[kind.what], TEXT) for kind in written]
+    events = of(
+        member("time", milliseconds(t)),
+        member("name", quoted(np.concatenate(names))),
+        member("data", np.concatenate([kind.data for kind in written])),
+    )
+    ordered: Texts = events[np.lexsort((np.arange(len(t)), np.concatenate(ranks), t))]
     return ordered

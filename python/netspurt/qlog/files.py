@@ -62,38 +62,38 @@ def write_qlog(
     sequential = file.suffix == ENDINGS[0]
     if sequential and len(seen) != 1:
         raise ValueError(
-            f"{file}: a file of records holds one connection at one node, and there are "
-            f"{len(seen)}: write a .qlog file, or name a flow and a node"
+            f"{file}: a file of records holds one connection at one node, and {len(seen)} were "
+            "found: write a .qlog file, or name a flow and a node"
         )
-    traces = [(_trace(tables, one, form), _events(tables, one, form)) for one in seen]
+    traces = [(_trace(tables, vantage, form), _events(tables, vantage, form)) for vantage in seen]
     write_new(file, (_records if sequential else _object)(tables.title, traces, form))
     return sum(len(events) for _, events in traces)
 
 
-def _events(tables: HasTables, seen: Vantage, form: Form) -> list[str]:
+def _events(tables: HasTables, vantage: Vantage, form: Form) -> list[str]:
     """Return the events of a trace in the order of time, each as JSON."""
-    kinds = [*packet_events(tables, seen, form)]
-    if seen.knows:
-        kinds += recovery_events(tables, seen, form)
+    kinds = [*packet_events(tables, vantage, form)]
+    if vantage.knows:
+        kinds += recovery_events(tables, vantage, form)
     events: list[str] = in_order(kinds, form).tolist()
     return events
 
 
-def _trace(tables: HasTables, seen: Vantage, form: Form) -> dict[str, Any]:
+def _trace(tables: HasTables, vantage: Vantage, form: Form) -> dict[str, Any]:
     """Return all members of a trace except its events."""
     return {
-        "title": f"{seen.flow} at {seen.node}",
+        "title": f"{vantage.flow} at {vantage.node}",
         "description": tables.title,
-        "vantage_point": seen.told(),
-        "common_fields": {**form.common, "group_id": seen.flow},
+        "vantage_point": vantage.told(),
+        "common_fields": {**form.common, "group_id": vantage.flow},
         **form.of_trace,
     }
 
 
 def _records(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
-    ((about, events),) = traces
-    head = json.dumps({**form.sequential, "title": title, "trace": about})
-    return "".join(f"{_RECORD}{one}\n" for one in [head, *events])
+    ((description, events),) = traces
+    head = json.dumps({**form.sequential, "title": title, "trace": description})
+    return "".join(f"{_RECORD}{record}\n" for record in [head, *events])
 
 
 def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
@@ -103,10 +103,10 @@ def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form
 def _parts(
     head: dict[str, Any], traces: Sequence[tuple[dict[str, Any], list[str]]]
 ) -> Iterator[str]:
-    """Yield the text of a JSON object with all traces. Each event has a line of its own."""
+    """Yield the text of a JSON object with all traces. Each event is on its own line."""
     yield json.dumps(head)[:-1] + ', "traces": ['
-    for n, (about, events) in enumerate(traces):
-        yield ("," if n else "") + "\n" + json.dumps(about)[:-1] + ', "events": [\n'
+    for n, (description, events) in enumerate(traces):
+        yield ("," if n else "") + "\n" + json.dumps(description)[:-1] + ', "events": [\n'
         yield ",\n".join(events)
         yield "\n]}"
     yield "\n]}\n"

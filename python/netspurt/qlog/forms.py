@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The code's names of the events that are written.
+#: The names in our code of the events that are written.
 EVENTS = ("sent", "received", "metrics", "state", "lost", "timer", "rto")
 
 #: The event schemas: QUIC's from draft-ietf-quic-qlog-quic-events-13, and netspurt's, which
-#: docs/interchange.md describes. The URI of netspurt's must be absolute and name the namespace. The
-#: project owns no domain, so the URI is a UUID (RFC 9562) with a q-component (RFC 8141 §2.3.2).
+#: docs/interchange.md describes. The URI of netspurt's schema must be absolute and contain the
+#: namespace. The project owns no domain, so the URI is a UUID (RFC 9562) with a q-component
+#: (RFC 8141 §2.3.2).
 _SCHEMAS = (
     "urn:ietf:params:qlog:events:quic-13",
     "urn:uuid:530d590e-7ba7-48c2-bf63-9b26597dc1fc?=netspurt",
@@ -35,7 +36,7 @@ class Form:
     of_trace
         Further members of a trace.
     frames
-        Whether packets have their data and acknowledgements as QUIC frames.
+        True if packets have their data and acknowledgements as QUIC frames.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Events of packets: sent by a node, received by it, or given up as lost."""
+"""Events of packets: sent by a node, received by it, or counted as lost by the sender."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SENT = {
     "shim": "pto_probe",
 }
 
-#: QUIC's word for the reason why the sender gave up the earlier transmission, by the cause with
-#: which the repair began. After a tail loss probe, the sender gives up no transmission. A shim's
-#: timer is not the sender's timer.
+#: QUIC's word for the reason why the sender counted the earlier transmission as lost. The key is
+#: the first cause of the retransmission. A tail loss probe is missing, because it makes no segment
+#: count as lost. A shim is missing, because its timer is not the sender's timer.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
@@ -46,13 +46,13 @@ _ACK = 16
 def packet_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
     """Yield the packets of a connection that a node sent and received, and the lost ones."""
     seen = segments_of(tables).where(flow=vantage.flow, node=vantage.node)
-    ours = seen["direction"] == vantage.sends
+    is_sent = seen["direction"] == vantage.sends
     blocks = tables.table("sack_blocks").where(flow=vantage.flow, node=vantage.node)
-    for what, rows in (("sent", ours), ("received", ~ours)):
+    for kind, rows in (("sent", is_sent), ("received", ~is_sent)):
         own = seen.select(rows)
-        data = _frames(own, seen.select(ours)) if form.frames else _segments(own, blocks)
-        yield Events(what, own["t_ns"], data)
-    yield _lost(seen.select(ours))
+        data = _frames(own, seen.select(is_sent)) if form.frames else _segments(own, blocks)
+        yield Events(kind, own["t_ns"], data)
+    yield _lost(seen.select(is_sent))
 
 
 def _header(numbers: NDArray[np.int64]) -> Texts:
@@ -74,14 +74,14 @@ def _segments(own: Table, blocks: Table) -> Texts:
     at = np.searchsorted(ids, blocks["id"], sorter=places)
     known = at < len(ids)
     known[known] = ids[places[at[known]]] == blocks["id"][known]
-    told = grouped(spans[known], places[at[known]], len(ids))
+    sack_blocks = grouped(spans[known], places[at[known]], len(ids))
     members = [
         member("header", _header(ids)),
         member("raw", _raw(own)),
         member("kind", quoted(own["kind"])),
         *(member(name, texts(own[name])) for name in ("seq", "ack", "window", "flags")),
         member("ecn", quoted(own["ecn"])),
-        member("sack_blocks", told, told != ""),
+        member("sack_blocks", sack_blocks, sack_blocks != ""),
         *(_optional(own, name) for name in ("ts_val", "ts_ecr", "offset_bytes")),
         member("cause", quoted(cause), cause != ""),
         member("trigger", quoted(_words(cause, _SENT)), np.isin(cause, list(_SENT))),
@@ -132,24 +132,26 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return for each packet the ranges of packet numbers that it acknowledges first."""
+    """Return, for each packet, the ranges of packet numbers that no earlier ACK acknowledges."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])
-    by = np.searchsorted(highest, data["seq"] + data["len_bytes"])
-    by = np.maximum(by, np.searchsorted(own["t_ns"][acks], data["t_ns"], side="right"))
-    known = by < len(acks)
-    numbers, by = data["id"][known], by[known]
-    order = np.lexsort((numbers, by))
-    numbers, by = numbers[order], by[order]
-    starts = np.flatnonzero((np.diff(by, prepend=-1) != 0) | (np.diff(numbers, prepend=-2) != 1))
+    nth_ack = np.searchsorted(highest, data["seq"] + data["len_bytes"])
+    nth_ack = np.maximum(nth_ack, np.searchsorted(own["t_ns"][acks], data["t_ns"], side="right"))
+    known = nth_ack < len(acks)
+    numbers, nth_ack = data["id"][known], nth_ack[known]
+    order = np.lexsort((numbers, nth_ack))
+    numbers, nth_ack = numbers[order], nth_ack[order]
+    starts = np.flatnonzero(
+        (np.diff(nth_ack, prepend=-1) != 0) | (np.diff(numbers, prepend=-2) != 1)
+    )
     ends = np.append(starts[1:], len(numbers)) - 1
     spans = pairs(numbers[starts], numbers[ends[: len(starts)]])
-    return grouped(spans, acks[by[starts]], len(own))
+    return grouped(spans, acks[nth_ack[starts]], len(own))
 
 
 def _lost(sent: Table) -> Events:
-    """Return the losses, at the instants of the retransmissions: tables have no earlier instants.
+    """Return the losses at the instants of the retransmissions, because tables lack earlier ones.
 
     The header is that of the last transmission that began at the same octet, if there is one.
     """
@@ -158,9 +160,9 @@ def _lost(sent: Table) -> Events:
     before = np.full(len(sent), -1)
     before[order] = np.where(same, np.roll(order, 1), -1)
     cause = np.array(begun(sent["cause"].tolist()))
-    again = np.flatnonzero(np.isin(cause, list(_LOST)))
-    earlier = before[again]
+    retransmitted = np.flatnonzero(np.isin(cause, list(_LOST)))
+    earlier = before[retransmitted]
     header = _header(sent["id"][np.maximum(earlier, 0)])
-    trigger = quoted(_words(cause[again], _LOST))
+    trigger = quoted(_words(cause[retransmitted], _LOST))
     data = of(member("header", header, earlier >= 0), member("trigger", trigger))
-    return Events("lost", sent["t_ns"][again], data)
+    return Events("lost", sent["t_ns"][retransmitted], data)

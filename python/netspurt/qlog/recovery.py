@@ -18,9 +18,9 @@ Whole = NDArray[np.int64]
 
 def recovery_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
     """Yield the events that follow from a sender's tables `rtt`, `rto` and `cwnd`, if recorded."""
-    found = {name: _of(tables, name, vantage) for name in ("rtt", "rto", "cwnd")}
-    rto, cwnd = found["rto"], found["cwnd"]
-    yield _metrics(found)
+    recorded = {name: _of(tables, name, vantage) for name in ("rtt", "rto", "cwnd")}
+    rto, cwnd = recorded["rto"], recorded["cwnd"]
+    yield _metrics(recorded)
     if cwnd is not None:
         yield _states(cwnd)
     if rto is not None:
@@ -34,15 +34,15 @@ def _of(tables: HasTables, name: str, vantage: Vantage) -> Table | None:
     return None if found is None else found.where(flow=vantage.flow, direction=vantage.sends)
 
 
-def _metrics(found: dict[str, Table | None]) -> Events:
+def _metrics(recorded: dict[str, Table | None]) -> Events:
     """Return the metrics that changed, at each instant with a change (RFC 9002 A.3, B.2)."""
-    rtt, rto, cwnd = found["rtt"], found["rto"], found["cwnd"]
-    tables = [one for one in (rtt, rto, cwnd) if one is not None]
-    t = np.unique(np.concatenate([one["t_ns"] for one in tables] or [np.empty(0, np.int64)]))
+    rtt, rto, cwnd = recorded["rtt"], recorded["rto"], recorded["cwnd"]
+    tables = [table for table in (rtt, rto, cwnd) if table is not None]
+    t = np.unique(np.concatenate([table["t_ns"] for table in tables] or [np.empty(0, np.int64)]))
     members: list[Texts] = []
     if rtt is not None:
-        least = np.minimum.accumulate(rtt["rtt_ns"]) if len(rtt) else rtt["rtt_ns"]
-        members.append(_changes("min_rtt", t, rtt, least, in_ms=True))
+        min_rtt = np.minimum.accumulate(rtt["rtt_ns"]) if len(rtt) else rtt["rtt_ns"]
+        members.append(_changes("min_rtt", t, rtt, min_rtt, in_ms=True))
         members.append(_changes("latest_rtt", t, rtt, rtt["rtt_ns"], in_ms=True, always=True))
     if rto is not None:
         for name, column in (("smoothed_rtt", "srtt_ns"), ("rtt_variance", "rttvar_ns")):
@@ -60,28 +60,28 @@ def _metrics(found: dict[str, Table | None]) -> Events:
     if not members:
         return Events("metrics", t, texts(t))
     data = of(*members)
-    told = data != "{}"
-    return Events("metrics", t[told], data[told])
+    has_members = data != "{}"
+    return Events("metrics", t[has_members], data[has_members])
 
 
-def _changes(  # noqa: PLR0913 - what, when, and how it is written
+def _changes(  # noqa: PLR0913 - a metric, its instants, its values, and two choices
     name: str, t: Whole, table: Table, values: Whole, *, in_ms: bool = False, always: bool = False
 ) -> Texts:
     """Return a metric at the instants `t`, with an empty text where it did not change.
 
     With `always`, the metric is returned at each instant at which the table has a value.
     """
-    there = ~np.ma.getmaskarray(values)
-    at, known = table["t_ns"][there], np.ma.getdata(values)[there].astype(np.int64)
+    present = ~np.ma.getmaskarray(values)
+    at, known = table["t_ns"][present], np.ma.getdata(values)[present].astype(np.int64)
     # If several rows have the same instant, the last one counts.
     last = np.append(at[1:] != at[:-1], True)[: len(at)]
     at, known = at[last], known[last]
     if not always and len(known):
         changed = np.append(True, known[1:] != known[:-1])
         at, known = at[changed], known[changed]
-    made = np.full(len(t), "", dtype=np.dtypes.StringDType())
-    made[np.searchsorted(t, at)] = member(name, milliseconds(known) if in_ms else texts(known))
-    return made
+    members = np.full(len(t), "", dtype=np.dtypes.StringDType())
+    members[np.searchsorted(t, at)] = member(name, milliseconds(known) if in_ms else texts(known))
+    return members
 
 
 def _states(cwnd: Table) -> Events:
@@ -99,7 +99,7 @@ def _states(cwnd: Table) -> Events:
 def _expired(count: int, form: Form) -> Texts:
     """Return the data of `count` expired timers.
 
-    RFC 6298's timer becomes QUIC's probe timeout, which resembles it most.
+    The form for qvis calls RFC 6298's timer QUIC's probe timeout, which is the most similar timer.
     """
     kind = "pto" if form.frames else "loss_timeout"
     return of(
@@ -109,7 +109,7 @@ def _expired(count: int, form: Form) -> Texts:
 
 
 def _values(rto: Table) -> Events:
-    """Return the RTO at each change. The tables do not have the instants at which it was armed."""
+    """Return the RTO at each change. Tables have no instants at which the timer was armed."""
     changed = np.append(True, np.diff(rto["rto_ns"]) != 0)[: len(rto)]
     own = rto.select(changed)
     data = of(member("rto", milliseconds(own["rto_ns"])), member("backoff", texts(own["backoff"])))

@@ -25,7 +25,7 @@ class Vantage:
     sends
         The direction of the packets that count as sent.
     knows
-        Whether the tables `rtt`, `rto` and `cwnd` of that direction describe this node: it is an
+        True if the tables `rtt`, `rto` and `cwnd` of that direction describe this node: it is an
         end of a run, or the values are inferred from a capture.
     """
 
@@ -37,10 +37,10 @@ class Vantage:
 
     def told(self) -> dict[str, str]:
         """Return the vantage point in qlog's form (draft-ietf-quic-qlog-main-schema-14 §6)."""
-        told = {"name": self.node, "type": self.kind}
+        point = {"name": self.node, "type": self.kind}
         if self.kind == "network":
-            told["flow"] = "client" if self.sends == _DIRECTIONS[0] else "server"
-        return told
+            point["flow"] = "client" if self.sends == _DIRECTIONS[0] else "server"
+        return point
 
 
 def vantages(
@@ -62,7 +62,7 @@ def vantages(
     direction
         The direction that counts as sent at a node between the ends; by default `forward`.
     ends
-        Whether a node that sends packets is an end. For a capture this is false, because a capture
+        True if a node that sends packets is an end. Write false for a capture, because a capture
         does not show where it was made.
 
     Raises
@@ -72,25 +72,29 @@ def vantages(
     """
     segments = segments_of(tables)
     seen: dict[tuple[str, str], Vantage] = {}
-    for name, at, way, towards in _combinations(segments):
-        known = seen.get((name, at))
+    for of_flow, at_node, way, sent_direction in _combinations(segments):
+        known = seen.get((of_flow, at_node))
         if ends and way == "out" and (known is None or known.kind == "network"):
-            kind = "client" if towards == _DIRECTIONS[0] else "server"
-            seen[name, at] = Vantage(name, at, kind, towards)
+            kind = "client" if sent_direction == _DIRECTIONS[0] else "server"
+            seen[of_flow, at_node] = Vantage(of_flow, at_node, kind, sent_direction)
         elif known is None:
-            seen[name, at] = Vantage(
-                name, at, "network", direction or _DIRECTIONS[0], knows=not ends
+            seen[of_flow, at_node] = Vantage(
+                of_flow, at_node, "network", direction or _DIRECTIONS[0], knows=not ends
             )
-    _check("flow", flow, [name for name, _ in seen])
-    _check("spied node", node, [at for name, at in seen if flow in (None, name)])
-    found = [one for one in seen.values() if flow in (None, one.flow) and node in (None, one.node)]
-    if not found:
+    _check("flow", flow, [of_flow for of_flow, _ in seen])
+    _check("spied node", node, [at for of_flow, at in seen if flow in (None, of_flow)])
+    chosen = [
+        vantage
+        for vantage in seen.values()
+        if flow in (None, vantage.flow) and node in (None, vantage.node)
+    ]
+    if not chosen:
         raise ValueError('no segment of TCP was seen: spy a node, as in `[record] spy = ["NODE"]`')
-    return found
+    return chosen
 
 
 def segments_of(tables: HasTables) -> Table:
-    """Return the segments of TCP: without echo probes and other protocols."""
+    """Return the segments of TCP, without echo probes and other protocols."""
     segments = tables.table("segments")
     return segments.select(np.isin(segments["kind"], ("request", "reply", "other"), invert=True))
 
@@ -101,13 +105,15 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     _, first = np.unique(np.stack(codes), axis=1, return_index=True)
     return [
-        (str(a), str(b), str(c), str(d))
-        for a, b, c, d in zip(*(column[np.sort(first)] for column in columns), strict=True)
+        (str(flow), str(node), str(way), str(direction))
+        for flow, node, way, direction in zip(
+            *(column[np.sort(first)] for column in columns), strict=True
+        )
     ]
 
 
-def _check(what: str, wanted: str | None, names: list[str]) -> None:
+def _check(kind: str, wanted: str | None, names: list[str]) -> None:
     known = list(dict.fromkeys(names))
     if wanted is not None and wanted not in known:
         shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-        raise ValueError(f"no {what} {wanted!r} in segments: there are {shown or 'none'}")
+        raise ValueError(f"no {kind} {wanted!r} in segments: there are {shown or 'none'}")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from netspurt.sweep.folder import SweepFolder
 
 
-#: The number of cases that are shown in a notebook.
-_HEAD = 10
+#: The maximum number of cases that are shown in a notebook.
+_SHOWN_MAX = 10
 
 
 class Cases(Mapping[str, NDArray[Any]]):
@@ -57,15 +57,15 @@ class Cases(Mapping[str, NDArray[Any]]):
         return f"<Cases: {len(self)} of {self.about.cases} from {self.about.where}>"
 
     def _repr_html_(self) -> str:
-        shown = [column[:_HEAD].astype(str) for column in self.values()]
+        shown = [column[:_SHOWN_MAX].astype(str) for column in self.values()]
         rows = zip(*(np.ma.filled(column, "") for column in shown), strict=True)
         right = [n for n, column in enumerate(self.values()) if column.dtype.kind in "iuf"]
-        told = f"{len(self):,} of {self.about.cases:,} cases from {self.about.where}"
-        return html_lines(told) + html_table(list(self), [list(row) for row in rows], right)
+        caption = f"{len(self):,} of {self.about.cases:,} cases from {self.about.where}"
+        return html_lines(caption) + html_table(list(self), [list(row) for row in rows], right)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
-            "cases are not an array: take a column, as in cases['sent'], or a data frame, as in "
+            "cases are not an array: take a column such as cases['sent'], or a data frame such as "
             "cases.to_pandas() or cases.to_polars()"
         )
 
@@ -112,5 +112,5 @@ class Cases(Mapping[str, NDArray[Any]]):
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
     """Return the parts of a column as one array. It is masked only if a value is missing."""
     masked: Any = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
-    whole: NDArray[Any] = masked if np.ma.is_masked(masked) else np.concatenate(parts)
-    return np.ma.getdata(whole) if whole is not masked else whole
+    column: NDArray[Any] = masked if np.ma.is_masked(masked) else np.concatenate(parts)
+    return np.ma.getdata(column) if column is not masked else column

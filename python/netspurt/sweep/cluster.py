@@ -11,43 +11,44 @@ from collections.abc import Iterator
 from typing import Any
 
 from netspurt import _core
-from netspurt.sweep.driver import seconds_a_case
+from netspurt.sweep.driver import seconds_per_case
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
 #: A task should take at least this many seconds, to be worth its transfer to a worker.
 TASK_S = 1.0
-#: How often a task is repeated if its worker or node dies.
-_RETRIES = 10
-#: The duration of one wait, in seconds; interrupts are handled after it.
+#: The maximum number of times that a task is repeated because its worker or node died.
+_RETRIES_MAX = 10
+#: The maximum duration of one wait, in seconds; interrupts are handled after it.
 _POLL_S = 0.1
 #: The time within which a cluster must answer, in seconds.
 _ANSWER_S = 10.0
 
-#: Ray's variable for whether a cluster has other machines. Without them a cluster listens on
-#: loopback only. On Linux no other setting does that, because Ray replaces a loopback address by
-#: the machine's address.
-_HAS_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+#: Ray's environment variable that allows a cluster of several machines. If it is 0, a cluster
+#: listens on loopback only. On Linux no other setting does that, because Ray replaces a loopback
+#: address by the machine's address.
+_SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
-#: The sweeps that this worker has read, so that it reads each sweep only once.
-_known: dict[str, Sweep] = {}
+#: The sweep that this worker read last, by its key. A worker keeps only one sweep, so it reads a
+#: sweep once for many tasks.
+_last_sweep: dict[str, Sweep] = {}
 
 
 def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Outcome]:
     """Run chunks in a worker; `plan` holds Ray's reference to the sweep."""
     import ray
 
-    if key not in _known:
-        _known.clear()
-        _known[key] = ray.get(plan[0])
-    return [_known[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
+    if key not in _last_sweep:
+        _last_sweep.clear()
+        _last_sweep[key] = ray.get(plan[0])
+    return [_last_sweep[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
 
 
 class Ray:
     """The engine on a Ray cluster.
 
-    Several chunks form a task, so that a task takes at least a second. If the worker or node of a
-    task dies, the task is run again elsewhere, with the same bytes as a result.
+    Several chunks form a task, so that most tasks take at least `task_s`. If the worker or node of
+    a task dies, the task is repeated elsewhere, and its result has the same bytes.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class Ray:
     workers
         The number of parallel tasks; 0 for one per processor of the cluster.
     task_s
-        The minimum duration of a task in seconds.
+        The approximate minimum duration of a task in seconds.
 
     Raises
     ------
@@ -84,92 +85,95 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         if not address:
-            os.environ.setdefault(_HAS_OTHER_MACHINES, "0")
+            os.environ.setdefault(_SEVERAL_MACHINES, "0")
         try:
             import ray
         except ImportError as missing:
             raise ImportError("Ray is not installed: pip install 'netspurt[cluster]'") from missing
         if address:
-            _knock(address)
+            _check_answers(address)
         self._ray: Any = ray
-        self._ours = not ray.is_initialized()
-        if self._ours:
-            here: dict[str, Any] = {"num_cpus": workers or None, "include_dashboard": False}
-            options = {"address": address} if address else here
+        self._must_shut_down = not ray.is_initialized()
+        if self._must_shut_down:
+            on_this_machine = {"num_cpus": workers or None, "include_dashboard": False}
+            options: dict[str, Any] = {"address": address} if address else on_this_machine
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
             if not address:
                 _check_loopback(ray)
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._key = f"{sweep.fingerprint}-{os.getpid()}-{id(self)}"
         self._plan = ray.put(sweep)
-        self._task: Any = ray.remote(max_retries=_RETRIES, num_cpus=1)(run_chunks)
-        self._cases = max(1, math.ceil(task_s / max(seconds_a_case(sweep), 1e-6)))
-        self._waiting: list[Chunk] = []
-        self._under_way: dict[Any, list[Chunk]] = {}
-        self._chunks_a_task = 1
+        self._task: Any = ray.remote(max_retries=_RETRIES_MAX, num_cpus=1)(run_chunks)
+        self._cases_per_task = max(1, math.ceil(task_s / max(seconds_per_case(sweep), 1e-6)))
+        self._next_task: list[Chunk] = []
+        self._running: dict[Any, list[Chunk]] = {}
+        self._chunks_per_task = 1
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at once: two tasks per worker."""
-        return max(2 * self.workers * self._chunks_a_task, 2 * self.workers)
+        """The number of chunks that the engine should have: enough for two tasks per worker."""
+        return 2 * self.workers * self._chunks_per_task
 
     def prepare(self, chunk: int) -> None:
-        """Set the number of cases of a chunk."""
-        self._chunks_a_task = max(1, math.ceil(self._cases / chunk))
+        """Set the number of chunks per task, for chunks of `chunk` cases."""
+        self._chunks_per_task = max(1, math.ceil(self._cases_per_task / chunk))
 
     def submit(self, chunk: Chunk) -> None:
-        """Schedule a chunk. Several chunks form a task."""
-        self._waiting.append(chunk)
-        if len(self._waiting) >= self._chunks_a_task:
-            self._send()
+        """Add a chunk to the next task, and start that task when it has enough chunks."""
+        self._next_task.append(chunk)
+        if len(self._next_task) >= self._chunks_per_task:
+            self._start_task()
 
-    def _send(self) -> None:
-        reference = self._task.remote(self._key, [self._plan], self._waiting)
-        self._under_way[reference] = self._waiting
-        self._waiting = []
+    def _start_task(self) -> None:
+        reference = self._task.remote(self._key, [self._plan], self._next_task)
+        self._running[reference] = self._next_task
+        self._next_task = []
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield finished chunks until none is left."""
-        while self._waiting or self._under_way:
-            if self._waiting and len(self._under_way) < self.workers:
-                self._send()
-            ready, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_POLL_S)
+        """Yield finished chunks until all submitted chunks are finished.
+
+        While a worker would be idle, a task also starts with too few chunks.
+        """
+        while self._next_task or self._running:
+            if self._next_task and len(self._running) < self.workers:
+                self._start_task()
+            ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=_POLL_S)
             for reference in ready:
                 outcomes = self._ray.get(reference)
-                yield from zip(self._under_way.pop(reference), outcomes, strict=True)
+                yield from zip(self._running.pop(reference), outcomes, strict=True)
 
     def cancel(self) -> None:
-        """Cancel running tasks, and stop a cluster that was started for this sweep."""
-        for reference in self._under_way:
+        """Cancel all tasks. Stop or leave the cluster, if this engine started or joined it."""
+        for reference in self._running:
             self._ray.cancel(reference, force=True)
-        self._under_way.clear()
-        self._waiting.clear()
-        if self._ours:
+        self._running.clear()
+        self._next_task.clear()
+        if self._must_shut_down:
             self._ray.shutdown()
 
 
 def _check_loopback(ray: Any) -> None:
-    """End a cluster that does not listen on loopback only.
+    """Stop the cluster if it does not listen on loopback only.
 
-    This happens if Ray was imported before its variable was set.
+    It listens elsewhere if Ray was imported before its environment variable was set.
 
     Raises
     ------
     ConnectionError
         If the cluster listens at another address.
     """
-    listens = ray.util.get_node_ip_address()
-    if not ipaddress.ip_address(listens).is_loopback:
+    listen_address = ray.util.get_node_ip_address()
+    if not ipaddress.ip_address(listen_address).is_loopback:
         ray.shutdown()
         raise ConnectionError(
-            f"Ray would listen at {listens}, where others may run code: set "
-            f"{_HAS_OTHER_MACHINES}=0 before Ray is imported, or name the address of a cluster "
-            "that you protect"
+            f"Ray listened at {listen_address}, where other machines could run code, and was "
+            f"stopped: set {_SEVERAL_MACHINES}=0 before Ray is imported, or give the address of a "
+            "cluster that you protect"
         )
 
 
-def _knock(address: str) -> None:
-    """Check that an address answers. Ray itself would retry for minutes.
+def _check_answers(address: str) -> None:
+    """Check that an address answers, because Ray itself would retry for minutes.
 
     Raises
     ------

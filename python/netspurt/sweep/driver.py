@@ -1,4 +1,4 @@
-"""Run the missing cases of a sweep."""
+"""Runs the missing cases of a sweep."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ Progress = Callable[[float, float], None]
 #: A chunk should have about this many wake-ups, which take a quarter of a second on a machine of
 #: 2024. An interrupt then loses little work, and there are few files.
 _CHUNK_EVENTS = 1_000_000
-#: The cost of reading and building a case, in wake-ups, and the most wake-ups that are run to
-#: estimate the cost of a case.
+
+#: The cost of reading and building a case, in wake-ups, and the maximum number of wake-ups that are
+#: run to estimate the cost of a case.
 _CASE_EVENTS = 1000
-_TRIED_EVENTS = 250_000
-#: The least number of chunks, so that all threads end at about the same time, and the most cases of
-#: a chunk.
-_CHUNKS = 32
-_MOST = 5000
-#: The seconds for which cases are timed, to choose the length of an engine's tasks, and the longest
-#: wait for the first case [s].
+_TRIAL_EVENTS_MAX = 250_000
+
+#: The minimum number of chunks of a long sweep, so that all threads end at about the same time, and
+#: the maximum number of cases in a chunk.
+_CHUNKS_MIN = 32
+_CHUNK_CASES_MAX = 5000
+
+#: The time for which cases are run to estimate the time of a case, and the maximum wait for the
+#: first case [s].
 _TIMED_S = 0.2
-_FIRST_S = 1.0
+_FIRST_CASE_MAX_S = 1.0
 
 
 class SweepFailedError(ValueError):
@@ -57,14 +60,14 @@ def run_sweep(
     out
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
-        A function that makes the engine, if there are cases to run. The default is threads of this
-        process, one per core. `functools.partial(Threads, threads=1)` uses one thread, and `Live`
-        runs the cases live that have a kernel's end.
+        A function that makes the engine. It is called if there are cases to run. By default the
+        engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
+        uses one thread, and `Live` runs the cases live that have a kernel's end.
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict
-        Whether the sweep stops at the first case with an error. Cases that the folder already has
-        count, too.
+        True if the sweep stops at the first case with an error. An error of a case that the folder
+        already has also stops it.
     progress
         Called with the number of finished cases and the number in all.
 
@@ -76,19 +79,19 @@ def run_sweep(
     Raises
     ------
     SweepError
-        If the folder holds something else or a damaged file, or another program runs a sweep into
+        If the folder has other content or a damaged file, or another program runs a sweep into
         it.
     SweepFailedError
-        If it is strict and a case fails.
+        If the sweep is strict and a case fails.
     ScenarioError
         If a case has a kernel's end, and the engine only simulates.
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
-        # Counting reads all stored chunks, so that no damaged chunk counts as finished.
+        # The tally reads all stored chunks, so a damaged chunk is an error and not a finished one.
         failed = folder.tally().first_error
         if strict and failed is not None:
-            raise SweepFailedError(_told(failed))
+            raise SweepFailedError(_strict_message(failed))
         return folder, _run(sweep, folder, engine, strict=strict, progress=progress)
 
 
@@ -101,9 +104,9 @@ def _run(
     progress: Progress | None,
 ) -> Tally:
     """Run the chunks that a folder does not have."""
-    there = set(folder.there())
-    missing = (one for one in folder.chunks() if one not in there)
-    kept = sum(one.count for one in there)
+    finished = set(folder.there())
+    missing = (chunk for chunk in folder.chunks() if chunk not in finished)
+    kept = sum(chunk.count for chunk in finished)
     tally = Tally()
     if kept == folder.cases:
         return tally
@@ -113,7 +116,7 @@ def _run(
         for done, outcome in _completed(running, missing):
             failed = outcome[5]
             if strict and failed is not None:
-                raise SweepFailedError(_told(failed))
+                raise SweepFailedError(_strict_message(failed))
             folder.write(done, outcome[0])
             tally.add(outcome)
             if progress is not None:
@@ -134,57 +137,62 @@ def _completed(engine: Engine, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk,
         yield chunk, outcome
 
 
-def _told(first_error: tuple[int, str]) -> str:
-    case, words = first_error
-    return f"case {case} failed: {words}; without --strict it is recorded and the rest goes on"
+def _strict_message(first_error: tuple[int, str]) -> str:
+    case, message = first_error
+    return (
+        f"case {case} failed: {message}; without --strict the error is recorded and the other "
+        "cases run"
+    )
 
 
 def guess_chunk(sweep: Sweep) -> int:
     """Return a suitable number of cases for a chunk, from the wake-ups of a few cases.
 
     Wake-ups are counted and not timed, so that the files of a sweep are the same on all machines.
-    If cases run live, each has a file, so that an interrupt costs one case at most.
+    Each live case has its own file, so that an interrupt costs at most one case.
     """
     if sweep.is_live:
         return 1
     cases = len(sweep)
-    tried = [_cost(sweep, case) for case in _few(cases)]
-    wanted = _CHUNK_EVENTS * len(tried) // sum(tried)
-    return max(1, min(wanted, _MOST, -(-cases // _CHUNKS)))
+    costs = [_cost(sweep, case) for case in _sample_of(cases)]
+    wanted = _CHUNK_EVENTS * len(costs) // sum(costs)
+    return max(1, min(wanted, _CHUNK_CASES_MAX, -(-cases // _CHUNKS_MIN)))
 
 
-def _few(cases: int) -> Iterable[int]:
-    """Return the numbers of a few cases, evenly spread over all."""
+def _sample_of(cases: int) -> Iterable[int]:
+    """Return the numbers of at most four cases, evenly spread over all."""
     return dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1))
 
 
 def _cost(sweep: Sweep, case: int) -> int:
     """Return the cost of a case in wake-ups. For a long case this is a lower bound."""
     try:
-        alone = Sweep.listed([({}, sweep.scenario(case))], events=_TRIED_EVENTS)
+        one_case = Sweep.listed([({}, sweep.scenario(case))], events=_TRIAL_EVENTS_MAX)
     except ValueError:
         return _CASE_EVENTS
-    content, done, cut, *_ = alone.run_chunk(0, 1)
-    if not done:
-        return _CASE_EVENTS + (_TRIED_EVENTS if cut else 0)
+    content, finished, was_cut, *_ = one_case.run_chunk(0, 1)
+    if not finished:
+        return _CASE_EVENTS + (_TRIAL_EVENTS_MAX if was_cut else 0)
     return _CASE_EVENTS + int(Table(_core.Table.parse("cases", content))["events"][0])
 
 
-def seconds_a_case(sweep: Sweep) -> float:
+def seconds_per_case(sweep: Sweep) -> float:
     """Return the approximate time of a case, measured on a few different combinations.
 
     A long case is interrupted, and then the result is a lower bound.
     """
-    timed = _core.SweepEngine(sweep._core, 1)
-    for case in _few(len(sweep)):
-        timed.submit(case, 1)
-    began = time.monotonic()
+    engine = _core.SweepEngine(sweep._core, 1)
+    for case in _sample_of(len(sweep)):
+        engine.submit(case, 1)
+    started = time.monotonic()
     spent, count = 0.0, 0
     try:
-        while timed.underway and time.monotonic() - began < (_TIMED_S if count else _FIRST_S):
-            done = timed.next(_TIMED_S / 2)
+        while engine.underway and time.monotonic() - started < (
+            _TIMED_S if count else _FIRST_CASE_MAX_S
+        ):
+            done = engine.next(_TIMED_S / 2)
             if done is not None:
                 spent, count = spent + done[1][6], count + 1
     finally:
-        timed.cancel()
-    return spent / count if count else time.monotonic() - began
+        engine.cancel()
+    return spent / count if count else time.monotonic() - started

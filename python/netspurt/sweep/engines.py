@@ -1,4 +1,4 @@
-"""Engines: three methods, for any place of computation.
+"""Engines, which run chunks of cases: in threads, live, or on a cluster.
 
 `submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` stops all chunks. Every
 engine gives the same bytes for a chunk.
@@ -33,22 +33,22 @@ class Engine(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at once, so that no worker is idle."""
+        """The number of submitted chunks with which no worker is idle."""
 
     def prepare(self, chunk: int) -> None:
-        """Set how many cases a chunk has."""
+        """Set the number of cases of a chunk."""
 
     def submit(self, chunk: Chunk) -> None:
         """Schedule a chunk."""
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield finished chunks until all are done. More chunks may be submitted meanwhile."""
+        """Yield finished chunks until all are finished. A caller may submit more while it reads."""
 
     def cancel(self) -> None:
         """Cancel running chunks."""
 
 
-#: The duration of one wait, in seconds; interrupts are handled after it.
+#: The maximum duration of one wait, in seconds; interrupts are handled after it.
 _POLL_S = 0.1
 
 
@@ -75,7 +75,7 @@ class Threads:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at once."""
+        """The number of submitted chunks with which no thread is idle."""
         return 2 * self._engine.threads + 2
 
     def prepare(self, chunk: int) -> None:
@@ -87,7 +87,7 @@ class Threads:
         self._engine.submit(chunk.first, chunk.count)
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield finished chunks until none is left."""
+        """Yield finished chunks until all submitted chunks are finished."""
         while self._engine.underway:
             done = self._engine.next(_POLL_S)
             if done is not None:
@@ -95,5 +95,5 @@ class Threads:
                 yield Chunk(first, self._counts.pop(first)), outcome
 
     def cancel(self) -> None:
-        """Cancel all chunks. Running chunks stop almost at once."""
+        """Cancel all chunks. Running chunks stop almost immediately."""
         self._engine.cancel()

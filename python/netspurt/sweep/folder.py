@@ -32,8 +32,8 @@ CASES = "cases/"
 CHECKSUMS = "checksums/"
 FORMAT = 2
 
-#: The largest count that a manifest may have.
-_COUNT_MOST = 2**53
+#: The maximum of a count in a manifest.
+_COUNT_MAX = 2**53
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Tally:
     ----------
     done, cut, late, errors
         Four counts: cases that ran to their end, cases that were cut at their budget, live cases
-        that do not count, and cases with an error.
+        that do not count because a delivery was late, and cases with an error.
     first_error
         The first case with an error: its number, and the error.
     """
@@ -82,7 +82,7 @@ class SweepFolder:
     title
         One line that says what the sweep shows.
     cases, chunk
-        The number of cases, and of cases per file.
+        The number of cases in all, and the number of cases per file.
     names, labels
         The names of the axes, and their labels in order.
     seeds, paired
@@ -104,9 +104,9 @@ class SweepFolder:
     _store: Store = field(repr=False)
 
     def _repr_html_(self) -> str:
-        there = sum(one.count for one in self.there())
-        told = f"{there:,} of {self.cases:,} cases have ended, kept in {self.where}"
-        return html_lines(self.title or self.where, [told]) + html_axes(self.labels)
+        ended = sum(chunk.count for chunk in self.there())
+        progress = f"{ended:,} of {self.cases:,} cases have ended, kept in {self.where}"
+        return html_lines(self.title or self.where, [progress]) + html_axes(self.labels)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield all chunks."""
@@ -133,8 +133,8 @@ class SweepFolder:
             table = self._table(chunk)
             status = table["status"]
             counts = [int(np.sum(status == word)) for word in ("done", "cut", "late", "error")]
-            wrong = np.flatnonzero(status == "error")[:1]
-            first = [(int(table["case"][n]), str(table["why"][n])) for n in wrong]
+            first_error = np.flatnonzero(status == "error")[:1]
+            first = [(int(table["case"][n]), str(table["why"][n])) for n in first_error]
             tally.add((b"", *counts, first[0] if first else None, 0.0))  # type: ignore[arg-type]
         return tally
 
@@ -153,16 +153,16 @@ class SweepFolder:
 
     def _table(self, chunk: Chunk) -> Table:
         content = _read(self._store, _file(chunk))
-        told = f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again"
+        message = f"{self.where}/{_file(chunk)} is damaged: remove it, and sweep again"
         try:
             table = Table(_core.Table.parse("cases", content))
         except OSError as error:
-            raise SweepError(f"{told} ({error})") from error
-        same = len(table) == chunk.count and np.array_equal(
+            raise SweepError(f"{message} ({error})") from error
+        has_these_cases = len(table) == chunk.count and np.array_equal(
             table["case"], np.arange(chunk.first, chunk.first + chunk.count)
         )
-        if not same:
-            raise SweepError(f"{told} (it holds other cases)")
+        if not has_these_cases:
+            raise SweepError(f"{message} (it has other cases)")
         return table
 
 
@@ -193,13 +193,13 @@ def _read(store: Store, name: str) -> bytes:
         If the file and its checksum do not agree.
     """
     content = store.read(name)
-    told = f"{store.where}/{name} is damaged: remove it, and sweep again"
+    message = f"{store.where}/{name} is damaged: remove it, and sweep again"
     try:
         checksum = store.read(_checksum_file(name))
     except FileNotFoundError:
-        raise SweepError(f"{told} (there is no {_checksum_file(name)})") from None
+        raise SweepError(f"{message} (there is no {_checksum_file(name)})") from None
     if checksum != _checksum(name, content):
-        raise SweepError(f"{told} (its checksum is not that of {_checksum_file(name)})")
+        raise SweepError(f"{message} (its checksum differs from {_checksum_file(name)})")
     return content
 
 
@@ -239,7 +239,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
-    """Return the folder of a sweep. Make it if it does not exist.
+    """Return the folder of a sweep. Create the folder if it does not exist.
 
     Parameters
     ----------
@@ -253,25 +253,27 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
     Raises
     ------
     SweepError
-        If something else exists there.
+        If the folder has other content, or the sweep in it cannot be continued.
     """
     store = open_store(where)
     names = list(store.names())
     if MANIFEST in names:
         folder = open_sweep(where)
         if folder.fingerprint != sweep.fingerprint:
-            raise SweepError(f"{where} holds another sweep: name another folder, or remove it")
-        begun_by = _manifest(store).netspurt
-        if begun_by != _core.__version__:
             raise SweepError(
-                f"{where} was begun by netspurt {begun_by}, and this is "
-                f"{_core.__version__}: continue with that version, or name another folder"
+                f"{where} has another sweep: name another folder, or remove that sweep"
+            )
+        version = _manifest(store).netspurt
+        if version != _core.__version__:
+            raise SweepError(
+                f"{where} was started by netspurt {version}, and this is netspurt "
+                f"{_core.__version__}: continue with version {version}, or name another folder"
             )
         if folder.cases != len(sweep):
             raise _damaged(store, f"`cases` = {folder.cases}, and the sweep has {len(sweep)}")
     else:
         if names:
-            raise SweepError(f"{where} holds something else: name another folder")
+            raise SweepError(f"{where} is not empty and has no sweep: name another folder")
         manifest = _manifest_of(sweep, chunk())
         store.write(MANIFEST, sealed(asdict(manifest)))
         folder = _folder(store, manifest)
@@ -333,26 +335,26 @@ def _manifest(store: Store) -> Manifest:
         content = store.read(MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
         raise SweepError(
-            f"{store.where} holds no sweep: `netspurt sweep FILE --out DIR` makes one"
+            f"{store.where} has no sweep: make one with `netspurt sweep FILE --out DIR`"
         ) from None
     try:
-        told = parse(content)
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        values = parse(content)
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise SweepError(
-                f"{store.where}/{MANIFEST} is damaged, or of another netspurt's format"
+                f"{store.where}/{MANIFEST} is damaged, or has the format of another version"
             )
-        manifest = read(Manifest, told)
+        manifest = read(Manifest, values)
     except TypedError as error:
         raise _damaged(store, str(error)) from error
     for key in ("cases", "chunk", "seeds"):
-        if not 1 <= told[key] <= _COUNT_MOST:
-            raise _damaged(store, f"`{key}` = {told[key]} is not from 1 to {_COUNT_MOST}")
+        if not 1 <= values[key] <= _COUNT_MAX:
+            raise _damaged(store, f"`{key}` = {values[key]} is not from 1 to {_COUNT_MAX}")
     if manifest.cases % manifest.seeds:
-        raise _damaged(store, f"`cases` = {manifest.cases} is no multiple of `seeds`")
+        raise _damaged(store, f"`cases` = {manifest.cases} is not a multiple of `seeds`")
     if list(manifest.labels) != manifest.names:
-        raise _damaged(store, "`labels` are not those of `names`")
+        raise _damaged(store, "`labels` and `names` have different axes")
     if not is_sealed(content):
-        raise _damaged(store, "its checksum `sha256` is not that of its text")
+        raise _damaged(store, "its checksum `sha256` does not match its text")
     return manifest
 
 

@@ -1,4 +1,4 @@
-"""The engine of live sweeps: cases with a kernel's end run live, one after the other."""
+"""The engine of live sweeps, which runs cases with a kernel's end live, one after the other."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from netspurt.scenario import Scenario
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: The number of attempts to get a run of a case that counts.
-TRIES = 2
+#: The maximum number of runs of a case. A case is run again if its first run does not count.
+RUNS_MAX = 2
 
 #: The capability that a live run needs.
 _NAMESPACES = "user and network namespaces"
@@ -24,17 +24,17 @@ _NAMESPACES = "user and network namespaces"
 class Live:
     """The engine that runs cases live, in real time and one after the other.
 
-    A run ends when its flows have ended. If a run does not count, because a delivery was late, the
-    case is run once more. If the second run does not count either, the case has the status `late`
-    and no measures. If the flows have not ended within the sweep's budget of time, the case has the
-    status `cut`. Cases without a kernel's end are simulated.
+    A run ends when its flows have ended. If a delivery was late, the run does not count, and the
+    case is run a second time. If the second run does not count either, the case has the status
+    `late` and no measures. If the flows have not ended within the sweep's budget of time, the case
+    has the status `cut`. Cases without a kernel's end are simulated.
 
     Parameters
     ----------
     sweep
         The sweep whose cases are run.
     budget
-        The greatest lateness of a delivery in a run that counts, in seconds.
+        The maximum lateness of a delivery in a run that counts, in seconds.
 
     Raises
     ------
@@ -46,9 +46,9 @@ class Live:
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:
         self.check(sweep)
-        told = {name: (there, why) for name, there, why, _ in _core.capabilities()}
-        there, why = told[_NAMESPACES]
-        if not there:
+        capabilities = {name: (present, why) for name, present, why, _ in _core.capabilities()}
+        present, why = capabilities[_NAMESPACES]
+        if not present:
             raise LiveError(f"no live run: {_NAMESPACES}: {why}")
         self._sweep = sweep
         self._budget = budget
@@ -56,7 +56,7 @@ class Live:
 
     @property
     def room(self) -> int:
-        """The number of chunks that the engine should have at once: one."""
+        """The number of chunks that the engine should have: one."""
         return 1
 
     def prepare(self, chunk: int) -> None:
@@ -82,16 +82,16 @@ class Live:
         """
         if not sweep.is_live:
             raise ValueError(
-                "no case has a kernel's end, and so none runs live: add "
+                "no case has a kernel's end, so no case runs live: add "
                 '`endpoint = "kernel"` to a flow, or `--set flows.NAME.endpoint=kernel`'
             )
         if sweep.budget[0] is not None:
             raise ValueError(
                 "`events` under [sweep] counts the simulator's wake-ups, and a live case has none: "
-                "leave it out, and bound the cases by `time`"
+                "leave it out, and limit the cases by `time`"
             )
         if chunk != 1:
-            raise ValueError("a live sweep has one case per file: leave the chunk out")
+            raise ValueError("a live sweep has one case per file: leave the chunk size out")
 
     def submit(self, chunk: Chunk) -> None:
         """Schedule a chunk after all others."""
@@ -118,25 +118,25 @@ class Live:
         return self._run_live(case, scenario)
 
     def _run_live(self, case: int, scenario: Scenario) -> _core.Outcome:
-        began = time.monotonic_ns()
+        started_ns = time.monotonic_ns()
         stop_ns = scenario._core.stop_ns
-        most_ns = min(self._sweep.budget[1] or stop_ns, stop_ns)
+        limit_ns = min(self._sweep.budget[1] or stop_ns, stop_ns)
         try:
-            bare = _bare(scenario, most_ns)
+            scenario_of_sums = _recording_sums(scenario, limit_ns)
         except _core.ScenarioError:
             # The scenario is invalid because a flow would start after this stop.
-            return self._outcome(case, began)
+            return self._outcome(case, started_ns)
         try:
-            late, counts = self._counting(bare)
+            late, counts = self._run_until_counted(scenario_of_sums)
         except LiveError as error:
-            return self._outcome(case, began, error=" ".join(str(error).split()))
+            return self._outcome(case, started_ns, error=" ".join(str(error).split()))
         if late:
-            return self._outcome(case, began, late=late)
-        if most_ns <= counts[1] < stop_ns:
-            return self._outcome(case, began)
-        return self._outcome(case, began, counts=counts)
+            return self._outcome(case, started_ns, late=late)
+        if limit_ns <= counts[1] < stop_ns:
+            return self._outcome(case, started_ns)
+        return self._outcome(case, started_ns, counts=counts)
 
-    def _counting(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
+    def _run_until_counted(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
         """Run a scenario until a run counts, or until the attempts are used up.
 
         Returns
@@ -150,7 +150,7 @@ class Live:
         LiveError
             If live runs are not possible.
         """
-        for _ in range(TRIES):
+        for _ in range(RUNS_MAX):
             with tempfile.TemporaryDirectory(prefix="netspurt-") as scratch:
                 run = run_live(scenario, Path(scratch) / "run", budget=self._budget)
             assert run.live is not None
@@ -162,23 +162,23 @@ class Live:
     def _outcome(
         self,
         case: int,
-        began: int,
+        started_ns: int,
         *,
         counts: tuple[list[_core.Table], int] | None = None,
         late: str | None = None,
         error: str | None = None,
     ) -> _core.Outcome:
-        """Return the outcome of a chunk of one case. A case without a result was cut."""
+        """Return the outcome of a chunk of one case. Without any result, the case was cut."""
         return self._sweep._core.live_chunk(
             case,
-            time.monotonic_ns() - began,
+            time.monotonic_ns() - started_ns,
             counts=counts,
             late=late,
             error=error,
         )
 
 
-def _bare(scenario: Scenario, stop_ns: int) -> Scenario:
+def _recording_sums(scenario: Scenario, stop_ns: int) -> Scenario:
     """Return a scenario that ends at an instant and records only sums.
 
     Raises

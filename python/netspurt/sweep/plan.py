@@ -12,8 +12,8 @@ from netspurt.scenario import Scenario
 #: The label of a point on an axis.
 Label = int | float | str
 
-#: The columns that every sweep has.
-TAKEN = frozenset(_core.SWEEP_COLUMNS)
+#: The names of the columns that every sweep has. An axis cannot have such a name.
+RESERVED = frozenset(_core.SWEEP_COLUMNS)
 
 
 class Sweep:
@@ -45,7 +45,7 @@ class Sweep:
         self.scenario_text = "" if scenario is None else scenario._core.text
         #: The files with algorithms that the scenario names: their names and texts.
         self.code = [] if scenario is None else scenario.code
-        #: One line that says what it shows.
+        #: One line that says what the sweep shows.
         self.title = title
 
     def __reduce__(self) -> tuple[Callable[..., Sweep], Any]:
@@ -58,12 +58,12 @@ class Sweep:
         return f"<Sweep of {len(self)} cases over {', '.join(self.names) or 'seeds'}>"
 
     def _repr_html_(self) -> str:
-        return html_lines(self.title or "a sweep", [self._told()]) + html_axes(self.labels)
+        return html_lines(self.title or "a sweep", [self._summary()]) + html_axes(self.labels)
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         pairing = "paired" if self.paired else "not paired"
-        drawn = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
-        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}{drawn}"
+        drawing = f"; each run draws {', '.join(self.drawn)}" if self.drawn else ""
+        return f"{len(self):,} cases: {self.seeds} runs each, {pairing}{drawing}"
 
     @classmethod
     def of(cls, scenario: Scenario) -> Sweep:
@@ -110,7 +110,7 @@ class Sweep:
         events, time
             A case is cut after this many wake-ups or seconds of wall-clock time.
         title
-            One line that says what it shows.
+            One line that says what the sweep shows.
 
         Raises
         ------
@@ -133,11 +133,11 @@ class Sweep:
         if not rows or seeds < 1:
             raise ValueError("the sweep has no cases")
         names = list(rows[0][0])
-        if taken := [name for name in names if name in TAKEN]:
-            raise ValueError(f"every sweep has a column {taken[0]!r}: choose another name")
+        if reserved := [name for name in names if name in RESERVED]:
+            raise ValueError(f"every sweep has a column {reserved[0]!r}: choose another name")
         for labels, _ in rows:
             if list(labels) != names:
-                raise ValueError(f"one case has {names} and another one {list(labels)}")
+                raise ValueError(f"one case has labels {names}, and another has {list(labels)}")
         core = _core.Sweep.listed(
             names,
             [(list(labels.values()), scenario._core) for labels, scenario in rows],
@@ -165,7 +165,7 @@ class Sweep:
 
     @property
     def is_live(self) -> bool:
-        """Whether a case has a kernel's end. Such a sweep needs the engine `Live`."""
+        """True if a case has a kernel's end. Such a sweep needs the engine `Live`."""
         return self._core.is_live
 
     def check_simulated(self) -> None:
@@ -195,7 +195,7 @@ class Sweep:
 
     @property
     def paired(self) -> bool:
-        """Whether the n-th runs of all combinations share their seeds."""
+        """True if the n-th runs of all combinations have the same seed."""
         return self._core.paired
 
     @property
@@ -221,17 +221,21 @@ class Sweep:
 
 
 def html_axes(labels: Mapping[str, list[Label]]) -> str:
-    """Return the axes of a sweep with their labels; of long axes only the first and last labels."""
+    """Return the axes of a sweep with their labels. Of a long axis, only some labels are shown."""
     rows = []
-    for name, own in labels.items():
-        few = [str(label) for label in own]
-        shown = few if len(few) <= _LABELS else [*few[: _LABELS - 2], "...", few[-1]]
-        rows.append([name, str(len(own)), ", ".join(shown)])
+    for name, axis_labels in labels.items():
+        texts = [str(label) for label in axis_labels]
+        shown = (
+            texts
+            if len(texts) <= _LABELS_SHOWN_MAX
+            else [*texts[: _LABELS_SHOWN_MAX - 2], "...", texts[-1]]
+        )
+        rows.append([name, str(len(axis_labels)), ", ".join(shown)])
     return html_table(["axis", "labels", ""], rows, [1]) if rows else ""
 
 
-#: The most labels of an axis that are shown.
-_LABELS = 12
+#: The maximum number of labels of an axis that are shown.
+_LABELS_SHOWN_MAX = 12
 
 
 #: Pairs of texts: paths and values, or names and contents of files.
@@ -239,7 +243,7 @@ _Pairs = list[tuple[str, str]]
 
 
 def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
-    """Return the sweep of a text with values set over it, and the files that its links follow."""
+    """Return the sweep of a scenario's text, with changed values, and with the files it uses."""
     core = _core.Scenario(name, text, files)
     return Sweep.of(Scenario(core.with_values(values, []) if values else core))
 

@@ -50,11 +50,11 @@ def open_store(where: str | os.PathLike[str]) -> Store:
     Raises
     ------
     ImportError
-        If the package for the URL's kind is not installed.
+        If the package for this kind of URL is not installed.
     """
-    kind, url, rest = str(where).partition("://")
+    kind, url, path_or_name = str(where).partition("://")
     if url and kind in ("file", "local"):
-        return Folder(Path(rest))
+        return Folder(Path(path_or_name))
     return Remote(str(where)) if url else Folder(Path(where))
 
 
@@ -109,13 +109,13 @@ class Folder:
             os.close(folder)
 
     def clear_leftovers(self) -> None:
-        """Remove the files that killed programs have left. The caller must hold the lock."""
+        """Remove partly written files of killed programs. The caller must have the lock."""
         for partial in self._path.glob(".*.partial"):
             partial.unlink(missing_ok=True)
 
 
 class Remote:
-    """An object store. A file appears when all of it was sent."""
+    """An object store. A file appears when it is completely sent."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -139,7 +139,7 @@ class Remote:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Send a file. It appears when all of it was sent."""
+        """Send a file. It appears when it is completely sent."""
         self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{self._root}/{name}", content)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-#: The number of characters of a long line that an error shows, and how many are before the place.
-_SHOWN, _BEFORE = 100, 40
+#: The number of characters of a long line that an error shows, and how many of them may stand
+#: before the place.
+_SHOWN_MAX, _BEFORE_MAX = 100, 40
 
 
 class TimelineError(ValueError):
@@ -18,7 +19,7 @@ class TimelineError(ValueError):
     file
         The file.
     line, column
-        The place, from 1; `None` if the error concerns the whole file.
+        The place, counted from 1; `None` if the error concerns the whole file.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of an error
@@ -37,13 +38,13 @@ class TimelineError(ValueError):
             super().__init__(f"{message}\n   --> {file}\n    = {fix}")
             return
         line, column = place
-        first = max(0, column - 1 - _BEFORE) if len(text) > _SHOWN else 0
-        shown = printable(text[first : first + _SHOWN])
+        first = max(0, column - 1 - _BEFORE_MAX) if len(text) > _SHOWN_MAX else 0
+        shown = printable(text[first : first + _SHOWN_MAX])
         gutter = " " * (len(str(line)) + 1)
-        under = " " * (column - 1 - first) + "^" * max(1, min(length, len(shown)))
+        marks = " " * (column - 1 - first) + "^" * max(1, min(length, len(shown)))
         super().__init__(
             f"{message}\n{gutter} --> {file}:{line}:{column}\n {line} | {shown}\n"
-            f"{gutter} | {under} {fix}"
+            f"{gutter} | {marks} {fix}"
         )
 
 

@@ -10,14 +10,14 @@ from netspurt.stored import bounded_octets
 from netspurt.timelines.error import TimelineError
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.heading import Line
-from netspurt.timelines.sheet import LATEST_NS, LONGEST_NS, read_sheet
-from netspurt.timelines.timeline import MOST_POINTS, Timeline, Way
+from netspurt.timelines.sheet import DELAY_MAX_NS, INSTANT_MAX_NS, read_sheet
+from netspurt.timelines.timeline import POINTS_MAX, Timeline, Way
 
-#: The most octets of a file.
-_MOST_OCTETS = 1 << 28
+#: The maximum number of octets of a file.
+_OCTETS_MAX = 1 << 28
 
-#: The digits of the greatest number that a trace or a series may have.
-_MOST_DIGITS = 19
+#: The maximum number of digits of a number in a trace or a series.
+_DIGITS_MAX = 19
 
 
 def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -> Timeline:
@@ -42,29 +42,29 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     """
     name = os.fspath(path)
     try:
-        text = bounded_octets(path, _MOST_OCTETS).decode("utf-8-sig")
+        text = bounded_octets(path, _OCTETS_MAX).decode("utf-8-sig")
     except UnicodeDecodeError:
-        fix = "a table, a trace of Mahimahi, or a series of Hypatia"
+        fix = "give a table, a trace of Mahimahi, or a series of Hypatia"
         raise TimelineError("this is not a text file", fix, name) from None
     numbered = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1)
     lines = [Line(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
-        fix = "a table whose first line is as t_s,delay_ms, or a trace"
+        fix = "give a table whose first line is such as t_s,delay_ms, or a trace"
         raise TimelineError("the file is empty", fix, name)
     chosen = format_ or _format_of(lines[0].text)
     if chosen == "toml":
         return read_followed(text, name)
-    if len(lines) > MOST_POINTS:
-        fix = f"{MOST_POINTS:,} at most: cut it, or take fewer"
-        raise TimelineError(f"{len(lines):,} lines", fix, name)
+    if len(lines) > POINTS_MAX:
+        fix = f"give at most {POINTS_MAX:,} lines: cut the file, or use longer steps"
+        raise TimelineError(f"the file has {len(lines):,} lines", fix, name)
     readers: dict[str, Callable[[Sequence[Line]], Timeline]] = {
         "csv": read_sheet,
-        "hypatia": _of_hypatia,
-        "mahimahi": _of_mahimahi,
+        "hypatia": _read_hypatia,
+        "mahimahi": _read_mahimahi,
     }
     if chosen not in readers:
         known = ", ".join([*readers, "toml"])
-        raise ValueError(f"`{chosen}` is no format of timelines: {known}")
+        raise ValueError(f"`{chosen}` is not a format of timelines: use one of {known}")
     return readers[chosen](lines)
 
 
@@ -76,29 +76,33 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
     ValueError
         If one of them already has both directions, or only one of them has a delay or a rate.
     """
-    for one in (forward, reverse):
-        if one.reverse is not None:
-            raise ValueError(f"{one.name} has both directions already: leave --reverse out")
-    ways = forward.forward, reverse.forward
-    told = [[bool(way.delay), bool(way.rate or way.opportunities)] for way in ways]
-    for what, has in zip(("delay", "rate"), zip(*told, strict=True), strict=True):
-        if has[0] != has[1]:
-            with_, without = (forward, reverse) if has[0] else (reverse, forward)
-            raise ValueError(f"{with_.name} has a {what}, and {without.name} has none: add one")
+    timelines = forward, reverse
+    for timeline in timelines:
+        if timeline.reverse is not None:
+            raise ValueError(f"{timeline.name} has both directions already: leave --reverse out")
+    first, second = forward.forward, reverse.forward
+    presence = {
+        "delay": (bool(first.delay), bool(second.delay)),
+        "rate": tuple(bool(values.rate or values.opportunities) for values in (first, second)),
+    }
+    for kind, present in presence.items():
+        if present[0] != present[1]:
+            with_, without = timelines if present[0] else (reverse, forward)
+            raise ValueError(f"{with_.name} has a {kind}, and {without.name} has none: add one")
     name = f"{forward.name}, and in reverse {reverse.name}"
-    notes = [f"{one.name}: {note}" for one in (forward, reverse) for note in one.notes]
-    both = replace(forward, name=name, reverse=ways[1], notes=notes)
-    return both if ways[0] != ways[1] else replace(both, reverse=None)
+    notes = [f"{timeline.name}: {note}" for timeline in timelines for note in timeline.notes]
+    both = replace(forward, name=name, reverse=second, notes=notes)
+    return both if first != second else replace(both, reverse=None)
 
 
-def _format_of(first: str) -> str:
+def _format_of(first_line: str) -> str:
     """Return the format of a file from its first line."""
-    bare = first.strip()
-    if bare.startswith(("#", "[")) or "=" in bare:
+    content = first_line.strip()
+    if content.startswith(("#", "[")) or "=" in content:
         return "toml"
-    if _is_whole(bare.split()[0]) and "," not in bare:
+    if _is_whole(content.split()[0]) and "," not in content:
         return "mahimahi"
-    cells = bare.split(",")
+    cells = content.split(",")
     return "hypatia" if len(cells) == 2 and all(map(_is_number, cells)) else "csv"
 
 
@@ -114,44 +118,47 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _of_mahimahi(lines: Sequence[Line]) -> Timeline:
+def _read_mahimahi(lines: Sequence[Line]) -> Timeline:
     instants: list[int] = []
     for line in lines:
-        bare = line.text.strip()
-        if not _is_whole(bare):
-            fix = "a trace of Mahimahi has one whole number a line; a table needs a heading"
-            raise line.error(None, f"{bare[:40]!r} is no millisecond", fix)
-        instants.append(_within(line, bare, 1_000_000, LATEST_NS))
-        _ascends(line, instants)
+        content = line.text.strip()
+        if not _is_whole(content):
+            fix = "write one whole number on each line of a Mahimahi trace; a table needs a heading"
+            raise line.error(None, f"{content[:40]!r} is not a number of milliseconds", fix)
+        instants.append(_number_ns(line, content, 1_000_000, INSTANT_MAX_NS))
+        _check_order(line, instants)
     if instants[-1] == 0:
-        fix = "a last line above 0: behind it the trace begins again"
+        fix = "write a number above 0: after the last line the trace begins again"
         raise lines[-1].error(None, "the last opportunity is at 0 ms", fix)
     return Timeline(lines[0].file, Way(opportunities=instants))
 
 
-def _of_hypatia(lines: Sequence[Line]) -> Timeline:
+def _read_hypatia(lines: Sequence[Line]) -> Timeline:
     points: list[tuple[int, int]] = []
     instants: list[int] = []
     for line in lines:
         cells = line.cells()
         if len(cells) != 2 or not all(_is_whole(cell.text) for cell in cells):
-            fix = "an instant and a round trip, whole nanoseconds"
-            raise line.error(None, "this is no row of Hypatia's series", fix)
-        instants.append(_within(line, cells[0].text, 1, LATEST_NS))
-        _ascends(line, instants)
-        points.append((instants[-1], round(_within(line, cells[1].text, 1, 2 * LONGEST_NS) / 2)))
+            fix = "write an instant and a round trip, both in whole nanoseconds"
+            raise line.error(None, "this is not a row of a series of Hypatia", fix)
+        instants.append(_number_ns(line, cells[0].text, 1, INSTANT_MAX_NS))
+        _check_order(line, instants)
+        rtt_ns = _number_ns(line, cells[1].text, 1, 2 * DELAY_MAX_NS)
+        points.append((instants[-1], round(rtt_ns / 2)))
     return Timeline(lines[0].file, Way(delay=points))
 
 
-def _within(line: Line, digits: str, unit: int, most: int) -> int:
+def _number_ns(line: Line, digits: str, unit_ns: int, max_ns: int) -> int:
     """Return a number in nanoseconds, or raise an error if it is too large for a scenario."""
-    value = int(digits) * unit if len(digits) <= _MOST_DIGITS else most + 1
-    if value > most:
-        raise line.error(None, f"{digits[:40]} is too large", f"{most // unit:,} at most")
-    return value
+    value_ns = int(digits) * unit_ns if len(digits) <= _DIGITS_MAX else max_ns + 1
+    if value_ns > max_ns:
+        fix = f"write at most {max_ns // unit_ns:,}"
+        raise line.error(None, f"{digits[:40]} is too large", fix)
+    return value_ns
 
 
-def _ascends(line: Line, instants: Sequence[int]) -> None:
+def _check_order(line: Line, instants: Sequence[int]) -> None:
+    """Raise an error if the last instant is earlier than the one before it."""
     if len(instants) > 1 and instants[-1] < instants[-2]:
-        message = "it lies before the instant in the line above"
-        raise line.error(None, message, "lines in the order of time")
+        message = "this instant is earlier than that in the line above"
+        raise line.error(None, message, "sort the lines by time")

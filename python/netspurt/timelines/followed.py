@@ -1,4 +1,4 @@
-"""Reads the files that links follow, to show them."""
+"""Reads the files that links follow, so that they can be drawn or converted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.timelines.timeline import Outage, Steps, Timeline, Way
 #: The keys that a file may have.
 _KEYS = ("delay", "rate", "loss", "duplicate", "order", "handovers")
 
-_FIX = "a file that links follow has delay, rate, loss, duplicate, order and handovers alone"
+_FIX = "write only delay, rate, loss, duplicate, order and handovers in a file that links follow"
 
 #: The unit of the values of each key, and the factor to the unit of a `Timeline`.
 _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
@@ -23,33 +23,34 @@ _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 def read_followed(text: str, name: str) -> Timeline:
     """Return the timeline of a file that links follow.
 
-    If some series have steps and others have straight lines, a step becomes a steep line.
+    If some series have steps and others have straight lines, a step becomes a vertical line.
 
     Raises
     ------
     TimelineError
-        If it is not such a file.
+        If the file is not one that links follow.
     """
     try:
-        told = tomllib.loads(text)
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        fix = "a table begins with names such as t_s,delay_ms, a trace with a whole number"
+        fix = "begin a table with names such as t_s,delay_ms, and a trace with a whole number"
         raise TimelineError(f"this is neither TOML nor a table: {error}", fix, name) from None
-    if not told:
-        raise TimelineError("it says nothing", _FIX, name)
-    for key, value in told.items():
+    if not content:
+        raise TimelineError("the file has no keys", _FIX, name)
+    for key, value in content.items():
         if key not in _KEYS:
-            raise _at(text, name, key, f"{key[:40]!r} is no key of it", _FIX)
+            raise _at(text, name, key, f"{key[:40]!r} is not a key of such a file", _FIX)
         try:
             _timeline({key: value}, name)
-        except _WRONG as error:
-            fix = "`netspurt run` of a scenario that follows it names the place"
-            raise _at(text, name, key, f"a value that no link has ({error})", fix) from None
-    return _timeline(told, name)
+        except _VALUE_ERRORS as error:
+            fix = "run a scenario that follows the file: `netspurt run` then names the place"
+            message = f"this value is not possible for a link ({error})"
+            raise _at(text, name, key, message, fix) from None
+    return _timeline(content, name)
 
 
 #: The errors that values of wrong types raise.
-_WRONG = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+_VALUE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError:
@@ -61,65 +62,72 @@ def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError
     return TimelineError(message, fix, name)
 
 
-def _timeline(told: dict[str, Any], name: str) -> Timeline:
-    rules = {table.get("between", "step") for table in _tables(told)}
-    ways = [_way(told, way, mixed=len(rules) > 1) for way in (0, 1)]
-    made = Timeline(
+def _timeline(content: dict[str, Any], name: str) -> Timeline:
+    rules = {table.get("between", "step") for table in _tables(content)}
+    mixed = len(rules) > 1
+    forward, reverse = (_values_of(content, direction, mixed=mixed) for direction in (0, 1))
+    timeline = Timeline(
         name,
-        ways[0],
-        ways[1] if ways[0] != ways[1] else None,
+        forward,
+        reverse if reverse != forward else None,
         between="linear" if "linear" in rules else "step",
-        order=str(told.get("order", "fifo")),
+        order=str(content.get("order", "fifo")),
     )
-    duplicate = told.get("duplicate")
+    duplicate = content.get("duplicate")
     if isinstance(duplicate, dict) and isinstance(duplicate.get("probability"), float):
-        made = replace(made, duplicates=duplicate["probability"])
-    return made
+        timeline = replace(timeline, duplicates=duplicate["probability"])
+    return timeline
 
 
-def _tables(told: dict[str, Any]) -> list[dict[str, Any]]:
+def _tables(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of delays and probabilities: these timelines have a rule `between`."""
-    found = [_of(told.get("delay"), way) for way in (0, 1)]
-    loss = [_of(told.get("loss"), way) for way in (0, 1)]
-    found += [one[key] for one in loss if isinstance(one, dict) for key in one]
-    return [one for one in found if isinstance(one, dict) and "timeline" in one]
+    values = [_of(content.get("delay"), direction) for direction in (0, 1)]
+    losses = [_of(content.get("loss"), direction) for direction in (0, 1)]
+    values += [loss[key] for loss in losses if isinstance(loss, dict) for key in loss]
+    return [value for value in values if isinstance(value, dict) and "timeline" in value]
 
 
-def _of(value: Any, way: int) -> Any:
-    """Return a direction's value: the element of a pair, or the value itself."""
-    return value[way] if isinstance(value, list) else value
+def _of(value: Any, direction: int) -> Any:
+    """Return the value of a direction: an element of a pair, or the value for both directions."""
+    return value[direction] if isinstance(value, list) else value
 
 
-def _way(told: dict[str, Any], way: int, *, mixed: bool) -> Way:
-    rate = _of(told.get("rate"), way)
-    loss = _of(told.get("loss"), way)
+def _values_of(content: dict[str, Any], direction: int, *, mixed: bool) -> Way:
+    """Return the values of a direction. If `mixed`, steps become vertical lines."""
+    rate = _of(content.get("rate"), direction)
+    loss = _of(content.get("loss"), direction)
     loss = loss if isinstance(loss, dict) else {}
-    given = isinstance(rate, dict) and "opportunities" in rate
-    once = loss.get("probability")
-    delay = _steps(_of(told.get("delay"), way), "delay", mixed=mixed)
+    is_trace = isinstance(rate, dict) and "opportunities" in rate
+    rates = () if is_trace else _steps(rate, "rate", mixed=False)
+    probability = loss.get("probability")
+    changing = () if isinstance(probability, int | float) else _steps(probability, "", mixed=mixed)
+    delay = _steps(_of(content.get("delay"), direction), "delay", mixed=mixed)
     return Way(
         delay=[(at, round(ns)) for at, ns in delay],
-        rate=() if given else [(at, round(bits)) for at, bits in _steps(rate, "rate", mixed=False)],
-        opportunities=[_ns(at) for at in rate["opportunities"]] if given else (),
-        loss=float(once) if isinstance(once, int | float) else _steps(once, "", mixed=mixed),
+        rate=[(at, round(bps)) for at, bps in rates],
+        opportunities=[_ns(at) for at in rate["opportunities"]] if is_trace else (),
+        loss=float(probability) if isinstance(probability, int | float) else changing,
         bit_errors=_steps(loss.get("bit_error_rate"), "", mixed=mixed),
-        outages=_outages(told.get("handovers", ()), ("forward", "reverse")[way]),
+        outages=_outages(content.get("handovers", ()), ("forward", "reverse")[direction]),
     )
 
 
 def _steps(value: Any, key: str, *, mixed: bool) -> Steps[float]:
-    """Return the points of a timeline. A constant value has one point."""
+    """Return the points of a timeline. A constant value has one point.
+
+    If `mixed`, each step becomes a vertical line: two points at one instant.
+    """
     if value is None or value in ("none", "unlimited"):
         return ()
     if not isinstance(value, dict):
         return [(0, _value(value, key))]
-    points = [(_ns(at), _value(of, key)) for at, of in value["timeline"]]
+    points = [(_ns(at), _value(entry, key)) for at, entry in value["timeline"]]
     if not (mixed and value.get("between", "step") == "step"):
         return points
     edges: list[tuple[int, float]] = []
-    for n, (at, of) in enumerate(points):
+    for n, (at, new_value) in enumerate(points):
         edges += [(at, points[n - 1][1])] * (n > 0)
-        edges.append((at, of))
+        edges.append((at, new_value))
     return edges
 
 
@@ -129,20 +137,24 @@ def _value(value: Any, key: str) -> float:
     wanted, factor = _UNITS[key]
     unit, number = quantity(value)
     if unit != wanted:
-        raise ValueError(f"{value!r} as a {key}")
+        raise ValueError(f"{value!r} is not a {key}")
     return number * factor
 
 
 def _ns(text: str) -> int:
     unit, seconds = quantity(text)
     if unit != "s":
-        raise ValueError(f"{text!r} as an instant")
+        raise ValueError(f"{text!r} is not an instant")
     return round(seconds * 1e9)
 
 
-def _outages(handovers: Sequence[dict[str, Any]], way: str) -> list[Outage]:
+def _outages(handovers: Sequence[dict[str, Any]], direction: str) -> list[Outage]:
     return [
-        Outage(_ns(one["at"]), _ns(one.get("dead", "0 s")), str(one.get("arrivals", "queue")))
-        for one in handovers
-        if one.get("direction", "both") in ("both", way)
+        Outage(
+            _ns(handover["at"]),
+            _ns(handover.get("dead", "0 s")),
+            str(handover.get("arrivals", "queue")),
+        )
+        for handover in handovers
+        if handover.get("direction", "both") in ("both", direction)
     ]

@@ -11,8 +11,8 @@ from netspurt.timelines.error import TimelineError
 #: The names of columns of instants, and the nanoseconds of their units.
 INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
 
-#: For each name of a column of values: the kind of value, and the factor to nanoseconds, bits per
-#: second or a share. The delay of a direction is half of a round trip.
+#: For each name of a column of values: the kind of value, and the factor to nanoseconds, to bits
+#: per second or to a probability. The delay of a direction is half of a round trip.
 _VALUES: dict[str, tuple[str, float]] = {
     "delay_s": ("delay", 1e9),
     "delay_ms": ("delay", 1e6),
@@ -29,17 +29,17 @@ _VALUES: dict[str, tuple[str, float]] = {
     "outage": ("outage", 1),
 }
 
-#: The endings of names of columns for one direction.
-_WAYS = {"_forward": 0, "_reverse": 1}
+#: The endings of the names of columns for one direction, and the number of that direction.
+_ENDINGS = {"_forward": 0, "_reverse": 1}
 
 #: Further columns that `netspurt orbit delays --csv` writes. They are ignored.
 _UNUSED = ("distance_km",)
 
-#: The number of characters of a wrong text that an error repeats.
-_SHOWN = 40
+#: The maximum number of characters of a wrong text that an error repeats.
+_SHOWN_MAX = 40
 
 #: Names of columns in files of other tools, and netspurt's names for the same columns.
-_CALLED = {
+_SYNONYMS = {
     "time": "t_s",
     "time_s": "t_s",
     "t": "t_s",
@@ -70,13 +70,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of values: its name, its place, its kind of value, its unit and its directions."""
+    """A column of values: its name, place from 0, kind, factor as in `_VALUES`, and directions."""
 
     name: str
     place: int
     kind: str
-    size: float
-    ways: Sequence[int]
+    factor: float
+    directions: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -89,39 +89,40 @@ class Line:
 
     def cells(self) -> list[Cell]:
         """Return the cells, which commas separate, without blanks and quotes around them."""
-        found, start = [], 0
+        cells, start = [], 0
         for part in self.text.split(","):
             text = part.strip()
             column = start + len(part) - len(part.lstrip()) + 1
-            found.append(Cell(text.strip('"').strip(), column))
+            cells.append(Cell(text.strip('"').strip(), column))
             start += len(part) + 1
-        return found
+        return cells
 
     def error(self, cell: Cell | None, message: str, fix: str) -> TimelineError:
         """Return an error at a cell, or at the whole line."""
         first = len(self.text) - len(self.text.lstrip()) + 1
-        at = first if cell is None else cell.column
+        column = first if cell is None else cell.column
         length = len(self.text.strip()) if cell is None else len(cell.text)
-        return TimelineError(message, fix, self.file, (self.number, at), self.text, length)
+        return TimelineError(message, fix, self.file, (self.number, column), self.text, length)
 
 
 def read_heading(line: Line) -> tuple[int, list[Column]]:
-    """Return the nanoseconds of the instants' unit, and the columns of values.
+    """Return the nanoseconds in the unit of the instants, and the columns of values.
 
     Raises
     ------
     TimelineError
-        If a column is not known, or two columns have the same value.
+        If the heading has a mistake, such as an unknown column, or two columns for one value.
     """
     cells = line.cells()
     if all(cell.text == "" or _is_number(cell.text) for cell in cells):
-        raise line.error(None, "a table needs names of its columns", "such as t_s,delay_ms")
+        fix = "begin with a line of names such as t_s,delay_ms"
+        raise line.error(None, "the table has no names of columns", fix)
     for cell in cells:
         if cell.text not in INSTANTS and cell.text not in _UNUSED and _known(cell.text) is None:
-            message = f"no column is called {cell.text[:_SHOWN]!r}"
-            raise line.error(cell, message, _nearest(cell.text, line))
+            message = f"there is no column {cell.text[:_SHOWN_MAX]!r}"
+            raise line.error(cell, message, _name_fix(cell.text, line))
     if cells[0].text not in INSTANTS:
-        fix = f"the instants come first: {', '.join(INSTANTS)}"
+        fix = f"put the instants first, in a column {' or '.join(INSTANTS)}"
         raise line.error(cells[0], f"the first column is {cells[0].text!r}", fix)
     columns = list(_columns(line, cells))
     _check(line, columns)
@@ -131,58 +132,58 @@ def read_heading(line: Line) -> tuple[int, list[Column]]:
 def _columns(line: Line, cells: list[Cell]) -> Iterator[Column]:
     for place, cell in enumerate(cells):
         if place and cell.text in INSTANTS:
-            raise line.error(cell, "a second column of instants", "keep one")
+            raise line.error(cell, "this is a second column of instants", "keep one of them")
         known = _known(cell.text)
         if known:
             yield Column(cell.text, place, *known)
 
 
 def _known(name: str) -> tuple[str, float, tuple[int, ...]] | None:
-    """Return a column's kind of value, its unit and its directions; `None` if it is not known."""
-    for ending, way in _WAYS.items():
+    """Return the kind, factor and directions of a column; `None` if its name is not known."""
+    for ending, direction in _ENDINGS.items():
         stem = name.removesuffix(ending)
-        # A round trip belongs to both directions.
+        # A round trip belongs to both directions, so its column has no ending.
         if stem != name and stem in _VALUES and not stem.startswith("rtt"):
-            return *_VALUES[stem], (way,)
+            return *_VALUES[stem], (direction,)
     return (*_VALUES[name], (0, 1)) if name in _VALUES else None
 
 
 def _check(line: Line, columns: Sequence[Column]) -> None:
     """Check that no two columns have the same value, and that no direction is missing."""
     if not columns:
-        raise line.error(None, "the table has instants and no values", "add delay_ms or rate_mbps")
+        fix = "add a column such as delay_ms or rate_mbps"
+        raise line.error(None, "the table has instants and no values", fix)
     cells = line.cells()
-    told: dict[tuple[str, int], Column] = {}
+    by_use: dict[tuple[str, int], Column] = {}
     for column in columns:
-        for way in column.ways:
-            other = told.setdefault((column.kind, way), column)
+        for direction in column.directions:
+            other = by_use.setdefault((column.kind, direction), column)
             if other is not column:
-                message = f"{column.name} and {other.name} say the same"
+                message = f"{column.name} and {other.name} have the same value"
                 raise line.error(cells[column.place], message, "leave one of them out")
     for column in columns:
-        missing = [way for way in (0, 1) if (column.kind, way) not in told]
+        missing = [direction for direction in (0, 1) if (column.kind, direction) not in by_use]
         if missing and column.kind in ("delay", "rate"):
             stem, _, ending = column.name.rpartition("_")
-            lacking = f"{stem}_{'reverse' if ending == 'forward' else 'forward'}"
-            message = f"{column.name} is of one direction, and none is of the other"
-            raise line.error(cells[column.place], message, f"add {lacking}, or call it {stem}")
+            other_name = f"{stem}_{'reverse' if ending == 'forward' else 'forward'}"
+            message = f"{column.name} is for one direction, and the other has no such column"
+            fix = f"add {other_name}, or rename the column to {stem}"
+            raise line.error(cells[column.place], message, fix)
 
 
-def _nearest(name: str, line: Line) -> str:
+def _name_fix(name: str, line: Line) -> str:
     """Return the fix for an unknown name: the most similar name, or the names that are known."""
-    for separator, called in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
+    for separator, separators in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:
-            return f"cells are separated by commas, not by {called}"
+            return f"separate the cells by commas, not by {separators}"
     lower = name.lower()
-    known = [
-        *INSTANTS,
-        *_VALUES,
-        *(f"{one}{way}" for one in _VALUES for way in _WAYS if _known(f"{one}{way}")),
-    ]
-    near = _CALLED.get(lower) or next(iter(difflib.get_close_matches(lower, known, n=1)), None)
-    if near:
-        return f"did you mean {near}?"
-    return f"known are {', '.join([*INSTANTS, *_VALUES])}, with _forward or _reverse for one way"
+    with_endings = (f"{stem}{ending}" for stem in _VALUES for ending in _ENDINGS)
+    known = [*INSTANTS, *_VALUES, *filter(_known, with_endings)]
+    similar = _SYNONYMS.get(lower) or next(iter(difflib.get_close_matches(lower, known, n=1)), None)
+    if similar:
+        return f"did you mean {similar}?"
+    names = ", ".join([*INSTANTS, *_VALUES])
+    return f"use {names}; the ending _forward or _reverse stands for one direction"
 
 
 def _is_number(text: str) -> bool:

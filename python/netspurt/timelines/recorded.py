@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.delays import Delays
-from netspurt.timelines.directions import FORWARD, REVERSE, each_way, split
-from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline, Way
+from netspurt.timelines.directions import FORWARD, REVERSE, per_direction, split
+from netspurt.timelines.timeline import POINTS_MAX, Outage, Timeline, Way
 
 #: This many consecutive losses count as an outage of the path. Fewer count as single losses.
 OUTAGE = 2
 
-#: An answer was overtaken if it came more than this [s] after the answer to a later probe. The
-#: limit is needed because tools print round trips above 100 ms to the millisecond.
+#: An answer was overtaken if it came more than this time [s] after the answer to a later probe.
+#: The limit is needed because tools print round trips above 100 ms in whole milliseconds.
 OVERTAKEN_S = 0.001
 
 Floats = NDArray[np.float64]
@@ -39,15 +39,15 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     It is the same in both directions, unless the recording has the direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
-    path does not keep the order, and neither does the link. Further replies to a probe become
-    packets that are delivered twice.
+    path does not keep the order, and neither does the link. If a probe has several replies, the
+    link delivers some packets twice.
 
     Parameters
     ----------
     recording
         A recording with the times at which its probes left.
     outage
-        The number of consecutive losses that make an outage; at least 1.
+        The minimum number of consecutive losses that make an outage; at least 1.
 
     Raises
     ------
@@ -55,76 +55,81 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
         If times or replies are missing, or there are too many points.
     """
     if outage < 1:
-        raise ValueError(f"outage={outage}: an outage has 1 lost probe at least")
+        raise ValueError(f"outage={outage}: write at least 1 lost probe")
     _check(recording)
-    halves = split(recording)
-    at, delay = recording.sent_s, halves.forward
+    directions = split(recording)
+    at, delay = recording.sent_s, directions.forward
     answered = ~np.isnan(delay)
-    runs, inside = _runs(answered, outage)
-    loss = halves.losses(~inside)
+    runs, in_outage = _runs(answered, outage)
+    loss = directions.losses(~in_outage)
     duplicates = recording.duplicates / max(1, recording.received)
     overtaken = _overtaken(at[answered], recording.rtt_s[answered])
-    lost_ahead = [run for run in runs if not halves.all_lost(run, REVERSE)]
-    outages = [one for one in (_forward(at, *run) for run in lost_ahead) if one is not None]
-    made = Timeline(
+    forward_runs = [run for run in runs if not directions.all_lost(run, REVERSE)]
+    outages = [found for found in (_forward(at, *run) for run in forward_runs) if found is not None]
+    timeline = Timeline(
         recording.name,
         Way(delay=_points(at[answered], delay[answered]), loss=loss[0], outages=outages),
         order="overtaking" if overtaken else "fifo",
         notes=[
-            *halves.notes,
+            *directions.notes,
             *_order_words(overtaken),
             *_end_words(answered),
             *recording.pause_words(),
         ],
     )
-    if halves.reverse is not None:
+    if directions.reverse is not None:
         crossing = at + delay
-        lost_back = [run for run in runs if not halves.all_lost(run, FORWARD)]
-        behind = Way(
-            delay=_points(crossing[answered], halves.reverse[answered]),
+        reverse_runs = [run for run in runs if not directions.all_lost(run, FORWARD)]
+        reverse = Way(
+            delay=_points(crossing[answered], directions.reverse[answered]),
             loss=loss[1],
-            outages=_reverse(crossing, at, lost_back),
+            outages=_reverse(crossing, at, reverse_runs),
         )
-        made = replace(made, reverse=behind, measured=halves.measured)
+        timeline = replace(timeline, reverse=reverse, measured=directions.measured)
     # A round trip passes both directions, and a one-way delay only one.
-    made = replace(made, duplicates=each_way(duplicates, len(made.ways)))
-    found = f"Points of the delay: {len(made.forward.delay):,}. Outages: {len(outages):,}."
-    return replace(made, remarks=[found, *halves.remarks])
+    timeline = replace(timeline, duplicates=per_direction(duplicates, len(timeline.ways)))
+    counts = f"Points of the delay: {len(timeline.forward.delay):,}. Outages: {len(outages):,}."
+    return replace(timeline, remarks=[counts, *directions.remarks])
 
 
 def _check(recording: Delays) -> None:
     """Check that a link can be made from a recording."""
     if recording.send_times == "unknown":
         raise ValueError(
-            f"{recording.name} does not say when its probes left: give their interval, such as "
+            f"{recording.name} does not say when its probes left: write their interval, such as "
             "`--interval 1s`"
         )
     if recording.measure == "smoothed":
-        raise ValueError(f"{recording.name} has smoothed delays, which no packet had")
+        raise ValueError(f"{recording.name} has smoothed delays, and no packet had such a delay")
     if not recording.received:
         raise ValueError(f"{recording.name} has no delay: no probe of it came back")
-    if recording.received > MOST_POINTS:
+    if recording.received > POINTS_MAX:
         raise ValueError(
-            f"{recording.name} has {recording.received} delays, and a timeline {MOST_POINTS} "
-            "points at most: cut the recording"
+            f"{recording.name} has {recording.received} delays, and a timeline can have at most "
+            f"{POINTS_MAX} points: cut the recording"
         )
 
 
-def _runs(answered: Places, least: int) -> tuple[list[tuple[int, int]], Places]:
-    """Return each run of losses, as its first place and the place after it, and its probes."""
+def _runs(answered: Places, min_losses: int) -> tuple[list[tuple[int, int]], Places]:
+    """Return the runs of at least `min_losses` losses, and which probes are in one of them.
+
+    A run is its first place and the place after it.
+    """
     inside = np.zeros(len(answered), dtype=bool)
     edges = np.diff(np.concatenate(([False], ~answered, [False])).astype(np.int8))
-    both = zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
-    runs = [(int(first), int(behind)) for first, behind in both if behind - first >= least]
-    for first, behind in runs:
-        inside[first:behind] = True
+    starts_and_ends = zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
+    runs = [
+        (int(first), int(after)) for first, after in starts_and_ends if after - first >= min_losses
+    ]
+    for first, after in runs:
+        inside[first:after] = True
     return runs, inside
 
 
-def _forward(at: Floats, first: int, behind: int) -> Outage | None:
+def _forward(at: Floats, first: int, after: int) -> Outage | None:
     """Return the outage of a run of losses in the forward direction."""
     # After the last probe, the recording does not show when the path was back.
-    end = at[behind] if behind < len(at) else at[-1]
+    end = at[after] if after < len(at) else at[-1]
     return _outage(_ns(at[first]), _ns(end))
 
 
@@ -138,19 +143,19 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     """
     # For each probe, the earliest crossing of this probe and all later ones; infinite at the end.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
-    all_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
-    found = []
-    for first, behind in runs:
-        halves = [crossing[n] - at[n] for n in (first - 1, behind) if 0 <= n < len(at)]
-        half = float(min(halves))
-        begin = _ns(at[first] + half)
-        end = _ns(soonest[behind] if behind < len(at) else at[-1] + half)
-        last = int(np.searchsorted(all_ns, end)) - 1
-        if last >= 0 and all_ns[last] >= begin:
-            begin = int(all_ns[last]) + 1
+    crossings_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
+    outages = []
+    for first, after in runs:
+        neighbours = [crossing[n] - at[n] for n in (first - 1, after) if 0 <= n < len(at)]
+        reverse_s = float(min(neighbours))
+        begin = _ns(at[first] + reverse_s)
+        end = _ns(soonest[after] if after < len(at) else at[-1] + reverse_s)
+        last = int(np.searchsorted(crossings_ns, end)) - 1
+        if last >= 0 and crossings_ns[last] >= begin:
+            begin = int(crossings_ns[last]) + 1
         outage = _outage(begin, end)
-        found += [outage] if outage else []
-    return found
+        outages += [outage] if outage else []
+    return outages
 
 
 def _outage(begin: int, end: int) -> Outage | None:
@@ -159,9 +164,11 @@ def _outage(begin: int, end: int) -> Outage | None:
 
 def _overtaken(at: Floats, rtt: Floats) -> int:
     """Return the number of answers that came after the answer to a probe that left later."""
-    # If a clock was set back, several probes have the same instant, and are not counted.
-    alone = np.concatenate(([True], np.diff(at) > 0)) & np.concatenate((np.diff(at) > 0, [True]))
-    arrived = (at + rtt)[alone]
+    # If a clock was set back, several probes have the same instant. They are not counted.
+    unique_instant = np.concatenate(([True], np.diff(at) > 0)) & np.concatenate(
+        (np.diff(at) > 0, [True])
+    )
+    arrived = (at + rtt)[unique_instant]
     if len(arrived) < 2:
         return 0
     soonest = np.minimum.accumulate(arrived[::-1])[::-1]
@@ -171,14 +178,14 @@ def _overtaken(at: Floats, rtt: Floats) -> int:
 def _order_words(overtaken: int) -> list[str]:
     if not overtaken:
         return []
-    came = "answer came behind that of a later probe"
+    late = "answer came after the answer to a later probe"
     if overtaken > 1:
-        came = "answers came behind those of later probes"
+        late = "answers came after answers to later probes"
     return [
-        f"{overtaken:,} {came}, so the path does not keep the order: the file has "
-        '`order = "overtaking"`, and each step down of the delay lets packets overtake others. '
-        "`--lost-after TIME` takes later answers for losses; without overtaking the link keeps "
-        "the order"
+        f"{overtaken:,} {late}, so the path does not keep the order: the file has "
+        '`order = "overtaking"`, and whenever the delay decreases, packets overtake others. '
+        "With `--lost-after TIME`, answers that take longer count as losses; if no answer is "
+        "overtaken then, the link keeps the order"
     ]
 
 
@@ -187,17 +194,17 @@ def _end_words(answered: Places) -> list[str]:
     if lost < OUTAGE:
         return []
     return [
-        f"the recording ends with {lost:,} lost probes: in the file the path is back at the last "
-        "of them; end the run before it"
+        f"the recording ends with {lost:,} lost probes: in the file the path works again at the "
+        "last of them; end the run before that"
     ]
 
 
 def _points(at: Floats, delay: Floats) -> list[tuple[int, int]]:
-    """Return the points [ns] in the order of time. A point with the same delay is left out."""
+    """Return the points [ns] in the order of time, without those that repeat a delay."""
     order = np.argsort(at, kind="stable")
     at, delay = at[order], delay[order]
     changes = np.concatenate(([True], np.diff(delay) != 0))
-    return [(_ns(t), _ns(of)) for t, of in zip(at[changes], delay[changes], strict=True)]
+    return [(_ns(t), _ns(span)) for t, span in zip(at[changes], delay[changes], strict=True)]
 
 
 def _ns(seconds: float) -> int:

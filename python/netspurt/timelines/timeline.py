@@ -9,12 +9,12 @@ from typing import TypeVar
 from netspurt.quantities import exactly
 from netspurt.timelines.error import printable
 
-#: The most points of a timeline.
-MOST_POINTS = 200_000
+#: The maximum number of points of a timeline.
+POINTS_MAX = 200_000
 
 _Value = TypeVar("_Value")
 
-#: Instants [ns], each with the value in force from it on.
+#: Instants [ns], each with the value in force since then.
 Steps = Sequence[tuple[int, _Value]]
 
 
@@ -27,9 +27,9 @@ class Outage:
     at_ns
         When it begins [ns].
     dead_ns
-        The length of the outage [ns]. If it is zero, another path takes over at once.
+        The length of the outage [ns]. If it is zero, another path takes over immediately.
     arrivals
-        `drop` if packets that arrive meanwhile are dropped, `queue` if they wait.
+        `drop` if packets that arrive during the outage are dropped, `queue` if they wait.
     """
 
     at_ns: int
@@ -44,15 +44,15 @@ class Way:
     Attributes
     ----------
     delay
-        Instants, each with the delay from it on.
+        Instants, each with the delay since then.
     rate
-        Instants, each with the rate from it on, in bits per second.
+        Instants, each with the rate since then, in bits per second.
     loss
-        Instants, each with the probability of loss from it on; or a single probability.
+        Instants, each with the probability of loss since then; or a single probability.
     bit_errors
-        Instants, each with the bit error rate from it on. It replaces `loss`.
+        Instants, each with the bit error rate since then. It replaces `loss`.
     opportunities
-        Instants at which 1500 octets are delivered. After the last one they begin again.
+        Instants at which 1500 octets are delivered. After the last one the series repeats.
     outages
         Times in which nothing is transmitted, in the order of time.
     """
@@ -79,17 +79,17 @@ class Timeline:
     reverse
         The values of the reverse direction, if they differ.
     between
-        The rule between two points of delays, probabilities and error rates: `step` or `linear`.
+        How delays, probabilities and error rates change between two points: `step` or `linear`.
     order
         `fifo`, or `overtaking` if packets may arrive before earlier ones.
     duplicates
         The probability that a direction delivers a packet twice.
     measured
-        Whether the delays of the two directions were measured.
+        True if the delays of the two directions were measured separately.
     notes
         Facts that a user should know before using the timeline, one sentence each.
     remarks
-        Lines of comment for the head of the file.
+        Comment lines for the top of the file.
     """
 
     name: str
@@ -111,27 +111,30 @@ class Timeline:
     def end_ns(self) -> int:
         """The instant of the last change [ns]."""
         ends = [0]
-        for way in self.ways:
-            loss = () if isinstance(way.loss, float) else way.loss
-            for points in (way.delay, way.rate, loss, way.bit_errors):
+        for direction in self.ways:
+            loss = () if isinstance(direction.loss, float) else direction.loss
+            for points in (direction.delay, direction.rate, loss, direction.bit_errors):
                 ends += [at for at, _ in points[-1:]]
-            ends += [*way.opportunities[-1:], *(one.at_ns + one.dead_ns for one in way.outages)]
+            ends += [
+                *direction.opportunities[-1:],
+                *(outage.at_ns + outage.dead_ns for outage in direction.outages),
+            ]
         return max(ends)
 
     def to_toml(self) -> str:
         """Return the file that a link of a scenario follows."""
         lines = [
             f"# From {printable(self.name)}.",
-            *(f"# {printable(one)}" for one in self.remarks),
+            *(f"# {printable(remark)}" for remark in self.remarks),
         ]
-        for key, text in (
+        for key, text_of in (
             ("delay", self._delay),
             ("rate", _rate),
             ("loss", self._loss),
         ):
-            texts = list(map(text, self.ways))
+            texts = list(map(text_of, self.ways))
             if any(texts):
-                both = f"[{', '.join(one or _NONE[key] for one in texts)}]"
+                both = f"[{', '.join(text or _ABSENT[key] for text in texts)}]"
                 lines.append(f"{key} = {both if len(set(texts)) > 1 else texts[0]}")
         if self.duplicates:
             lines.append(f"duplicate = {{ probability = {self.duplicates:.6g} }}")
@@ -147,16 +150,21 @@ class Timeline:
             ]
         return "\n".join(lines) + "\n"
 
-    def _delay(self, way: Way) -> str:
-        return f"{{ {self._rule}, timeline = {_delays(way.delay)} }}" if way.delay else ""
+    def _delay(self, direction: Way) -> str:
+        return (
+            f"{{ {self._rule}, timeline = {_delays(direction.delay)} }}" if direction.delay else ""
+        )
 
-    def _loss(self, way: Way) -> str:
-        if isinstance(way.loss, float):
-            return f"{{ probability = {way.loss:.6g} }}" if way.loss > 0 else ""
-        for key, points in (("probability", way.loss), ("bit_error_rate", way.bit_errors)):
+    def _loss(self, direction: Way) -> str:
+        if isinstance(direction.loss, float):
+            return f"{{ probability = {direction.loss:.6g} }}" if direction.loss > 0 else ""
+        for key, points in (
+            ("probability", direction.loss),
+            ("bit_error_rate", direction.bit_errors),
+        ):
             if points:
-                told = _points(points, lambda p: f"{p:.9g}")
-                return f"{{ {key} = {{ {self._rule}, timeline = {told} }} }}"
+                entries = _points(points, lambda value: f"{value:.9g}")
+                return f"{{ {key} = {{ {self._rule}, timeline = {entries} }} }}"
         return ""
 
     @property
@@ -164,34 +172,34 @@ class Timeline:
         return f'between = "{self.between}"'
 
     def outages(self) -> list[tuple[Outage, str]]:
-        """Return outages in the order of time, each with its direction; empty text for both."""
+        """Return outages in the order of time, each with its direction, or `""` for both."""
         if self.reverse is None or list(self.forward.outages) == list(self.reverse.outages):
-            return [(one, "") for one in self.forward.outages]
-        both = [(one, "forward") for one in self.forward.outages]
-        both += [(one, "reverse") for one in self.reverse.outages]
-        return sorted(both, key=lambda one: one[0].at_ns)
+            return [(outage, "") for outage in self.forward.outages]
+        both = [(outage, "forward") for outage in self.forward.outages]
+        both += [(outage, "reverse") for outage in self.reverse.outages]
+        return sorted(both, key=lambda outage_and_direction: outage_and_direction[0].at_ns)
 
 
-#: The value of a key for a direction, if only the other direction has that key.
-_NONE = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
+#: For each key, the value of a direction without it. It is written if the other direction has it.
+_ABSENT = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
 
 
-def _rate(way: Way) -> str:
-    if way.opportunities:
-        instants = _list(f'"{exactly(at, "ms")}"' for at in way.opportunities)
+def _rate(direction: Way) -> str:
+    if direction.opportunities:
+        instants = _list(f'"{exactly(at, "ms")}"' for at in direction.opportunities)
         return f"{{ opportunities = {instants} }}"
-    points = _points(way.rate, lambda bits: f'"{bits} bit/s"')
-    return f"{{ timeline = {points} }}" if way.rate else ""
+    points = _points(direction.rate, lambda bits: f'"{bits} bit/s"')
+    return f"{{ timeline = {points} }}" if direction.rate else ""
 
 
 def _delays(points: Steps[int]) -> str:
-    return _points(points, lambda span: f'"{exactly(span, "ms")}"')
+    return _points(points, lambda delay_ns: f'"{exactly(delay_ns, "ms")}"')
 
 
-def _points(points: Steps[_Value], value: Callable[[_Value], str]) -> str:
-    return _list(f'["{exactly(at)}", {value(of)}]' for at, of in points)
+def _points(points: Steps[_Value], text_of: Callable[[_Value], str]) -> str:
+    return _list(f'["{exactly(at)}", {text_of(value)}]' for at, value in points)
 
 
 def _list(entries: Iterable[str]) -> str:
-    """Return a list, each entry on a line of its own."""
+    """Return a TOML array with each entry on its own line."""
     return "[\n" + "".join(f"  {entry},\n" for entry in entries) + "]"

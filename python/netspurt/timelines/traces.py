@@ -1,6 +1,6 @@
 """Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
-A trace has an integer on each line, in ascending order. After the last line the trace begins again
+A trace has an integer on each line, in ascending order. After its last line the trace repeats
 (Netravali and others 2015, and mm-link's manual page).
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netspurt.timelines.timeline import MOST_POINTS, Timeline, Way
+from netspurt.timelines.timeline import POINTS_MAX, Timeline, Way
 
-#: The octets of an opportunity.
+#: The octets that a link delivers at an opportunity.
 OPPORTUNITY_BYTES = 1500
 
 _NS_IN_MS = 1_000_000
@@ -23,9 +23,9 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     """Return the lines of a trace, in milliseconds.
 
     Opportunities are rounded up to whole milliseconds. A rate gives an opportunity in the
-    millisecond in which it has offered another 1500 octets. An outage has no opportunities. A trace
-    begins again after its last line. So if a trace ends with an outage, an opportunity at the end
-    keeps the outage in the trace. A trace has neither delays nor losses.
+    millisecond in which it has offered another 1500 octets. An outage has no opportunities. If the
+    trace ends with an outage, a last line at the end of the outage is added; without it the trace
+    would repeat too early. A trace has neither delays nor losses.
 
     Parameters
     ----------
@@ -44,24 +44,26 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     if way.opportunities:
         if way.outages:
             raise ValueError(
-                "a trace begins again and outages do not: a link with opportunities and outages "
-                "makes no trace of Mahimahi"
+                "a link with opportunities and outages cannot become a trace of Mahimahi, because "
+                "a trace repeats and outages do not"
             )
         return [-(-at // _NS_IN_MS) for at in way.opportunities]
     if not way.rate:
-        raise ValueError("there is neither a rate nor a trace: delays make no trace of Mahimahi")
+        raise ValueError("there is no rate, and a trace of Mahimahi cannot be made from delays")
     if length_ns is None:
-        raise ValueError("add --for TIME: a trace begins again after it, and a rate goes on")
+        raise ValueError("add --for TIME: a rate has no end, and a trace repeats after that time")
     t, bits = _offered(way, length_ns)
     count = int(bits[-1] / (8 * OPPORTUNITY_BYTES) * (1 + 1e-12))
     if count == 0:
         raise ValueError(f"less than {OPPORTUNITY_BYTES} octets are delivered in that time")
-    if count > MOST_POINTS:
-        raise ValueError(f"{count:,} lines: {MOST_POINTS:,} at most, so take less time")
-    wanted = 8.0 * OPPORTUNITY_BYTES * np.arange(1, count + 1) * (1 - 1e-12)
-    after = np.searchsorted(bits, wanted)
-    since = (wanted - bits[after - 1]) / (bits[after] - bits[after - 1])
-    at = t[after - 1] + since * (t[after] - t[after - 1])
+    if count > POINTS_MAX:
+        raise ValueError(
+            f"the trace has {count:,} lines, and at most {POINTS_MAX:,} are allowed: take less time"
+        )
+    wanted_bits = 8.0 * OPPORTUNITY_BYTES * np.arange(1, count + 1) * (1 - 1e-12)
+    after = np.searchsorted(bits, wanted_bits)
+    fraction = (wanted_bits - bits[after - 1]) / (bits[after] - bits[after - 1])
+    at = t[after - 1] + fraction * (t[after] - t[after - 1])
     lines: list[int] = np.ceil(at / _NS_IN_MS - 1e-6).astype(np.int64).tolist()
     if silence_at_end(way, length_ns):
         lines.append(-(-length_ns // _NS_IN_MS))
@@ -69,7 +71,7 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
 
 
 def silence_at_end(way: Way, length_ns: int) -> int:
-    """Return the length of the outage with which a direction with a rate ends [ns]; 0 for none."""
+    """Return the length of the outage at the end of a direction [ns]; 0 if there is none."""
     t, bits = _offered(way, length_ns)
     return int(t[-1] - t[np.searchsorted(bits, bits[-1])])
 
@@ -78,19 +80,19 @@ def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:
     """Return instants [ns], and the bits that a rate has offered up to each of them."""
     starts, rates = (np.array(column, dtype=np.float64) for column in zip(*way.rate, strict=True))
     edges = [0.0, float(length_ns), *starts]
-    for one in way.outages:
-        edges += [one.at_ns, one.at_ns + one.dead_ns]
+    for outage in way.outages:
+        edges += [outage.at_ns, outage.at_ns + outage.dead_ns]
     t = np.unique(np.clip(edges, 0, length_ns))
     begin = t[:-1]
     rate = rates[np.maximum(np.searchsorted(starts, begin, side="right") - 1, 0)]
-    for one in way.outages:
-        rate[(begin >= one.at_ns) & (begin < one.at_ns + one.dead_ns)] = 0
+    for outage in way.outages:
+        rate[(begin >= outage.at_ns) & (begin < outage.at_ns + outage.dead_ns)] = 0
     bits = np.concatenate([[0.0], np.cumsum(rate * np.diff(t) / 1e9)])
     return t, bits
 
 
 def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
-    """Return the opportunities that delivered packets used, as a timeline from the first packet on.
+    """Return the opportunities that delivered packets used, as a timeline since the first packet.
 
     An opportunity is the instant at which another 1500 octets have passed. A link that waited for
     packets had more opportunities than the packets show.
@@ -98,7 +100,7 @@ def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
     Parameters
     ----------
     name
-        Where the packets were seen.
+        The capture or place in which the packets were seen.
     t_ns, octets
         When the packets passed [ns], ascending, and their octets on the wire, shape (n,).
 
@@ -114,8 +116,10 @@ def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
         raise ValueError(
             f"{name}: less than {OPPORTUNITY_BYTES} octets passed after the first packet"
         )
-    if count > MOST_POINTS:
-        raise ValueError(f"{name}: {count:,} opportunities: {MOST_POINTS:,} at most")
+    if count > POINTS_MAX:
+        raise ValueError(
+            f"{name} has {count:,} opportunities, and at most {POINTS_MAX:,} are allowed"
+        )
     at = t[1:][np.searchsorted(passed, OPPORTUNITY_BYTES * np.arange(1, count + 1))] - t[0]
-    note = "the packets that passed are taken for all that the link could deliver"
+    note = "the file assumes that the link could not deliver more than the packets that passed"
     return Timeline(name, Way(opportunities=at.tolist()), notes=[note])

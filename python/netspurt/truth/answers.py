@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from netspurt.truth.labels import Label
 from netspurt.truth.pcapng import Packet, read_packets
 
-#: The largest difference of matching time stamps [ns]. Some formats have only microseconds.
-_APART_NS = 1000
+#: The maximum difference of matching timestamps [ns]. Some formats have only microseconds.
+_DIFFERENCE_MAX_NS = 1000
 
 #: The columns of the table `retransmissions` that are read.
 _COLUMNS = (
@@ -48,15 +48,15 @@ class Answer:
     Attributes
     ----------
     t_ns
-        The packet's time stamp, in nanoseconds since 1970.
+        The packet's timestamp, in nanoseconds since 1970.
     seq
         The packet's first octet, counted from the SYN.
     cause, cause_confidence
-        The cause, or `unknown`, and the probability that this is right.
+        The cause, or `unknown`, and the probability that the cause is right.
     verdict, verdict_confidence
-        `needed`, `spurious` or `unknown`, and the probability that this is right.
+        `needed`, `spurious` or `unknown`, and the probability that the verdict is right.
     original_missing
-        Whether the explanation says that the capture does not have the original.
+        True if the explanation says that the capture does not contain the original.
     """
 
     t_ns: int
@@ -75,8 +75,8 @@ class Matched:
     Attributes
     ----------
     pairs
-        Each retransmission with its answer, or None. Duplicates of retransmissions that the network
-        made are left out.
+        Each retransmission with its answer, or `None` if it has none. If the network duplicated a
+        retransmission, the duplicate is left out.
     invented
         Answers about packets that are not retransmissions, each with the side of the packet:
         `sender` if its source is the capture's node, otherwise `receiver`.
@@ -94,12 +94,12 @@ def answers(explained: Explained) -> list[Answer]:
 
 
 def match(
-    file: Path, addresses: Sequence[str], labels: Sequence[Label], said: Sequence[Answer]
+    file: Path, addresses: Sequence[str], labels: Sequence[Label], given: Sequence[Answer]
 ) -> Matched:
-    """Match the answers about a capture with its truth, by the time stamps of packets.
+    """Match the answers about a capture with its truth, by the timestamps of packets.
 
-    If packets have the same time stamp, packets with the same first octet are matched first. This
-    is not required, because a capture without the SYN does not show from where octets count.
+    Among packets with the same timestamp, those with the same first octet are matched first. Equal
+    octets are not required, because a capture without the SYN does not show the first number.
 
     Parameters
     ----------
@@ -107,34 +107,38 @@ def match(
         The capture, and the addresses of its node.
     labels
         The truth of the capture.
-    said
+    given
         The answers.
     """
-    free: dict[int, list[Answer]] = defaultdict(list)
-    for one in said:
-        free[one.t_ns // _APART_NS].append(one)
-    found = {index: _taken(free, label, exact=True) for index, label in enumerate(labels)}
+    unmatched: dict[int, list[Answer]] = defaultdict(list)
+    for answer in given:
+        unmatched[answer.t_ns // _DIFFERENCE_MAX_NS].append(answer)
+    matched = {index: _take(unmatched, label, exact=True) for index, label in enumerate(labels)}
     for index, label in enumerate(labels):
-        found[index] = found[index] or _taken(free, label, exact=False)
-    pairs = [(label, found[i]) for i, label in enumerate(labels) if not label.copy]
-    left = [one for rest in free.values() for one in rest]
-    packets = read_packets(file) if left else []
-    return Matched(pairs, [(_side(packets, addresses, one), one) for one in left])
+        matched[index] = matched[index] or _take(unmatched, label, exact=False)
+    pairs = [(label, matched[i]) for i, label in enumerate(labels) if not label.copy]
+    invented = [answer for remaining in unmatched.values() for answer in remaining]
+    packets = read_packets(file) if invented else []
+    return Matched(pairs, [(_side(packets, addresses, answer), answer) for answer in invented])
 
 
-def _taken(free: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
-    """Remove and return the nearest free answer about a packet with the time of the label."""
-    place = label.unix_ns // _APART_NS
+def _take(unmatched: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
+    """Remove and return the unmatched answer that is nearest to the label; `None` if none is near.
+
+    If `exact`, the answer must have the label's first octet.
+    """
+    place = label.unix_ns // _DIFFERENCE_MAX_NS
     near = [
-        one
+        answer
         for at in (place - 1, place, place + 1)
-        for one in free.get(at, [])
-        if abs(one.t_ns - label.unix_ns) <= _APART_NS and (not exact or one.seq == label.seq)
+        for answer in unmatched.get(at, [])
+        if abs(answer.t_ns - label.unix_ns) <= _DIFFERENCE_MAX_NS
+        and (not exact or answer.seq == label.seq)
     ]
     if not near:
         return None
-    nearest = min(near, key=lambda one: abs(one.t_ns - label.unix_ns))
-    free[nearest.t_ns // _APART_NS].remove(nearest)
+    nearest = min(near, key=lambda answer: abs(answer.t_ns - label.unix_ns))
+    unmatched[nearest.t_ns // _DIFFERENCE_MAX_NS].remove(nearest)
     return nearest
 
 
@@ -142,12 +146,12 @@ def _side(packets: Sequence[Packet], addresses: Sequence[str], answer: Answer) -
     """Return the side of the packet that an answer is about: `sender` or `receiver`."""
     own = {ipaddress.ip_address(address).packed for address in addresses}
 
-    # In a simulation, an ACK and the data that it releases have the same time stamp. So the longer
-    # packet is taken.
-    def apart(packet: Packet) -> tuple[int, int]:
+    # In a simulation, an ACK and the data that it releases have the same timestamp. So the longer
+    # packet is chosen.
+    def distance(packet: Packet) -> tuple[int, int]:
         return abs(packet.unix_ns - answer.t_ns), -packet.size_bytes
 
-    nearest = min(packets, key=apart, default=None)
+    nearest = min(packets, key=distance, default=None)
     if nearest is None:
         return "receiver"
     first, length = (12, 4) if nearest.octets[0] >> 4 == 4 else (8, 16)

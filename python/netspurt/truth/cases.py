@@ -46,11 +46,11 @@ class Case:
     values
         The TCP's settings: dotted paths and values.
     live
-        Whether the TCP is the kernel's.
+        True if the TCP is the kernel's.
     offload
-        Whether the hosts' devices take many segments at a time.
+        True if the hosts' devices take many segments at a time.
     seed
-        The seed of the collection. The seed of the run depends on the case's name, too.
+        The seed of the collection. The seed of the run also depends on the case's name.
     """
 
     path: str
@@ -63,20 +63,20 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The case's name, which is that of its folder."""
+        """The name of the case, which is also the name of its folder."""
         return f"{self.path}-{self.number:02}-{self.stack}-s{self.seed}"
 
     def scenario(self) -> Scenario:
         """Return the scenario of the run."""
-        drawn = hashlib.sha256(self.name.encode()).digest()
-        seed = int.from_bytes(drawn[:7], "big")
+        digest = hashlib.sha256(self.name.encode()).digest()
+        seed = int.from_bytes(digest[:7], "big")
         return _sweep(self.path).scenario(self.number).replace({**self.values, "seed": seed})
 
 
 def cases(
     count: int, *, live: bool, seed: int = 1, only: str = "*", stacks: str = "*"
 ) -> list[Case]:
-    """Return the first cases of a collection. The paths take turns.
+    """Return the first cases of a collection. The paths alternate.
 
     The cases and TCPs of a path have a fixed order that looks random, so that a few cases contain
     many paths and TCPs. When all combinations are used, they are repeated with the next seed.
@@ -86,11 +86,11 @@ def cases(
     count
         The number of cases.
     live
-        Whether the TCPs are the kernel's.
+        True for the kernel's TCPs, false for simulated ones.
     seed
         The first seed.
     only, stacks
-        Patterns of names of paths and of TCPs, as `tail*`.
+        Patterns of names of paths and of TCPs, such as `tail*`.
 
     Raises
     ------
@@ -100,12 +100,14 @@ def cases(
     paths = [name for name in path_names() if fnmatchcase(name, only)]
     if not paths:
         raise TruthError(f"no path is called {only!r}: there are {', '.join(path_names())}")
-    chosen = {name: told for name, told in _stacks(live).items() if fnmatchcase(name, stacks)}
+    chosen = {
+        name: settings for name, settings in _stacks(live).items() if fnmatchcase(name, stacks)
+    }
     if not chosen:
         raise TruthError(f"no TCP is called {stacks!r}: there are {', '.join(_stacks(live))}")
     ordered = [_endless(path, chosen, live, seed) for path in paths]
-    in_turn = (next(of_path) for of_path in itertools.cycle(ordered))
-    return list(itertools.islice(in_turn, count))
+    alternating = (next(of_path) for of_path in itertools.cycle(ordered))
+    return list(itertools.islice(alternating, count))
 
 
 def path_names() -> list[str]:
@@ -114,25 +116,27 @@ def path_names() -> list[str]:
 
 
 def _endless(path: str, stacks: Mapping[str, Any], live: bool, seed: int) -> Iterator[Case]:
-    """Yield the cases of a path without end: all combinations with one seed, then with the next."""
+    """Yield the cases of a path endlessly: all combinations with one seed, then with the next."""
     numbers = range(len(_sweep(path)))
-    for of_round in itertools.count(seed):
-        made = [
-            _case(path, number, name, told, live, of_round)
-            for number, (name, told) in itertools.product(numbers, stacks.items())
+    for seed_of_round in itertools.count(seed):
+        combinations = [
+            _case(path, number, name, settings, live, seed_of_round)
+            for number, (name, settings) in itertools.product(numbers, stacks.items())
         ]
-        yield from sorted(made, key=lambda case: hashlib.sha256(case.name.encode()).digest())
+        yield from sorted(
+            combinations, key=lambda case: hashlib.sha256(case.name.encode()).digest()
+        )
 
 
-def _case(  # noqa: PLR0913 - what a case consists of
-    path: str, number: int, stack: str, told: Mapping[str, Any], live: bool, seed: int
+def _case(  # noqa: PLR0913 - the parts of a case
+    path: str, number: int, stack: str, settings: Mapping[str, Any], live: bool, seed: int
 ) -> Case:
-    values = {f"flows.{FLOW}.{key}": value for key, value in told.items() if key != _OFFLOAD}
+    values = {f"flows.{FLOW}.{key}": value for key, value in settings.items() if key != _OFFLOAD}
     tcp = values.pop(f"flows.{FLOW}.tcp", {})
     values |= {f"flows.{FLOW}.tcp.{key}": value for key, value in tcp.items()}
     if live:
         values[f"flows.{FLOW}.endpoint"] = "kernel"
-    return Case(path, number, stack, values, live, bool(told.get(_OFFLOAD)), seed)
+    return Case(path, number, stack, values, live, bool(settings.get(_OFFLOAD)), seed)
 
 
 @cache
@@ -143,5 +147,5 @@ def _sweep(path: str) -> Sweep:
 @cache
 def _stacks(live: bool) -> dict[str, dict[str, Any]]:
     text = (SHELF / "stacks.toml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = tomllib.loads(text)["kernel" if live else "model"]
-    return found
+    stacks: dict[str, dict[str, Any]] = tomllib.loads(text)["kernel" if live else "model"]
+    return stacks

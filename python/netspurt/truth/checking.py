@@ -34,7 +34,7 @@ def check_collection(
     explainer
         A function that explains the capture in a file.
     only
-        A pattern of names of cases, as `tails-*`.
+        A pattern of names of cases, such as `tails-*`.
     progress
         A function that is called after each case.
 
@@ -67,9 +67,9 @@ _NAMED = 5
 
 
 def _check(score: Score, case: Path, explainer: Explainer) -> None:
-    told = json.loads((case / TRUTH).read_bytes())
+    truth = json.loads((case / TRUTH).read_bytes())
     labels = read_labels(case / LABELS)
-    for capture in told["captures"]:
+    for capture in truth["captures"]:
         file = case / capture["file"]
         own = [label for label in labels if label.capture == file.name]
         matched = match(file, capture["addresses"], own, answers(explainer(file)))

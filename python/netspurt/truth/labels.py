@@ -29,25 +29,25 @@ class Label:
     capture
         The capture's file.
     frame
-        The number of the packet in the file, from 1.
+        The number of the packet in the file, counted from 1.
     t_ns, unix_ns
-        When it was captured [ns], counted from the file's first packet and from 1970.
+        When the packet was captured [ns], since the file's first packet and since 1970.
     flow, direction
         As in the tables of runs.
     source, destination
         Addresses and ports.
     seq, len_bytes
-        The first octet, counted from the SYN's number, and the octets of payload.
+        The first octet, counted from the number of the SYN, and the number of octets of payload.
     cause
         The cause of the retransmission.
     spurious
-        Whether earlier copies of all its octets had arrived when it was sent, or arrived later.
+        True if earlier copies of all its octets had arrived when it was sent, or arrived later.
     side
         The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original
         Whether the capture has an earlier transmission of its octets: `seen`, `partly`, `unseen`.
     copy
-        Whether it is the network's duplicate of a retransmission.
+        True if the packet is the network's duplicate of a retransmission.
     """
 
     capture: str
@@ -90,18 +90,21 @@ class NodeRows:
             raise CaptureError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
         for frame, (packet, row) in enumerate(zip(packets, self.rows, strict=True), 1):
             if packet.size_bytes != row["size_bytes"]:
-                raise CaptureError(f"packet {frame} has {packet.size_bytes} octets, not its row's")
+                raise CaptureError(
+                    f"packet {frame} has {packet.size_bytes} octets, but its row has "
+                    f"{row['size_bytes']}"
+                )
 
     def labels(
         self, file: str, kept: Sequence[int], packets: Sequence[Packet], ends: dict[str, Any]
     ) -> Iterator[Label]:
-        """Yield the truth of a capture that keeps the packets numbered `kept`."""
+        """Yield the truth of a capture that keeps only the packets with the numbers `kept`."""
         seen: dict[tuple[str, str], _Octets] = {}
         ids: set[int] = set()
         for frame, number in enumerate(kept, 1):
             row, packet = self.rows[number], packets[number]
             key = row["flow"], row["direction"]
-            # A SYN and a FIN take a number each.
+            # A SYN and a FIN take one sequence number each.
             length = row["len_bytes"] + bin(row["flags"] & _SYN_FIN).count("1")
             original = seen.setdefault(key, _Octets()).take(row["seq"], length)
             if row["cause"]:
@@ -138,7 +141,7 @@ class _Octets:
         self._spans: list[tuple[int, int]] = []
 
     def take(self, first: int, length: int) -> str:
-        """Add octets, and return whether they had been `seen`, `partly` seen, or `unseen`."""
+        """Add octets. Return whether they were seen before: `seen`, `partly`, or `unseen`."""
         end = first + length
         overlap = sum(max(0, min(end, right) - max(first, left)) for left, right in self._spans)
         touching = [span for span in self._spans if span[0] <= end and first <= span[1]]
@@ -151,11 +154,11 @@ class _Octets:
 def write_labels(file: Path, labels: Sequence[Label]) -> None:
     """Write the truth of captures as CSV."""
     with file.open("x", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, [one.name for one in fields(Label)], lineterminator="\n")
+        writer = csv.DictWriter(out, [column.name for column in fields(Label)], lineterminator="\n")
         writer.writeheader()
         for label in labels:
-            told = asdict(label)
-            writer.writerow({**told, **{k: _word(told[k]) for k in ("spurious", "copy")}})
+            values = asdict(label)
+            writer.writerow({**values, **{k: _yes_or_no(values[k]) for k in ("spurious", "copy")}})
 
 
 def read_labels(file: Path) -> list[Label]:
@@ -166,20 +169,22 @@ def read_labels(file: Path) -> list[Label]:
     CaptureError
         If the file is not one that `write_labels` wrote.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     with file.open(newline="", encoding="utf-8") as rows:
         reader = csv.DictReader(rows)
-        if reader.fieldnames != [one.name for one in fields(Label)]:
-            raise CaptureError(f"{file} has other columns than a truth: make it again")
+        if reader.fieldnames != [column.name for column in fields(Label)]:
+            raise CaptureError(
+                f"{file} does not have the columns of a truth: make the collection again"
+            )
         return [_label(row) for row in reader]
 
 
 def _label(row: dict[str, str]) -> Label:
     numbers = ("frame", "t_ns", "unix_ns", "seq", "len_bytes")
-    told: dict[str, Any] = {**row, **{name: int(row[name]) for name in numbers}}
-    return Label(**{**told, **{name: row[name] == "yes" for name in ("spurious", "copy")}})
+    values: dict[str, Any] = {**row, **{name: int(row[name]) for name in numbers}}
+    return Label(**{**values, **{name: row[name] == "yes" for name in ("spurious", "copy")}})
 
 
-def _word(value: bool) -> str:
+def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"

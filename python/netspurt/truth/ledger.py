@@ -16,14 +16,14 @@ class Sum:
     Attributes
     ----------
     end
-        The end of a flow, as `transfer.from`.
+        The end of a flow, such as `transfer.from`.
     what
         The name of the kernel's counter.
     labels, kernel
         The two counts.
     agrees
-        Whether the counts are equal. For the timeouts of a listening end: whether they can be
-        equal, because some of its repeated SYN-ACKs need not come from timeouts.
+        True if the counts are equal. For the timeouts of a listening end it is true if the counts
+        can be equal, because some of its repeated SYN-ACKs may not be due to timeouts.
     """
 
     end: str
@@ -39,7 +39,7 @@ class Sum:
 #: The counter of timeouts.
 _TIMEOUTS = "TcpExtTCPTimeouts"
 
-#: The causes that each counter of the kernel adds up.
+#: The causes that each counter of the kernel counts.
 _COUNTERS = {
     "TcpRetransSegs": ("syn", "rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp"),
     "TcpExtTCPSynRetrans": ("syn",),
@@ -55,8 +55,9 @@ _DIRECTION = {"from": "forward", "to": "reverse"}
 def sums(run: Run) -> list[Sum]:
     """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
 
-    Each end of a flow is a separate host. There are five sums. There is no sum for tail loss probes
-    that sent octets again, because the kernel counts these together with probes of new octets.
+    Each end of a flow is a separate host, and has a sum for each counter. There is no sum for tail
+    loss probes that retransmitted octets, because the kernel counts these together with probes of
+    new octets.
     """
     if run.live is None:
         return []
@@ -68,7 +69,7 @@ def sums(run: Run) -> list[Sum]:
         )
         if row[2] == "out" and row[3]
     ]
-    found = []
+    compared = []
     for end in run.live.ends:
         of_end = Counter(
             cause
@@ -78,12 +79,12 @@ def sums(run: Run) -> list[Sum]:
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
-            # A listening end sends a SYN-ACK again after a timeout, which the kernel counts, or
-            # in answer to another SYN, which the kernel does not count.
-            least = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
-            agrees = least <= kernel <= labels
-            found.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))
-    return found
+            # A listening end repeats a SYN-ACK after a timeout, which the kernel counts, or as an
+            # answer to a repeated SYN, which the kernel does not count.
+            minimum = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
+            agrees = minimum <= kernel <= labels
+            compared.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))
+    return compared
 
 
 def drops(run: Run) -> list[dict[str, Any]]:
@@ -93,7 +94,7 @@ def drops(run: Run) -> list[dict[str, Any]]:
     columns = [table[name].tolist() for name in names]
     seen = (run.segments[name].tolist() for name in ("id", "seq", "len_bytes"))
     sent = {number: octets for number, *octets in zip(*seen, strict=True)}
-    told = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-    for dropped in told:
-        dropped["seq"], dropped["len_bytes"] = sent.get(dropped["id"], (None, None))
-    return told
+    dropped = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    for row in dropped:
+        row["seq"], row["len_bytes"] = sent.get(row["id"], (None, None))
+    return dropped

@@ -39,11 +39,11 @@ class Collection:
     Attributes
     ----------
     cases, captures, retransmissions
-        The numbers of cases, captures, and retransmissions in captures that are kept.
+        The numbers of kept cases, of their captures, and of retransmissions in these captures.
     left_out
-        Cases that are not kept, with the reason.
+        The cases that are not kept, each with the reason.
     causes
-        Retransmissions by cause, in captures at the side of their sender.
+        The numbers of retransmissions by cause, in captures at the side of their sender.
     """
 
     cases: int = 0
@@ -83,7 +83,7 @@ def make_collection(
     Parameters
     ----------
     folder
-        The folder to make. It gets a folder for each case.
+        The folder to create. It gets a folder for each case.
     cases
         The cases.
     jobs
@@ -98,41 +98,41 @@ def make_collection(
     FileExistsError
         If something of the folder's name exists.
     """
-    made = Collection()
+    collection = Collection()
     with new_folder(folder) as partial:
-        with tempfile.TemporaryDirectory(dir=partial) as rooms:
-            for done, kept in enumerate(_all(partial, Path(rooms), cases, jobs), 1):
-                _count(made, kept)
+        with tempfile.TemporaryDirectory(dir=partial) as scratch:
+            for done, kept in enumerate(_all(partial, Path(scratch), cases, jobs), 1):
+                _count(collection, kept)
                 if progress is not None:
                     progress(done, len(cases))
-        told = {"netspurt": _core.__version__, **made.as_json()}
-        (partial / COLLECTION).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    return made
+        content = {"netspurt": _core.__version__, **collection.as_json()}
+        (partial / COLLECTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return collection
 
 
-def _all(folder: Path, rooms: Path, cases: Sequence[Case], jobs: int) -> Iterator[Kept]:
+def _all(folder: Path, scratch: Path, cases: Sequence[Case], jobs: int) -> Iterator[Kept]:
     """Run all cases, and yield their results in the order of the cases."""
     pool = ThreadPoolExecutor(jobs)
     try:
-        yield from pool.map(lambda case: _make(folder, rooms, case), cases)
+        yield from pool.map(lambda case: _make(folder, scratch, case), cases)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _count(made: Collection, kept: Kept) -> None:
+def _count(collection: Collection, kept: Kept) -> None:
     if kept.why_not:
-        made.left_out[kept.case.name] = kept.why_not
+        collection.left_out[kept.case.name] = kept.why_not
         return
-    made.cases += 1
-    made.captures += kept.captures
-    made.retransmissions += len(kept.labels)
-    made.causes.update(label.cause for label in kept.labels if label.side == "sender")
+    collection.cases += 1
+    collection.captures += kept.captures
+    collection.retransmissions += len(kept.labels)
+    collection.causes.update(label.cause for label in kept.labels if label.side == "sender")
 
 
-def _make(folder: Path, rooms: Path, case: Case) -> Kept:
+def _make(folder: Path, scratch: Path, case: Case) -> Kept:
     """Run a case, and keep its captures and truth in its folder, unless it is left out."""
-    with tempfile.TemporaryDirectory(dir=rooms) as room:
-        run = _run(case, Path(room) / "run")
+    with tempfile.TemporaryDirectory(dir=scratch) as case_scratch:
+        run = _run(case, Path(case_scratch) / "run")
         why_not = run.live.why_not() if run.live is not None else ""
         if not why_not:
             try:
@@ -145,21 +145,21 @@ def _make(folder: Path, rooms: Path, case: Case) -> Kept:
 def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> list[str]:
     """Return the addresses of a node: one for each end of a flow at the node."""
     columns = (run.flows[name].tolist() for name in ("flow", "direction", "from", "to"))
-    found = set()
+    addresses = set()
     for flow, direction, *nodes in zip(*columns, strict=True):
         pair = nodes if direction == "forward" else nodes[::-1]
-        sides = [side for side, of in zip(("from", "to"), pair, strict=True) if of == node]
-        found |= {ends[flow][side].rpartition(":")[0].strip("[]") for side in sides}
-    return sorted(found)
+        sides = [side for side, at in zip(("from", "to"), pair, strict=True) if at == node]
+        addresses |= {ends[flow][side].rpartition(":")[0].strip("[]") for side in sides}
+    return sorted(addresses)
 
 
-def _run(case: Case, room: Path) -> Run:
-    """Run a case in the folder `room`, and return the run."""
+def _run(case: Case, folder: Path) -> Run:
+    """Run a case into a new folder, and return the run."""
     scenario = case.scenario()
     if case.live:
-        return run_live(scenario, room, offload=case.offload)
-    scenario.run().save(room)
-    return open_run(room)
+        return run_live(scenario, folder, offload=case.offload)
+    scenario.run().save(folder)
+    return open_run(folder)
 
 
 def _keep(folder: Path, case: Case, run: Run) -> Kept:
@@ -173,7 +173,7 @@ def _keep(folder: Path, case: Case, run: Run) -> Kept:
     assert run.folder is not None
     manifest = json.loads((run.folder / MANIFEST).read_bytes())
     checked = sums(run)
-    wrong = [one for one in checked if not one.agrees]
+    wrong = [compared for compared in checked if not compared.agrees]
     if wrong:
         return Kept(case, why_not="; ".join(map(str, wrong)))
     labels: list[Label] = []
@@ -202,7 +202,7 @@ def _keep(folder: Path, case: Case, run: Run) -> Kept:
             )
     write_labels(folder / LABELS, labels)
     (folder / SCENARIO).write_text(run.scenario, encoding="utf-8")
-    told = {
+    content = {
         "case": case.name,
         "path": case.path,
         "stack": case.stack,
@@ -210,8 +210,8 @@ def _keep(folder: Path, case: Case, run: Run) -> Kept:
         "kernel": run.live.kernel if run.live is not None else None,
         "offload": case.offload,
         "captures": captures,
-        "sums": [asdict(one) for one in checked],
+        "sums": [asdict(compared) for compared in checked],
         "drops": drops(run),
     }
-    (folder / TRUTH).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (folder / TRUTH).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return Kept(case, len(captures), labels)

@@ -1,7 +1,7 @@
 """Makes incomplete captures from whole ones: without some packets, or with shortened packets.
 
 The module reads only pcapng files that netspurt writes: one section in little-endian order, with
-one interface and time stamps in nanoseconds.
+one interface and timestamps in nanoseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 #: Block types of draft-ietf-opsawg-pcapng: section header, interface, enhanced packet.
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 
-#: The fixed part of an enhanced packet block: interface, time stamp, captured and original length.
+#: The fixed part of an enhanced packet block: interface, timestamp, captured and original length.
 _FIXED = struct.Struct("<IIIII")
 
 
@@ -29,11 +29,11 @@ class Packet:
     Attributes
     ----------
     unix_ns
-        Its time stamp, in nanoseconds since 1970.
+        The timestamp of the packet, in nanoseconds since 1970.
     size_bytes
-        Its length on the wire.
+        The length of the packet on the wire.
     octets
-        The octets of it that were captured.
+        The captured octets of the packet.
     """
 
     unix_ns: int
@@ -47,15 +47,16 @@ def read_packets(file: Path) -> list[Packet]:
     Raises
     ------
     CaptureError
-        If netspurt did not write it.
+        If netspurt did not write the file.
     """
     return [_packet(body) for kind, body in _blocks(file) if kind == _PACKET]
 
 
 def write_part(source: Path, target: Path, keep: Sequence[int], snap_bytes: int) -> None:
-    """Write the packets numbered `keep`, from 0, cut to `snap_bytes` octets, into another file.
+    """Write some packets of a file into another file, each cut to `snap_bytes` octets.
 
-    Lengths on the wire and time stamps do not change. Comments of packets are left out.
+    `keep` has the numbers of the packets, counted from 0. Lengths on the wire and timestamps do not
+    change. Comments of packets are left out.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def _blocks(file: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the type and the body of each block."""
     content, at = file.read_bytes(), 0
     if content[8:12] != b"\x4d\x3c\x2b\x1a":
-        raise CaptureError(f"{file} is no pcapng file in little-endian order")
+        raise CaptureError(f"{file} is not a pcapng file in little-endian order")
     while at < len(content):
         if at + 12 > len(content):
             raise CaptureError(f"{file} is cut at octet {at}")

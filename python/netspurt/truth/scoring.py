@@ -1,4 +1,4 @@
-"""Scores for explanations: right and wrong answers, the bars to reach, and calibration."""
+"""Scores for explanations: right and wrong answers, the required shares, and calibration."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CLASSES = {
     "rack": "fast, SACK or RACK",
 }
 
-#: The share of right causes that each class must reach at the sender's side.
-BAR = 0.98
+#: The minimum share of right causes in each class, at the sender's side.
+RIGHT_SHARE_MIN = 0.98
 
 #: The bounds of the bins of confidence.
 BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 
 #: The quantile of the normal distribution for intervals of 95 %.
-_Z = 1.959964
+_QUANTILE_95 = 1.959964
 
 
 def class_of(cause: str) -> str:
@@ -36,17 +36,17 @@ def class_of(cause: str) -> str:
 
 @dataclass
 class Tally:
-    """Answers to one question: right, `unknown`, and wrong ones."""
+    """The numbers of answers to one question: right, `unknown` and wrong answers."""
 
     right: int = 0
     unknown: int = 0
     wrong: int = 0
 
-    def add(self, truth: str, said: str) -> None:
+    def add(self, truth: str, answer: str) -> None:
         """Count an answer."""
-        if said == "unknown":
+        if answer == "unknown":
             self.unknown += 1
-        elif said == truth:
+        elif answer == truth:
             self.right += 1
         else:
             self.wrong += 1
@@ -80,7 +80,7 @@ class SideScore:
     loss_not_told
         The number of unseen retransmissions whose answer does not say that the original is missing.
     verdicts
-        The answers about verdicts, by the true verdict.
+        The numbers of answers about verdicts, by the true verdict.
     """
 
     held: int = 0
@@ -96,9 +96,9 @@ class SideScore:
     def by_class(self) -> dict[str, Tally]:
         """Return the answers about causes, by class. A missed retransmission is a wrong answer."""
         tallies: dict[str, Tally] = {}
-        for cause, said in self.confusion.items():
+        for cause, counts in self.confusion.items():
             tally = tallies.setdefault(class_of(cause), Tally())
-            for answer, count in said.items():
+            for answer, count in counts.items():
                 for _ in range(count):
                     tally.add(class_of(cause), class_of(answer))
         return tallies
@@ -106,10 +106,10 @@ class SideScore:
 
 @dataclass(frozen=True)
 class Bin:
-    """The answers whose confidence is from `low` to `high`: the number of all and of right ones.
+    """The answers with a confidence from `low` to `high`.
 
-    `mean` is their mean confidence, `share` is the share of right answers, and `interval` is
-    Wilson's interval of 95 % for that share.
+    `count` is the number of these answers, `mean` is their mean confidence, and `right` is the
+    number of right ones. `share` is the share of right ones, with Wilson's `interval` of 95 %.
     """
 
     low: float
@@ -136,7 +136,7 @@ class Score:
 
     def __init__(self) -> None:
         self.captures = 0
-        #: By side, and `sender, options cut` for captures that have no options of TCP.
+        #: The scores by side. `sender, options cut` is for captures without the options of TCP.
         self.sides: dict[str, SideScore] = {}
         self.wrong: list[Wrong] = []
         self._confidence: dict[str, list[tuple[float, bool]]] = {"cause": [], "verdict": []}
@@ -150,8 +150,8 @@ class Score:
             why = _why_wrong(label, answer)
             if why:
                 self.wrong.append(Wrong(capture, label, answer, why))
-        for of, answer in matched.invented:
-            self._side(of, options_cut).invented += 1
+        for of_side, answer in matched.invented:
+            self._side(of_side, options_cut).invented += 1
             self.wrong.append(Wrong(capture, None, answer, "invented"))
 
     def _side(self, side: str, options_cut: bool) -> SideScore:
@@ -186,20 +186,23 @@ class Score:
         return bins(self._confidence[question])
 
     def failures(self) -> list[str]:
-        """Return in words the bars that are not reached.
+        """Return a sentence for each requirement that is not met.
 
-        The bars apply to captures at the sender's side that have TCP's options.
+        The requirements apply to captures at the sender's side that have TCP's options.
         """
         side = self.sides.get("sender")
         if side is None:
-            return ["no capture holds a retransmission at its sender's side"]
+            return ["no capture has a retransmission at its sender's side"]
         counts = {"missed": side.missed, "invented": side.invented}
         counts["with a capture loss that is not told"] = side.loss_not_told
-        told = [f"{count} retransmissions {what}" for what, count in counts.items() if count]
+        failed = [f"{count} retransmissions {kind}" for kind, count in counts.items() if count]
         for name, tally in sorted(side.by_class().items()):
-            if tally.right < BAR * tally.total:
-                told.append(f"{name}: {tally.right} of {tally.total} right, bar {BAR:.0%}")
-        return told
+            if tally.right < RIGHT_SHARE_MIN * tally.total:
+                failed.append(
+                    f"{name}: {tally.right} of {tally.total} right, "
+                    f"at least {RIGHT_SHARE_MIN:.0%} are required"
+                )
+        return failed
 
     def as_json(self) -> dict[str, Any]:
         """Return all counts."""
@@ -216,7 +219,7 @@ class Score:
                 for name, side in self.sides.items()
             },
             "calibration": {
-                question: [vars(one) for one in self.calibration(question)]
+                question: [vars(own) for own in self.calibration(question)]
                 for question in self._confidence
             },
         }
@@ -227,19 +230,19 @@ def _why_wrong(label: Label, answer: Answer | None) -> str:
     unseen = label.original == "unseen"
     if answer is None:
         return "" if unseen else "missed"
-    faults = []
+    mistakes = []
     if class_of(answer.cause) != class_of(label.cause):
         may_be_unknown = unseen or label.side != "sender"
-        faults += [] if answer.cause == "unknown" and may_be_unknown else ["cause"]
+        mistakes += [] if answer.cause == "unknown" and may_be_unknown else ["cause"]
     if answer.verdict not in ("unknown", "spurious" if label.spurious else "needed"):
-        faults.append("verdict")
-    return " and ".join(faults)
+        mistakes.append("verdict")
+    return " and ".join(mistakes)
 
 
 def bins(confidences: Iterable[tuple[float, bool]]) -> list[Bin]:
-    """Return the bins that have answers, from pairs of a confidence and whether it was right."""
+    """Return the bins with answers. A pair is a confidence, and whether the answer was right."""
     every = list(confidences)
-    found = []
+    filled = []
     for low, high in pairwise(BINS):
         inside = [
             (confidence, right)
@@ -250,8 +253,8 @@ def bins(confidences: Iterable[tuple[float, bool]]) -> list[Bin]:
             continue
         count, right = len(inside), sum(right for _, right in inside)
         mean = sum(confidence for confidence, _ in inside) / count
-        found.append(Bin(low, high, count, mean, right, right / count, wilson(right, count)))
-    return found
+        filled.append(Bin(low, high, count, mean, right, right / count, wilson(right, count)))
+    return filled
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:
@@ -266,23 +269,26 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     >>> [round(bound, 4) for bound in wilson(8, 10)]
     [0.4902, 0.9433]
     """
-    share, spread = right / count, _Z * _Z / count
+    share, spread = right / count, _QUANTILE_95 * _QUANTILE_95 / count
     middle = share + spread / 2
-    half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count))
-    return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
+    half_width = _QUANTILE_95 * sqrt(share * (1 - share) / count + spread / (4 * count))
+    return max(0.0, (middle - half_width) / (1 + spread)), min(
+        1.0, (middle + half_width) / (1 + spread)
+    )
 
 
 def wrong_ones(wrong: Sequence[Wrong]) -> list[str]:
     """Return a line for each wrong answer."""
-    return [_told(one) for one in wrong]
+    return [_line(mistake) for mistake in wrong]
 
 
-def _told(one: Wrong) -> str:
-    label, answer = one.label, one.answer
-    said = "nothing" if answer is None else f"{answer.cause}, {answer.verdict}"
+def _line(mistake: Wrong) -> str:
+    label, answer = mistake.label, mistake.answer
+    answered = "nothing" if answer is None else f"{answer.cause}, {answer.verdict}"
+    start = f"{mistake.capture}: {mistake.why}"
     if label is None:
         at = "" if answer is None else f"t_ns {answer.t_ns}, seq {answer.seq}"
-        return f"{one.capture}: {one.why}: {at}: no retransmission, said {said}"
+        return f"{start}: {at}: no retransmission, answered {answered}"
     truth = f"{label.cause}, {'spurious' if label.spurious else 'needed'}"
-    where = f"packet {label.frame}, seq {label.seq}, {label.side}, original {label.original}"
-    return f"{one.capture}: {one.why}: {where}: {truth}, said {said}"
+    packet = f"packet {label.frame}, seq {label.seq}, {label.side}, original {label.original}"
+    return f"{start}: {packet}: {truth}, answered {answered}"

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Octets of each packet that a whole capture keeps: all headers of IPv4 and IPv6 with full options.
+#: The octets of each packet that a whole capture keeps: headers of IPv4 or IPv6 with all options.
 HEADERS = 100
 
-#: Octets of an IP header without options or extensions, by version, and of a TCP header.
+#: The octets of an IP header without options or extensions, by version, and of a TCP header.
 _IP_HEADER, _TCP_HEADER = {4: 20, 6: 40}, 20
 
 
 @dataclass(frozen=True)
 class View:
-    """A way to capture.
+    """A way to capture packets.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class View:
     lost
         The share of packets that the capture misses.
     burst
-        The number of packets that it misses in a row.
+        The number of consecutive packets that the capture misses each time.
     without_options
-        Whether each packet is cut after the fixed part of TCP's header.
+        True if each packet is cut after the fixed part of TCP's header.
     """
 
     name: str = ""
@@ -43,19 +43,19 @@ class View:
         return f"{node}.{self.name}.pcapng" if self.name else f"{node}.pcapng"
 
     def snap_bytes(self, octets: bytes) -> int:
-        """Return the number of octets to keep of each packet, from the first packet of the file."""
+        """Return the number of octets to keep of each packet. `octets` are a packet of the file."""
         version = octets[0] >> 4 if octets else 4
         return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
 
     def kept(self, packets: int, key: str) -> list[int]:
         """Return the numbers of the packets that the capture keeps, from 0.
 
-        The names of the case and of the file, `key`, decide which packets it misses.
+        `key`, the names of the case and of the file, decides which packets the capture misses.
         """
         if not self.lost:
             return list(range(packets))
-        drawn = np.random.default_rng(_number(key)).random(packets) < self.lost / self.burst
-        missed = np.convolve(drawn, np.ones(self.burst, dtype=int))[:packets] > 0
+        starts = np.random.default_rng(_number(key)).random(packets) < self.lost / self.burst
+        missed = np.convolve(starts, np.ones(self.burst, dtype=int))[:packets] > 0
         return np.flatnonzero(~missed).tolist()
 
 
@@ -68,8 +68,8 @@ SHORT = View("short", without_options=True)
 
 def views_of(case: str) -> list[View]:
     """Return the ways in which the packets of a case are captured."""
-    also: dict[int, list[View]] = {0: [LOSSY], 1: [GAPS], 2: [SHORT]}
-    return [WHOLE, *also.get(_number(case) % 6, [])]
+    further_views: dict[int, list[View]] = {0: [LOSSY], 1: [GAPS], 2: [SHORT]}
+    return [WHOLE, *further_views.get(_number(case) % 6, [])]
 
 
 def _number(key: str) -> int:
