@@ -225,7 +225,7 @@ impl Driver {
     }
 
     /// Reads one batch at each port, and lets the packets enter in the order of the kernel's time
-    /// stamps. Returns whether more may wait. A packet whose time stamp lies before the logical
+    /// timestamps. Returns whether more may wait. A packet whose timestamp lies before the logical
     /// time enters now, because logical time never goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;

@@ -15,7 +15,7 @@ use super::lines::{
     ClockStepLine, ContinuedLine, EchoProbeLine, ProbeHeader, ReplyFields, StampedBy, StrayLine,
 };
 
-/// An answer to an echo probe, with the time stamps of both.
+/// An answer to an echo probe, with the timestamps of both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoReply {
     pub left: ClockReading,
@@ -28,14 +28,14 @@ pub(super) struct EchoReply {
 }
 
 impl EchoReply {
-    /// The round trip by the program's stamps, in nanoseconds.
+    /// The round trip by the program's timestamps, in nanoseconds.
     pub(super) fn by_user(&self) -> u64 {
         self.came.raw_ns.saturating_sub(self.left.raw_ns)
     }
 
-    /// The round trip by the kernel's stamps, in nanoseconds. `None` if they cannot be trusted: a
-    /// stamp is missing, they are out of order, the round trip is longer than the program's, or the
-    /// machine's clock was set between them.
+    /// The round trip by the kernel's timestamps, in nanoseconds. `None` if they cannot be trusted:
+    /// a timestamp is missing, they are out of order, the round trip is longer than the program's,
+    /// or the machine's clock was set between them.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_came_ns?.checked_sub(self.kernel_left_ns?)?;
         // The steering of the clock, and the time between the readings of two clocks.

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
     pub raw_ns: u64,
-    /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's stamps.
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's timestamps.
     pub unix_ns: u64,
 }
 

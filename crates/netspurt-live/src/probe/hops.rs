@@ -111,7 +111,7 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// Makes the fields of the answer in its line, from the stamps of the probe's sending.
+    /// Makes the fields of the answer in its line, from the timestamps of the probe's sending.
     fn seen_from(self, left: ClockReading, kernel_left_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.came.raw_ns.saturating_sub(left.raw_ns);
         let stamps = self.kernel_came_ns.zip(kernel_left_ns);

@@ -19,9 +19,9 @@ use crate::lateness::Lateness;
 /// Round-trip times over loopback, where the path itself has next to no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
-    /// By the program's time stamps.
+    /// By the program's timestamps.
     pub user: Lateness,
-    /// By the kernel's time stamps.
+    /// By the kernel's timestamps.
     pub kernel: Lateness,
 }
 
@@ -33,7 +33,7 @@ impl Noise {
     }
 }
 
-/// The round-trip times of echo probes, by the program's and by the kernel's time stamps.
+/// The round-trip times of echo probes, by the program's and by the kernel's timestamps.
 #[derive(Debug, Default)]
 struct RoundTrips {
     user: Vec<Duration>,

@@ -20,14 +20,14 @@ use crate::sys::{self, Trouble};
 pub enum SeenReply {
     /// The kernel has given the last probe to the device.
     Sent {
-        /// The kernel's stamp of the sending, in nanoseconds since 1970.
+        /// The kernel's timestamp of the sending, in nanoseconds since 1970.
         unix_ns: u64,
     },
     /// An answer to a probe.
     Reply {
         /// The key of the probe.
         key: u64,
-        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
+        /// The kernel's timestamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
         /// The hop limit that was left when the answer arrived.
         hops_left: Option<u8>,
@@ -40,7 +40,7 @@ pub enum SeenReply {
         by: Option<IpAddr>,
         /// The ICMP type and code.
         told: (u8, u8),
-        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
+        /// The kernel's timestamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
     },
 }
@@ -93,7 +93,7 @@ impl ProbeSocket {
         let (room, packet) = (vec![0; 1 << 16], Vec::new());
         let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
         socket.set_up(six).map_err(tried("the probes' socket"))?;
-        // If the kernel's stamps never come, the program's stamps are used.
+        // If the kernel's timestamps never come, the program's timestamps are used.
         let _ = stamps_come();
         Ok(socket)
     }
@@ -413,8 +413,8 @@ mod tests {
         assert!(!is_of_a_probe(&io::Error::other("without a number")));
     }
 
-    /// Waits for the first message that is not a stamp of sending. The wait may be long, because
-    /// the machine may be busy.
+    /// Waits for the first message that is not a timestamp of sending. The wait may be long,
+    /// because the machine may be busy.
     fn first_answer(socket: &mut ProbeSocket) -> SeenReply {
         loop {
             match socket.take().unwrap() {

@@ -27,7 +27,7 @@ fn clocks(ms: u64) -> ClockReading {
     ClockReading { raw_ns: ms * 1_000_000, unix_ns: 1_000_000_000_000 + ms * 1_000_000 }
 }
 
-/// An answer after 20 ms by the program's stamps, and by the kernel's after `kernel_us`.
+/// An answer after 20 ms by the program's timestamps, and by the kernel's after `kernel_us`.
 fn reply(kernel_us: Option<u64>) -> EchoReply {
     let left = clocks(100).unix_ns;
     EchoReply {

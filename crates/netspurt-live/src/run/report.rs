@@ -7,7 +7,7 @@ use netspurt::record::{Names, Table};
 use netspurt::results::RunContents;
 use serde::Serialize;
 
-use super::ends::Made;
+use super::ends::HostedEnd;
 use super::error::LiveError;
 use crate::drive::Log;
 use crate::exec::ProgramPair;
@@ -206,8 +206,8 @@ pub struct ProgramsReport {
 
 impl EndReport {
     /// Makes the report on one of the kernel's ends of a flow.
-    pub(super) fn of_kernel(names: &Names, made: &Made) -> Self {
-        let tcp = &made.asked.tcp;
+    pub(super) fn of_kernel(names: &Names, made: &HostedEnd) -> Self {
+        let tcp = &made.config.tcp;
         Self {
             flow: names.flows[made.end.flow().index()].name.clone(),
             side: made.end.side().name(),
@@ -236,7 +236,7 @@ impl EndReport {
             Self {
                 flow: names.flows[pair.first.index()].name.clone(),
                 side: side.name(),
-                profile: pair.asked.tcp.profile.name(),
+                profile: pair.config.tcp.profile.name(),
                 sysctls: sysctls(plan),
                 route: RouteReport {
                     initcwnd: plan.hints.initial_window_segs,

@@ -73,8 +73,8 @@ impl PacketPort {
         Ok(Self { wiring, end: PortEnd::Tun { file, counts }, mtu })
     }
 
-    /// Makes the kernel add a time stamp to each packet that arrives. A TUN device has no time
-    /// stamps.
+    /// Makes the kernel add a timestamp to each packet that arrives. A TUN device has no time
+    /// timestamps.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -11,7 +11,7 @@ pub(super) type Item = (usize, Value);
 /// Whether a text looks like JSON.
 pub(super) fn looks(text: &str) -> bool {
     let text = text.trim_start_matches(MARKS);
-    // A stamp in brackets is not JSON.
+    // A timestamp in brackets is not JSON.
     let list = text.strip_prefix('[').map(|rest| rest.trim_start_matches(MARKS));
     text.starts_with('{') || list.is_some_and(|rest| rest.starts_with(['{', '[', ']']))
 }

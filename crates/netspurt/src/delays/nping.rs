@@ -81,7 +81,7 @@ fn read(line: &str) -> NpingLine<'_> {
     let value = |key: &str| Some(integer(about.split_once(key)?.1)?.0);
     let Some(number) = value("seq=") else {
         return NpingLine::Broken(
-            "no number behind `seq=`: it needs the output of nping 0.6 or later",
+            "no number after `seq=`: it needs the output of nping 0.6 or later",
         );
     };
     let bytes = value("iplen=").and_then(|bytes| u32::try_from(bytes).ok());

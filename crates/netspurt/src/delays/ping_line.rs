@@ -96,7 +96,7 @@ impl Reply<'_> {
     }
 }
 
-/// Finds the meaning of `line`. A stamp before the line must already be removed.
+/// Finds the meaning of `line`. A timestamp before the line must already be removed.
 pub(super) fn read(line: &str) -> PingLine<'_> {
     // Toybox writes `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
@@ -120,7 +120,7 @@ pub(super) fn read(line: &str) -> PingLine<'_> {
         };
     }
     if line.contains("seq=") || line.contains("icmp_req=") {
-        return PingLine::Broken("no number behind `seq=`");
+        return PingLine::Broken("no number after `seq=`");
     }
     PingLine::Foreign
 }
@@ -190,7 +190,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
             );
             (reply.time, reply.below) = (Some((rtt, digits)), mark == "<");
         } else if size.is_some() {
-            return PingLine::Broken("the delay is no number");
+            return PingLine::Broken("the delay is not a number");
         }
     }
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
@@ -212,7 +212,7 @@ const TIMED: u32 = 24;
 /// The most octets that a reply can have. A larger number is something else.
 const LARGEST: u64 = 100_000;
 
-/// Reads the size of a reply, after any stamp.
+/// Reads the size of a reply, after any timestamp.
 fn size(line: &str) -> Option<u64> {
     if let Some((bytes, _)) = before_bytes(line) {
         return Some(bytes);
@@ -322,7 +322,7 @@ fn count(part: &str) -> Option<u64> {
     None
 }
 
-/// Whether the line holds only a stamp, as `ts` and `date` write it.
+/// Whether the line holds only a timestamp, as `ts` and `date` write it.
 fn is_stamp(line: &str) -> bool {
     const NAMES: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun \
                          UTC GMT CET CEST AM PM";

@@ -27,7 +27,7 @@ pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, Recordi
     let contents = Unpacked::new(bytes).map(|contents| contents.take(most + 1));
     contents
         .and_then(|mut contents| contents.read_to_end(&mut unpacked))
-        .map_err(|error| RecordingError::new(error.to_string(), "is the file whole?"))?;
+        .map_err(|error| RecordingError::new(error.to_string(), "get the complete file"))?;
     if unpacked.len() as u64 > most {
         let what = format!("the file that {} compressed contains", packing.name());
         return Err(too_long(&what, most, "decompress it first, and split it if it is long"));

@@ -217,7 +217,7 @@ pub(super) fn knows(line: &str) -> bool {
 struct WindowsProbe {
     rtt: Option<Duration>,
     wire_bytes: u32,
-    /// When the probe left, if its line has a stamp.
+    /// When the probe left, if its line has a timestamp.
     sent_ns: Option<i64>,
     /// The line and its number, if the line was not understood.
     text: Option<(usize, String)>,
@@ -234,7 +234,7 @@ struct WindowsRun {
     titled: bool,
     /// The number and the text of a line that counts as a title only if the statistics follow it.
     title: Option<(usize, String)>,
-    /// Whether stamps are local times without a zone.
+    /// Whether timestamps are local times without a zone.
     local: bool,
 }
 
@@ -306,7 +306,7 @@ impl WindowsRun {
                      lines say {read} and {received}"
                 ));
             }
-            if sent > read && sent - read <= super::tally::MOST_MISSING {
+            if sent > read && sent - read <= super::tally::MISSING_MAX {
                 self.probes.extend((0..sent - read).map(|_| WindowsProbe::default()));
                 delays.notes.push("probes without a line were added at the end, as lost".into());
             }

@@ -17,8 +17,8 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
     /// The algorithm gets only samples. Every reply is an unambiguous sample, as in RFC 889 and as
-    /// for a sender with time stamps. The algorithm does not learn of its timeouts, so each probe
-    /// is judged independently.
+    /// for a sender with timestamps. The algorithm does not learn of its timeouts, so each probe is
+    /// judged independently.
     #[default]
     Samples,
     /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.

@@ -16,9 +16,9 @@ pub struct Bsd44Config {
     /// The round-trip time that is assumed before the first sample: `TCPTV_SRTTDFLT`. The first
     /// timer is twice this time.
     pub default_rtt: Duration,
-    /// The minimum timer: `TCPTV_MIN`.
+    /// The minimum RTO: `TCPTV_MIN`.
     pub min: Duration,
-    /// The maximum timer: `TCPTV_REXMTMAX`.
+    /// The maximum RTO: `TCPTV_REXMTMAX`.
     pub max: Duration,
 }
 
@@ -105,7 +105,7 @@ impl Bsd44 {
     /// When the tick is zero or the bounds are crossed.
     pub fn new(config: Bsd44Config) -> Self {
         let config = checked(config);
-        let default_ticks = config.default_rtt.whole(config.tick);
+        let default_ticks = config.default_rtt.whole_units(config.tick);
         let mut timer = Self {
             config,
             srtt: 0,
@@ -120,7 +120,7 @@ impl Bsd44 {
 
     fn within_bounds(&self, ticks: u64) -> u64 {
         let Bsd44Config { tick, min, max, .. } = self.config;
-        ticks.clamp(min.whole(tick), max.whole(tick))
+        ticks.clamp(min.whole_units(tick), max.whole_units(tick))
     }
 
     fn factor(&self) -> u32 {
@@ -138,7 +138,7 @@ impl RtoEstimator for Bsd44 {
         if sample.ambiguous {
             return;
         }
-        let ticks = sample.rtt.whole(self.config.tick);
+        let ticks = sample.rtt.whole_units(self.config.tick);
         if self.srtt == 0 {
             let counter = ticks + 1;
             (self.srtt, self.rttvar) = (counter << 3, counter << 1);

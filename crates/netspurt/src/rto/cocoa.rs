@@ -28,7 +28,7 @@ pub struct CocoaConfig {
     pub weak: Ratio,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
     /// Whether an estimate without new samples ages towards the initial one.
     pub ageing: bool,

@@ -30,9 +30,9 @@ pub struct ExpertsConfig {
     pub k: u32,
     /// G: the minimum distance between the mean and the timer (RFC 6298 §2.3).
     pub granularity: Duration,
-    /// The minimum timer (RFC 6298 §2.4).
+    /// The minimum RTO (RFC 6298 §2.4).
     pub min: Duration,
-    /// The maximum timer (RFC 6298 §2.5).
+    /// The maximum RTO (RFC 6298 §2.5).
     pub max: Duration,
     /// The timer before any sample (RFC 6298 §2.1).
     pub initial: Duration,

@@ -88,7 +88,7 @@ pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of the constants for the first, the minimum and the maximum timer.
+    /// The names of the constants for the first, the minimum and the maximum RTO.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }

@@ -15,7 +15,7 @@ pub struct LinuxConfig {
     /// The minimum of rttvar, which is the minimum distance of the timer from srtt: `TCP_RTO_MIN`,
     /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
     pub rto_min: Duration,
-    /// The maximum timer: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    /// The maximum RTO: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
     pub rto_max: Duration,
     /// The timer before any sample: `TCP_TIMEOUT_INIT`.
     pub initial: Duration,
@@ -225,7 +225,7 @@ impl RtoEstimator for Linux {
             return;
         }
         let (rtt, rto_min) =
-            (sample.rtt.whole(MICROSECOND), self.config.rto_min.whole(MICROSECOND));
+            (sample.rtt.whole_units(MICROSECOND), self.config.rto_min.whole_units(MICROSECOND));
         match &mut self.smoothed {
             Some(smoothed) => smoothed.take(rtt, rto_min, sample.round),
             none => *none = Some(LinuxMean::first(rtt, rto_min, sample.round)),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     fn micros(timer: &Linux) -> u64 {
-        timer.rto().whole(MICROSECOND)
+        timer.rto().whole_units(MICROSECOND)
     }
 
     /// The first sample becomes the mean, and twice the sample becomes the fourfold deviation, but

@@ -24,9 +24,9 @@ pub struct MillsConfig {
     pub initial: Option<Duration>,
     /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The minimum timer, if there is one.
+    /// The minimum RTO, if there is one.
     pub min: Option<Duration>,
-    /// The maximum timer, if there is one.
+    /// The maximum RTO, if there is one.
     pub max: Option<Duration>,
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.

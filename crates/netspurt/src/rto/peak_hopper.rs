@@ -21,9 +21,9 @@ pub struct PeakHopperConfig {
     pub tick: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
 }
 

@@ -19,7 +19,7 @@ pub struct QuicConfig {
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
     pub max_ack_delay: Duration,
-    /// The maximum timer. The RFC has none.
+    /// The maximum RTO. The RFC has none.
     pub max: Option<Duration>,
 }
 

@@ -15,9 +15,9 @@ use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298
 pub struct Bounds {
     /// The timer before any sample.
     pub initial: Option<Duration>,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Option<Duration>,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Option<Duration>,
 }
 
@@ -268,7 +268,8 @@ fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     match [initial, max].into_iter().flatten().find(|key| is_zero(*key)) {
         None => Ok(()),
         Some(key) => {
-            let (message, fix) = ("a timer of zero would fire at once", "write a time above zero");
+            let (message, fix) =
+                ("an RTO of zero would fire immediately", "write a time above zero");
             Err(Contradiction { key, message: message.into(), fix: fix.into() })
         }
     }
@@ -402,7 +403,7 @@ mod tests {
             ),
             (
                 "quic:initial_rtt=0 s",
-                "quic: `initial_rtt`: a timer of zero would fire at once: write a time above zero",
+                "quic: `initial_rtt`: an RTO of zero would fire immediately: write a time above zero",
             ),
         ] {
             assert_eq!(slip(text), message);

@@ -11,7 +11,7 @@ use super::flow_spec::{EndpointWord, Family, FlowSpec, RequestsTable};
 use super::kernel::{KernelPart, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
-use super::switch::{self, TcpSpec, spell_out};
+use super::switch::{self, TcpSpec, all_switches};
 use super::traffic::PlannedEnd;
 
 /// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
@@ -44,11 +44,11 @@ impl FlowSpec {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
                 kernel_tcp("", self.profile, &self.tcp, self.family, KernelPart::BothEnds);
-            planned.map(|config| spell_out(&config))
+            planned.map(|config| all_switches(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {
-                TcpConfig::Ns(config) => spell_out(&*config),
-                TcpConfig::Rfc(config) => spell_out(&*config),
+                TcpConfig::Ns(config) => all_switches(&*config),
+                TcpConfig::Rfc(config) => all_switches(&*config),
             })
         };
         if let Ok(tcp) = spelled_out {

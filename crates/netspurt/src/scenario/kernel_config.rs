@@ -40,7 +40,7 @@ pub struct KernelTcp {
     pub congestion: &'static str,
     /// Whether SACK blocks are offered and accepted (RFC 2018).
     pub sack: bool,
-    /// Whether time stamps are offered and accepted (RFC 7323 §3).
+    /// Whether timestamps are offered and accepted (RFC 7323 §3).
     pub timestamps: bool,
     /// Whether window scaling is offered and accepted (RFC 7323 §2).
     pub window_scaling: bool,

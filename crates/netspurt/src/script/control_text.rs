@@ -11,7 +11,7 @@ use super::notice::{NoticeKind, SocketNotice, StampEvent};
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// The error that notices of time stamps have.
+/// The error that notices of timestamps have.
 const ENOMSG: i64 = 42;
 
 /// The numbers of a notice, as scripts have them.
@@ -167,9 +167,9 @@ fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
         _ => None,
     };
     read.ok_or_else(|| {
-        let fix = "calls have `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`, time stamps have \
+        let fix = "calls have `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`, timestamps have \
                    `ee_errno=ENOMSG` and `SO_EE_ORIGIN_TIMESTAMPING`";
-        data.wrong("a notice of completed calls or of a time stamp", fix)
+        data.wrong("a notice of completed calls or of a timestamp", fix)
     })
 }
 

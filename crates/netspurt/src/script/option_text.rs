@@ -89,7 +89,7 @@ fn of_packetdrill(
             0 => options.compares_stamps = false,
             1000 => options.compares_stamps = true,
             _ => {
-                let mistake = Mistake::new(value.span(), "our time stamps tick every millisecond");
+                let mistake = Mistake::new(value.span(), "our timestamps tick every millisecond");
                 return Err(mistake.fix("write 1000, or 0 to leave them uncompared"));
             }
         },

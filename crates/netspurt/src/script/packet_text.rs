@@ -198,7 +198,7 @@ fn options(
         }
     }
     if options.timestamps.is_some() && options.sack.len() > SackBlocks::MAX_STAMPED {
-        let message = "beside time stamps a packet carries at most three SACK blocks";
+        let message = "beside timestamps a packet carries at most three SACK blocks";
         let mistake = Mistake::new(start..cursor.at(), message);
         return Err(mistake.fix("remove a block, or `TS`"));
     }
@@ -274,7 +274,7 @@ fn timestamps(cursor: &mut Cursor<'_>) -> Result<Timestamps, Mistake> {
             let message = format!("expected `{name}`, found {}", cursor.shown());
             return Err(cursor.mistake(message).fix(fix));
         }
-        cursor.number_u32("a time stamp")
+        cursor.number_u32("a timestamp")
     };
     Ok(Timestamps { val: field("val")?, ecr: field("ecr")? })
 }

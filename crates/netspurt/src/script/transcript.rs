@@ -55,7 +55,7 @@ pub enum FailureKind {
     NotSupported,
     /// An assertion does not hold or cannot be evaluated.
     Assertion,
-    /// The script echoes a time stamp that the connection has not sent yet.
+    /// The script echoes a timestamp that the connection has not sent yet.
     Echo,
     /// The instant in the script is already over.
     Behind,
@@ -75,7 +75,7 @@ impl FailureKind {
             FailureKind::Blocking => "the call did not block as expected",
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
-            FailureKind::Echo => "this echoes a time stamp that was not sent yet",
+            FailureKind::Echo => "this echoes a timestamp that was not sent yet",
             FailureKind::Behind => "this instant is already over",
             FailureKind::Stuck => "the implementation makes no progress",
         }

@@ -47,7 +47,7 @@ pub(super) struct NsReceiver {
     sink: NsSink,
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
-    /// The time stamp to echo: the newest one of segments that were at or below the last
+    /// The timestamp to echo: the newest one of segments that were at or below the last
     /// acknowledgment when they came. So it is that of the segment whose acknowledgment was held,
     /// and not of the segment that released it.
     echo: Time,

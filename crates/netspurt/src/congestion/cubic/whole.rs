@@ -93,7 +93,7 @@ fn rough_cube_root(x: u64) -> u64 {
 
 /// The number of jiffies from the start of the run to `at`.
 fn jiffies(at: Time) -> u64 {
-    (at - Time::ZERO).whole(JIFFY)
+    (at - Time::ZERO).whole_units(JIFFY)
 }
 
 impl WholeCubic {
@@ -145,7 +145,7 @@ impl WholeCubic {
             stage.plateau.saturating_add(segs)
         };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { COUNT_BELOW * cwnd };
-        match self.config.first_climb_segs {
+        match self.config.initial_segs_per_increase_max {
             Some(most) if self.memory.w_max == 0 => count.min(most.into()),
             _ => count,
         }
@@ -241,7 +241,7 @@ impl CongestionControl for WholeCubic {
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        let (now, idle) = (jiffies(now), idle.whole(JIFFY));
+        let (now, idle) = (jiffies(now), idle.whole_units(JIFFY));
         let Some(stage) = &mut self.memory.stage else { return };
         let idle = if self.config.idle_from_sending { idle } else { now - self.memory.heard };
         stage.began = (stage.began + idle).min(now);
@@ -257,9 +257,14 @@ mod tests {
 
     fn cubic() -> WholeCubic {
         let slow_start_exit = SlowStartExit::None;
-        let (first_climb_segs, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
+        let (initial_segs_per_increase_max, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
         let config = CubicConfig::default();
-        WholeCubic::new(CubicConfig { slow_start_exit, first_climb_segs, abc_limit_segs, ..config })
+        WholeCubic::new(CubicConfig {
+            slow_start_exit,
+            initial_segs_per_increase_max,
+            abc_limit_segs,
+            ..config
+        })
     }
 
     fn ack(ms: u64, segs: u64) -> AckInfo {

@@ -74,7 +74,7 @@ fn told(delays: &Delays) -> Vec<(u64, u64)> {
     delays.probes.iter().map(of).collect()
 }
 
-/// The first ACK covers two segments and gives a sample of the older one, as with time stamps (RFC
+/// The first ACK covers two segments and gives a sample of the older one, as with timestamps (RFC
 /// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
 fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {

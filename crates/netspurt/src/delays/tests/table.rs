@@ -64,7 +64,10 @@ fn users_name_columns_or_count_them() {
     assert_eq!((reading.malformed.len(), reading.malformed[0].line), (1, 4));
     let wrong = Hints { columns: Columns { rtt: named("y"), ..columns }, ..Hints::default() };
     let error = read_as("x", text, &wrong).unwrap_err().to_string();
-    assert_eq!(error, "x: no column `y`: the columns are node, left, x; say `--column WHAT=NAME`");
+    assert_eq!(
+        error,
+        "x: there is no column `y`: the columns are node, left, x; write `--column WHAT=NAME`"
+    );
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Pie {
         self.update();
         self.next_update += every;
         if before == (self.drop_prob, self.delay_old) {
-            let missed = now.saturating_since(self.next_update).whole(every);
+            let missed = now.saturating_since(self.next_update).whole_units(every);
             if self.burst_allowance < self.config.max_burst {
                 self.burst_allowance = self.burst_allowance - every * missed;
             }

@@ -75,7 +75,7 @@ impl Red {
         } else if self.typical.is_zero() {
             self.avg = 0.0;
         } else {
-            let frames = now.saturating_since(self.idle_since).whole(self.typical);
+            let frames = now.saturating_since(self.idle_since).whole_units(self.typical);
             self.avg *= power(1.0 - self.config.wq, frames);
         }
     }

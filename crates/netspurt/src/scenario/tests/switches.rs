@@ -3,7 +3,9 @@
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;
 use crate::scenario::profile::Profile;
-use crate::scenario::switch::{self, Switch, SwitchKind, SwitchValue, Words, Written, spell_out};
+use crate::scenario::switch::{
+    self, Switch, SwitchKind, SwitchValue, Words, Written, all_switches,
+};
 use crate::tcp::{NsConfig, RfcConfig, TcpConfig};
 
 /// All switches.
@@ -120,15 +122,15 @@ fn every_profile_is_reached_from_every_other_by_its_switches() {
     assert_eq!(profiles().count(), 6);
     for (from, _) in profiles() {
         for (to, word) in profiles() {
-            assert_eq!(switch::rfc("", &from, &spell_out(&to)).unwrap(), spelled(&to), "{word}");
+            assert_eq!(switch::rfc("", &from, &all_switches(&to)).unwrap(), spelled(&to), "{word}");
         }
     }
     let ns = NsConfig::default();
-    assert_eq!(switch::ns("", &spell_out(&ns)), Ok(ns));
+    assert_eq!(switch::ns("", &all_switches(&ns)), Ok(ns));
     for (profile, ..) in Profile::WORDS {
         let Some(asked) = profile.kernel() else { continue };
         let base = KernelTcp { profile: asked.profile, ..Profile::Reno1998.kernel().unwrap() };
-        assert_eq!(switch::kernel("", &base, &spell_out(&asked), true), Ok(asked));
+        assert_eq!(switch::kernel("", &base, &all_switches(&asked), true), Ok(asked));
     }
 }
 

@@ -263,7 +263,7 @@ impl NsSender {
         self.restart_timer(ack.ack, cx);
     }
 
-    /// A sample from the echoed stamp; the timed segment only ends the backoff.
+    /// A sample from the echoed timestamp; the timed segment only ends the backoff.
     fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
         self.stamps.echo = ack.echo;
         let sample = self.tx.label(ack.ack, acked);

@@ -8,7 +8,7 @@ use super::stamps::since_stamp;
 
 /// How much an application reads in a round trip, as Linux measures it (`tcp_rcv_space_adjust`).
 ///
-/// The receiver estimates the round trip from the echoes of its time stamps, and from how long its
+/// The receiver estimates the round trip from the echoes of its timestamps, and from how long its
 /// window lasts, which is too long where the window is not filled: of these the least counts.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
@@ -69,7 +69,7 @@ impl BufferTuning {
         (self.window_end, self.window_since) = (next + told, Some(now));
     }
 
-    /// A segment echoes the time stamp `echo`. The first segment with this echo gives the round
+    /// A segment echoes the timestamp `echo`. The first segment with this echo gives the round
     /// trip, if it is a full segment. `has_read` says whether the application has read everything.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {

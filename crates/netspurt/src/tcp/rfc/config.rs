@@ -59,12 +59,12 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// The same, but where it acknowledges anything that was sent again the echo of a time stamp, or
+    /// The same, but where it acknowledges anything that was sent again the echo of a timestamp, or
     /// nothing, as Linux does.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
-    /// The echo of a time stamp, on each ACK of new data (RFC 7323 §4).
+    /// The echo of a timestamp, on each ACK of new data (RFC 7323 §4).
     Timestamps,
 }
 
@@ -106,7 +106,7 @@ pub struct RfcConfig {
     ///
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
     pub peer_mss_bytes_min: u32,
-    /// Offers and takes time stamps (RFC 7323 §3).
+    /// Offers and takes timestamps (RFC 7323 §3).
     pub timestamps: bool,
     /// Offers and takes SACK blocks (RFC 2018).
     pub sack: bool,
@@ -138,7 +138,7 @@ pub struct RfcConfig {
     pub spurious_rules: SpuriousRules,
     /// The rules of what RACK looks at, and in which order.
     pub rack_rules: RackRules,
-    /// RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp (RFC
+    /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
     /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
@@ -156,7 +156,7 @@ pub struct RfcConfig {
     /// With SACK that detection takes the first ACK's word already, as Linux's does
     /// (`tcp_process_loss`); RFC 5682 §3.1 step 2 waits for the next.
     pub frto_at_once: bool,
-    /// Detection of spurious retransmissions from time stamps, and their undoing (RFC 3522, RFC
+    /// Detection of spurious retransmissions from timestamps, and their undoing (RFC 3522, RFC
     /// 4015).
     pub eifel: bool,
     /// The values that undoing a spurious cut restores.
@@ -347,7 +347,7 @@ impl RfcConfig {
                     ..HyStartConfig::default()
                 }),
                 abc_limit_segs: NO_ABC_LIMIT,
-                first_climb_segs: Some(20),
+                initial_segs_per_increase_max: Some(20),
                 idle_from_sending: true,
                 whole_segments: true,
                 ..CubicConfig::default()

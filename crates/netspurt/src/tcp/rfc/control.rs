@@ -73,9 +73,9 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
         || tcb.rx.accepts(left, right, rules) && !tcb.header.is_old_duplicate(segment, rules, now)
 }
 
-/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment` is a
-/// SYN with a higher number or a newer stamp than all before (RFC 6191 §2). The number is Linux's: beyond
-/// all that this connection could have sent.
+/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment`
+/// is a SYN with a higher number or a newer timestamp than all before (RFC 6191 §2). The number is
+/// Linux's: beyond all that this connection could have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt

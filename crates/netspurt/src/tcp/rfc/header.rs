@@ -1,4 +1,4 @@
-//! The header fields of an end's segments: agreed options and time stamps.
+//! The header fields of an end's segments: agreed options and timestamps.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
@@ -118,7 +118,7 @@ impl HeaderState {
         }
     }
 
-    /// RFC 7323 §5.2: a time stamp older than the last one shows an old duplicate.
+    /// RFC 7323 §5.2: a timestamp older than the last one shows an old duplicate.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -131,19 +131,19 @@ impl HeaderState {
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
-    /// Whether a segment lacks the time stamps that were agreed on (RFC 7323 §3.2).
+    /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2).
     pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
         self.agreed.timestamps && segment.timestamps().is_none() && !segment.flags.has(Flags::RST)
     }
 
-    /// The peer's newest stamp.
+    /// The peer's newest timestamp.
     #[inline]
     pub(super) fn recent_stamp(&self) -> u32 {
         self.peer_stamp.recent
     }
 
-    /// Keeps the time stamp to echo: that of the segment that spans the last acknowledgment `told`
-    /// (RFC 7323 §4.3). The segment begins at `left`. The kept time stamp never decreases.
+    /// Keeps the timestamp to echo: that of the segment that spans the last acknowledgment `told`
+    /// (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp never decreases.
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, told: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
@@ -155,7 +155,7 @@ impl HeaderState {
         }
     }
 
-    /// The time stamp of ours that `segment` echoes.
+    /// The timestamp of ours that `segment` echoes.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
@@ -181,7 +181,7 @@ impl HeaderState {
         usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(self.sack_room()))
     }
 
-    /// The time stamps of a segment that leaves at `now`.
+    /// The timestamps of a segment that leaves at `now`.
     #[inline]
     pub(super) fn stamps(&self, now: Time) -> Timestamps {
         Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }

@@ -86,7 +86,7 @@ pub struct DeliveredInfo {
 /// The options on which both ends of a connection agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionsInfo {
-    /// Time stamps (RFC 7323 §3).
+    /// Timestamps (RFC 7323 §3).
     pub timestamps: bool,
     /// Selective acknowledgments (RFC 2018).
     pub sack: bool,

@@ -9,10 +9,11 @@ const PACKET_MAX: u32 = 65_535;
 
 /// Data segments that arrived and wait for others that continue them, as one segment.
 ///
-/// As Linux's `tcp_gro_receive` has it, segments are taken together only if one continues the other,
-/// with the same acknowledgment, time stamps, congestion mark and length; the last may be shorter. One
-/// with PSH or FIN, one that is shorter, and 64 KiB end the wait. The kernel merges what it finds in
-/// one poll of the device; here a poll takes what arrives within a fixed time after the first.
+/// As Linux's `tcp_gro_receive` has it, segments are taken together only if one continues the
+/// other, with the same acknowledgment, timestamps, congestion mark and length; the last may be
+/// shorter. One with PSH or FIN, one that is shorter, and 64 KiB end the wait. The kernel merges
+/// what it finds in one poll of the device; here a poll takes what arrives within a fixed time
+/// after the first.
 #[derive(Debug, Default)]
 pub(super) struct Merging {
     /// The waiting segment; without payload nothing waits.
@@ -72,7 +73,7 @@ impl Merging {
     }
 }
 
-/// Whether a segment may be taken together with others: it has data, and no options but time stamps.
+/// Whether a segment may be taken together with others: it has data, and no options but timestamps.
 pub(super) fn can_wait(segment: &Segment) -> bool {
     let flags = segment.flags.without(Flags::PSH).without(Flags::FIN);
     flags == Flags::ACK && segment.len > 0 && segment.is_bare(segment.timestamps().is_some())

@@ -200,7 +200,7 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even for segments that
+    /// A sample from the echo of a timestamp (RFC 7323 §4.1): unambiguous even for segments that
     /// were sent twice.
     fn measure_echo(
         &mut self,
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(trips(Sampling::EachAckOrEcho, Some(41)), [(40, 60)]);
     }
 
-    /// RFC 4015 §3.5: with time stamps the ACK that proves a timeout spurious brings a sample.
+    /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
     fn what_was_sent_twice_is_measured_by_its_echo_where_it_proved_spurious() {
         let trip = |sampling, covered: &[u64], echo| {

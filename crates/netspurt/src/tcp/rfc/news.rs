@@ -17,7 +17,7 @@ pub(super) struct AckSegment<'a> {
     pub(super) ack: u64,
     /// The peer's window in octets.
     pub(super) window: u64,
-    /// The time stamp it echoes.
+    /// The timestamp it echoes.
     pub(super) echo: Option<u32>,
     /// Whether it echoes a congestion mark.
     pub(super) marked: bool,
@@ -52,7 +52,7 @@ pub(super) struct News {
     pub(super) dsack: Option<(u64, u64)>,
     /// A duplicate ACK in the sense of RFC 5681 §2, or of RFC 6675 §2 where SACK is on.
     pub(super) duplicate: bool,
-    /// The time stamp it echoes.
+    /// The timestamp it echoes.
     pub(super) echo: Option<u32>,
 }
 

@@ -176,7 +176,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The echo of a time stamp in a full segment gives the round trip (`tcp_rcv_rtt_measure_ts`).
+    /// The echo of a timestamp in a full segment gives the round trip (`tcp_rcv_rtt_measure_ts`).
     #[inline]
     pub(super) fn note_echo(&mut self, segment: &Segment, now: Time) {
         if let Some(memory) = &mut self.memory

@@ -179,12 +179,12 @@ pub struct ReceiveRules {
     /// The acknowledgment of a FIN waits for an answer of the application, as that of data does
     /// (`tcp_fin`), and is not sent at once.
     pub fin_ack_waits: bool,
-    /// The time stamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`),
-    /// so that it is not kept if the segment acknowledges octets that were never sent. RFC 7323
-    /// §5.3 keeps it before the check.
+    /// The timestamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`), so
+    /// that it is not kept if the segment acknowledges octets that were never sent. RFC 7323 §5.3
+    /// keeps it before the check.
     pub stamp_after_ack: bool,
-    /// A segment without the agreed time stamps is accepted (`tcp_validate_incoming`). RFC 7323
-    /// §3.2 discards it.
+    /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
+    /// discards it.
     pub takes_unstamped: bool,
     /// A FIN that arrives in order ends all reports, even that of repeated octets which came with
     /// it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
@@ -219,13 +219,13 @@ pub struct ReceiveRules {
     /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
     /// wait for 1.1 ms; the RFC has one sent at once for each.
     pub compresses_sacks: bool,
-    /// A time stamp may be one less than the last one (`TCP_PAWS_WINDOW`).
+    /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
-    /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a stamp may be one less than the last; the RFC
-    /// discards a segment with any older stamp.
+    /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
+    /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
     /// A segment without new octets is acceptable if it ends at the octet of the last
-    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its time stamp count.
+    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its timestamp count.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
@@ -300,7 +300,7 @@ pub struct SynRules {
     /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
     /// do so).
     pub again_without_ecn: bool,
-    /// An acknowledgment that echoes the time stamp of the first SYN or SYN-ACK shows that this
+    /// An acknowledgment that echoes the timestamp of the first SYN or SYN-ACK shows that this
     /// segment was not lost. The initial window is then not reduced (`tcp_try_undo_spurious_syn`).
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).

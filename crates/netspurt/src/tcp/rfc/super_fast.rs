@@ -59,7 +59,7 @@ impl SuperFast {
     /// How long it waits after a handshake of `rtt`, with `acknowledged` octets acknowledged;
     /// `None` while it rests (steps 1 to 3).
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
-        let timer = self.timer.filter(|timer| !self.rests && !timer.is_over(acknowledged))?;
+        let timer = self.timer.filter(|timer| !self.rests && !timer.has_stopped(acknowledged))?;
         Some(timer.wait(rtt?))
     }
 
@@ -74,7 +74,7 @@ impl SuperFast {
         rtt: Option<Duration>,
     ) -> Option<Duration> {
         let behind = una < self.until && !is_repairing;
-        let is_over = self.timer.is_none_or(|timer| timer.is_over(acknowledged));
+        let is_over = self.timer.is_none_or(|timer| timer.has_stopped(acknowledged));
         match self.next_halves.filter(|_| behind && !is_over) {
             Some(halves) => Some(rtt? * u64::from(halves) / 2),
             None => self.wait(acknowledged, rtt),

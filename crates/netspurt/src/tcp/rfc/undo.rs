@@ -1,4 +1,4 @@
-//! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by D-SACK.
+//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, by D-SACK.
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
@@ -33,10 +33,10 @@ pub(super) struct Prior {
     /// octets between the two count.
     una: u64,
     end: u64,
-    /// The time stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
+    /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which copy an ACK answers.
     first_stamp: Option<u32>,
-    /// The time stamp of the first retransmission in any case (Linux's `retrans_stamp`).
+    /// The timestamp of the first retransmission in any case (Linux's `retrans_stamp`).
     repair_stamp: Option<u32>,
     /// Retransmissions not yet reported as duplicates.
     unreported: u32,
@@ -173,15 +173,15 @@ impl SpuriousWatch {
         }
     }
 
-    /// Whether the first ACK after the first retransmission echoes an older stamp: it answers the
-    /// original (RFC 3522 §3.2).
+    /// Whether the first ACK after the first retransmission echoes an older timestamp: it answers
+    /// the original (RFC 3522 §3.2).
     pub(super) fn is_proved_by_stamp(&mut self, echo: Option<u32>) -> bool {
         let Some(prior) = &mut self.prior else { return false };
         let Some(stamp) = prior.first_stamp.take() else { return false };
         echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
     }
 
-    /// Whether an ACK echoes a time stamp older than the first retransmission of the repair. Then a
+    /// Whether an ACK echoes a timestamp older than the first retransmission of the repair. Then a
     /// segment was late and not lost.
     pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
         let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
