@@ -128,11 +128,11 @@ fn an_algorithm_that_the_kernel_lacks_is_named() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.starts_with("no namespaces") {
-        return eprintln!("SKIPPED: {}", said.trim());
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if stderr.starts_with("no namespaces") {
+        return eprintln!("SKIPPED: {}", stderr.trim());
     }
-    assert!(said.contains("flow `transfer`") && said.contains("westwood"), "{said}");
+    assert!(stderr.contains("flow `transfer`") && stderr.contains("westwood"), "{stderr}");
     assert!(!output.status.success() && !folder.0.join("live.json").exists());
 }
 

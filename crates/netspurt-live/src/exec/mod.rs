@@ -37,8 +37,8 @@ use crate::sys;
 /// The file in the run folder that takes the output of the server.
 pub const SERVER_OUTPUT: &str = "server.log";
 
-/// The greatest number of connections that have flows of their own.
-const MOST: usize = 1 << 28;
+/// The maximum number of connections that have flows of their own.
+const CONNECTIONS_MAX: usize = 1 << 28;
 
 /// The file in the run folder that has the names of hosts.
 const HOSTS: &str = "hosts";
@@ -65,7 +65,7 @@ impl ProgramPair {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
         let addresses = addresses(&network.names, self.first);
         let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
-        ProgramsWatch::new(self.first, MOST, addresses, diags, self.config.tcp.rack)
+        ProgramsWatch::new(self.first, CONNECTIONS_MAX, addresses, diags, self.config.tcp.rack)
     }
 
     /// Creates the hosts of the programs in `network`. `None` if it has no programs.
@@ -132,7 +132,7 @@ impl Waiting {
         let hosts_file = folder.join(HOSTS);
         std::fs::write(&hosts_file, hosts_text(names, pair.first))?;
         let (lifeline, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (status, told) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (status, status_pipe) = pipe_with(PipeFlags::CLOEXEC)?;
         let parent = std::process::id();
         sys::leave_keys_to_others(true);
         let peer = addresses(names, pair.first)[1];
@@ -140,7 +140,7 @@ impl Waiting {
         let order = ProgramsOrder { programs, hosts: &pair.hosts, peer, hosts_file, output };
         let Some(holder) = sys::fork()? else {
             drop((ours, status));
-            init::hold(parent, &order, lifeline, told);
+            init::hold(parent, &order, lifeline, status_pipe);
         };
         let holder = Pid::from_raw(holder.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self { lifeline: ours, status, holder })
@@ -180,7 +180,7 @@ impl Running {
             false => Ended { status: TIMED_OUT, ran: true, stopped: true },
             true => {
                 let read = rustix::io::read(&self.status, &mut octets);
-                Ended::told((read == Ok(4)).then(|| i32::from_ne_bytes(octets)))
+                Ended::of_code((read == Ok(4)).then(|| i32::from_ne_bytes(octets)))
             }
         };
         drop(self.lifeline);

@@ -12,8 +12,8 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// The greatest time between two readings of one clock, in nanoseconds. If it is longer, the
-/// reading of the other clock in between is repeated.
+/// The maximum time between two readings of one clock, in nanoseconds. If it is longer, the reading
+/// of the other clock in between is repeated.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.

@@ -10,7 +10,7 @@ use crate::sys;
 
 /// The time between two attempts.
 const STEP: Duration = Duration::from_millis(5);
-/// The greatest number of attempts.
+/// The maximum number of attempts.
 const TRIES: u32 = 100;
 
 /// Waits until datagrams over loopback have a timestamp of their arrival. Returns whether they

@@ -39,7 +39,7 @@ pub enum SeenReply {
         /// The address that sent the error.
         by: Option<IpAddr>,
         /// The ICMP type and code.
-        told: (u8, u8),
+        icmp_error: (u8, u8),
         /// The kernel's timestamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
     },
@@ -245,7 +245,7 @@ fn meant(
         }
         Some(Trouble::Returned { by, kind, code }) => {
             let key = marks.returned(got.bytes, ports).ok()?;
-            Some(SeenReply::Returned { key, by, told: (kind, code), unix_ns: got.unix_ns })
+            Some(SeenReply::Returned { key, by, icmp_error: (kind, code), unix_ns: got.unix_ns })
         }
         Some(Trouble::Local(_)) => None,
     }
@@ -359,7 +359,7 @@ mod tests {
         let by = "10.0.0.5".parse().ok();
         let returned = |kind, code| Some(Trouble::Returned { by, kind, code });
         let reply = SeenReply::Reply { key: 77, unix_ns: Some(11), hops_left: Some(60) };
-        let back = |key| SeenReply::Returned { key, by, told: (3, 1), unix_ns: Some(11) };
+        let back = |key| SeenReply::Returned { key, by, icmp_error: (3, 1), unix_ns: Some(11) };
         for (what, octets, trouble, expected) in [
             ("an echo", &udp[..], None, Some(reply)),
             ("an echo cut short", &udp[..11], None, None),
@@ -451,8 +451,14 @@ mod tests {
         socket.prepare(901, 4, 64);
         socket.send().unwrap();
         let returned = first_answer(&mut socket);
-        let SeenReply::Returned { key, by, told, .. } = returned else { panic!("{returned:?}") };
-        assert_eq!((key, by, told), (Some(901), Some(target.ip()), (3, 3)), "port unreachable");
+        let SeenReply::Returned { key, by, icmp_error, .. } = returned else {
+            panic!("{returned:?}")
+        };
+        assert_eq!(
+            (key, by, icmp_error),
+            (Some(901), Some(target.ip()), (3, 3)),
+            "port unreachable"
+        );
     }
 
     #[test]

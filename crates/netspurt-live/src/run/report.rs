@@ -31,7 +31,7 @@ pub struct LiveReport {
     pub kernel: String,
     /// Whether the driver had real-time priority.
     pub real_time: bool,
-    /// The greatest lateness that a delivery may have in a valid run.
+    /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
     /// The lateness of deliveries.
     pub lateness: LatenessReport,
@@ -143,7 +143,7 @@ pub struct EndReport {
 pub struct RouteReport {
     /// The initial window in segments.
     pub initcwnd: Option<u32>,
-    /// Whether every segment is acknowledged at once.
+    /// Whether every segment is acknowledged immediately.
     pub quickack: u8,
     /// The congestion control, if the sockets do not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,13 +165,13 @@ pub struct SocketReport {
     /// The congestion control.
     #[serde(rename = "TCP_CONGESTION", skip_serializing_if = "Option::is_none")]
     pub congestion: Option<&'static str>,
-    /// Whether short segments are sent at once.
+    /// Whether short segments are sent immediately.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
     /// The octets of the receive buffer.
     #[serde(rename = "SO_RCVBUF", skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
-    /// The greatest receive window that the socket advertises, in octets.
+    /// The maximum receive window that the socket advertises, in octets.
     #[serde(rename = "TCP_WINDOW_CLAMP", skip_serializing_if = "Option::is_none")]
     pub window_clamp: Option<u32>,
 }

@@ -103,7 +103,7 @@ impl Batch {
         Ok(true)
     }
 
-    /// The most octets of a packet.
+    /// The maximum number of octets of a packet.
     pub fn room_bytes(&self) -> usize {
         self.rooms[0].len()
     }

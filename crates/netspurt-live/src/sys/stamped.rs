@@ -136,9 +136,9 @@ fn beside_of(header: &libc::msghdr) -> ErrorReport {
                 (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
                     if length >= mem::size_of::<Extended>() =>
                 {
-                    let told: Extended = ptr::read_unaligned(data.cast());
+                    let error: Extended = ptr::read_unaligned(data.cast());
                     let rest = std::slice::from_raw_parts(data, length);
-                    trouble = Some(told.meant(&rest[mem::size_of::<Extended>()..]));
+                    trouble = Some(error.meant(&rest[mem::size_of::<Extended>()..]));
                 }
                 _ => {}
             }

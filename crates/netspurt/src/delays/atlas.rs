@@ -98,8 +98,8 @@ fn ping(
     let delays = &mut path.delays;
     let answered =
         delays.probes[before..].iter().filter(|probe| probe.rtt.is_some()).count() as u64;
-    let told = (whole(&item["sent"]), whole(&item["rcvd"]));
-    let (Some(sent), Some(received)) = told else { return Ok(()) };
+    let counts = (whole(&item["sent"]), whole(&item["rcvd"]));
+    let (Some(sent), Some(received)) = counts else { return Ok(()) };
     if sent > MISSING_MAX {
         return Err(RecordingError::new(
             format!("a result says that {sent} probes were sent"),

@@ -98,7 +98,7 @@ pub(super) fn separator(line: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|mark| text.contains(*mark))
 }
 
-/// Whether nothing follows a number in its cell.
+/// True if nothing follows a number in its cell.
 pub(super) fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
 }

@@ -228,9 +228,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
     let mut find =
-        |said: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, RecordingError> {
-            let at = match said {
-                Some(said) => Some(place(names, said)?),
+        |given: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, RecordingError> {
+            let at = match given {
+                Some(given) => Some(place(names, given)?),
                 None => known.iter().find_map(|name| {
                     let named =
                         |at: &usize| same_word(&split_names[*at].0, name) && !taken.contains(at);

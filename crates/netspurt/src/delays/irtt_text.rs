@@ -40,9 +40,9 @@ impl IrttRun {
             self.counts = integer(rest)
                 .and_then(|(sent, rest)| Some((sent, integer(rest.strip_prefix('/')?)?.0)));
         } else if let Some(rest) = text.strip_prefix("duration: ") {
-            self.duration_and_wait = rest
-                .split_once(" (wait ")
-                .and_then(|(duration, wait)| Some((span(duration)?, span(wait.strip_suffix(')')?)?)));
+            self.duration_and_wait = rest.split_once(" (wait ").and_then(|(duration, wait)| {
+                Some((span(duration)?, span(wait.strip_suffix(')')?)?))
+            });
         } else if let Some(rest) = text.strip_prefix("packet length: ") {
             self.length = integer(rest).and_then(|(octets, _)| u32::try_from(octets).ok());
         } else if text.starts_with("[[") {

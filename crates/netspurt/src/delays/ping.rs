@@ -17,7 +17,7 @@ const NUMBERS: u64 = 1 << 16;
 
 /// The shortest interval of any ping, in nanoseconds. If a reply answers a request that left *n*
 /// requests before the newest answered one, its delay is at least *n* such intervals.
-const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
+const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
 const FIRST_NUMBERS_MAX: u64 = 16;
@@ -85,7 +85,7 @@ impl PingRun {
         }
         let ahead = reply.number.wrapping_sub(highest) % NUMBERS;
         let behind = NUMBERS - ahead;
-        let too_early = reply.nanos() < behind * SHORTEST_INTERVAL;
+        let too_early = reply.nanos() < behind * INTERVAL_NS_MIN;
         let impossible = ahead > NUMBERS / 4 && behind > FIRST_NUMBERS_MAX && too_early;
         let repeated = reply.number <= 2
             && self.unwrap(reply.number) == reply.number
@@ -111,7 +111,7 @@ impl PingRun {
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
-        let too_early = reply.nanos() < behind.saturating_mul(SHORTEST_INTERVAL);
+        let too_early = reply.nanos() < behind.saturating_mul(INTERVAL_NS_MIN);
         if behind > NUMBERS / 4 && too_early { number.saturating_add(NUMBERS) } else { number }
     }
 
@@ -291,8 +291,8 @@ impl PingRun {
 
     /// Returns the interval of the probes, and its source.
     fn interval(&self, hints: &Hints) -> (Duration, Paced) {
-        const USUAL: Duration = Duration::from_secs(1);
-        let usual = USUAL.as_nanos();
+        const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+        let usual = USUAL_INTERVAL.as_nanos();
         match (hints.interval, self.pace()) {
             (Some(interval), _) => (interval, Paced::AsGiven),
             (None, Some(interval_ns))
@@ -300,8 +300,8 @@ impl PingRun {
             {
                 (Duration::from_nanos(interval_ns), Paced::ByStatistics)
             }
-            (None, Some(interval_ns)) if interval_ns > 0 => (USUAL, Paced::ByStatistics),
-            (None, _) => (USUAL, Paced::Usual("ping")),
+            (None, Some(interval_ns)) if interval_ns > 0 => (USUAL_INTERVAL, Paced::ByStatistics),
+            (None, _) => (USUAL_INTERVAL, Paced::Usual("ping")),
         }
     }
 

@@ -158,12 +158,12 @@ impl ProbeRun {
         reading: &mut Reading,
     ) -> Result<(), RecordingError> {
         let notes = self.notes();
-        let whole = [(name.to_owned(), self.echo_probes)];
+        let all_probes = [(name.to_owned(), self.echo_probes)];
         let hops = self.hops.into_iter().map(|(hop, (tally, by))| {
             let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(", {by}"));
             (format!("{name}: hop {hop}{by}"), tally)
         });
-        for (name, tally) in whole.into_iter().chain(hops) {
+        for (name, tally) in all_probes.into_iter().chain(hops) {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
             delays.order = ProbeOrder::Sequence;

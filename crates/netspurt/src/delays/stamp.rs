@@ -72,11 +72,12 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 Stamp::epoch(line)
             })?,
         };
-        let behind = rest.strip_prefix([':', '|', ',']).unwrap_or(rest);
-        let dash = behind.strip_prefix(" -").filter(|rest| rest.starts_with(' '));
-        let behind = dash.unwrap_or(behind);
-        let apart = line.starts_with('[') || behind.is_empty() || behind.starts_with([' ', '\t']);
-        apart.then(|| (stamp, behind.trim_start()))
+        let after_mark = rest.strip_prefix([':', '|', ',']).unwrap_or(rest);
+        let dash = after_mark.strip_prefix(" -").filter(|rest| rest.starts_with(' '));
+        let after_mark = dash.unwrap_or(after_mark);
+        let is_separate =
+            line.starts_with('[') || after_mark.is_empty() || after_mark.starts_with([' ', '\t']);
+        is_separate.then(|| (stamp, after_mark.trim_start()))
     };
     found().map_or((None, line), |(stamp, rest)| (Some(stamp), rest))
 }

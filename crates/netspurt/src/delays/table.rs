@@ -60,13 +60,13 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
         }
         let below = || all().filter(|(next, line)| *next > number && !line.starts_with('#'));
         let mut rows = below().take(ROWS_TESTED).map(|(_, line)| cells(line, mark));
-        let shown =
+        let has_value =
             |row: &Vec<Cow<'_, str>>| row.iter().any(|cell| is_value(cell) && !is_missing(cell));
         let fits = match commented || line == first {
-            true => rows.any(|row| shown(&row)) || below().next().is_none() && !commented,
+            true => rows.any(|row| has_value(&row)) || below().next().is_none() && !commented,
             false => {
                 names.len() > 1
-                    && rows.next().is_some_and(|row| shown(&row) && row.len() == names.len())
+                    && rows.next().is_some_and(|row| has_value(&row) && row.len() == names.len())
             }
         };
         if !fits {
@@ -113,9 +113,9 @@ const NAME_CHARS_MAX: usize = 30;
 /// table: rows with equal numbers of cells, and a number in the last of the rows.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let shown: Vec<&str> = plain.take(ROWS_TESTED).map(|(_, line)| line).collect();
-    let mark = separator(shown.first()?);
-    let rows: Vec<Vec<Cow<'_, str>>> = shown.iter().map(|line| cells(line, mark)).collect();
+    let first_lines: Vec<&str> = plain.take(ROWS_TESTED).map(|(_, line)| line).collect();
+    let mark = separator(first_lines.first()?);
+    let rows: Vec<Vec<Cow<'_, str>>> = first_lines.iter().map(|line| cells(line, mark)).collect();
     let (first, last) = (rows.first()?, rows.last()?);
     let number = |cell: &Cow<'_, str>| decimal(cell, 1).is_some_and(bare);
     let even = rows.iter().all(|row| row.len() == first.len());
@@ -205,10 +205,12 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
             match (evidence(cell), known) {
                 (Some(DateOrderEvidence::Only(order)), None) => known = Some(order),
                 (Some(DateOrderEvidence::Only(order)), Some(other)) if order != other => {
-                    let told = format!(
+                    let message = format!(
                         "the date `{cell}` has day and month in another order than those above it"
                     );
-                    return Err(RecordingError::new(told, "write dates as 2024-10-22").at(number));
+                    return Err(
+                        RecordingError::new(message, "write dates as 2024-10-22").at(number)
+                    );
                 }
                 (Some(DateOrderEvidence::Either), _) => {
                     either.get_or_insert_with(|| (number, cell.clone().into_owned()));
@@ -261,8 +263,8 @@ impl TablePlan {
         mut sent: Option<i64>,
         cell: &impl Fn(usize) -> Option<&'a str>,
     ) -> Result<(Option<i64>, bool), &'static str> {
-        let there = |at: Option<usize>| at.and_then(cell).unwrap_or("");
-        let (date, clock) = (there(self.date), there(self.sent.map(|column| column.at)));
+        let cell_at = |at: Option<usize>| at.and_then(cell).unwrap_or("");
+        let (date, clock) = (cell_at(self.date), cell_at(self.sent.map(|column| column.at)));
         if let (false, Some(of_day)) = (date.is_empty(), sent) {
             sent = Some(match whole_date(date, self.dates) {
                 Some(midnight) if of_day.abs() <= DAY => midnight.saturating_add(of_day),
@@ -312,7 +314,7 @@ impl TableRows {
 
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
         let plan = &self.plan;
-        let there = |at: Option<usize>| at.and_then(cell);
+        let cell_at = |at: Option<usize>| at.and_then(cell);
         let time = |column: Option<SourceColumn>| plan.time(cell, column);
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
@@ -326,7 +328,7 @@ impl TableRows {
         if let Some(SourceColumn { at, unit: None }) = plan.rtt {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
-        let lost = match (there(plan.lost), there(plan.answered)) {
+        let lost = match (cell_at(plan.lost), cell_at(plan.answered)) {
             (Some(text), _) => outcome::lost(text).ok_or("neither lost nor received")?,
             (None, Some(text)) => match outcome::success(text, plan.coded) {
                 Some(answered) => !answered,
@@ -351,16 +353,16 @@ impl TableRows {
             ),
             None => None,
         };
-        let size = there(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
-        let duplicates = there(plan.duplicates).and_then(whole).unwrap_or(0);
-        let group = there(plan.group).unwrap_or("");
-        let name = match there(plan.direction) {
+        let size = cell_at(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
+        let duplicates = cell_at(plan.duplicates).and_then(whole).unwrap_or(0);
+        let group = cell_at(plan.group).unwrap_or("");
+        let name = match cell_at(plan.direction) {
             None | Some("forward") => group.to_owned(),
             Some(direction) => format!("{group} {direction}"),
         };
-        let (order, measure) = (there(plan.order).map(order), there(plan.measure).map(measure));
+        let (order, measure) = (cell_at(plan.order).map(order), cell_at(plan.measure).map(measure));
         let group = self.groups.entry(name).or_default();
-        if let Some(estimator) = there(plan.estimator)
+        if let Some(estimator) = cell_at(plan.estimator)
             && group.estimator.get_or_insert_with(|| estimator.to_owned()) != estimator
         {
             return Ok(());
@@ -389,10 +391,10 @@ impl TableRows {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
             let plan = &self.plan;
-            let shown = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
-            delays.measure = rows.measure.unwrap_or(shown);
-            let shown = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
-            delays.order = rows.order.unwrap_or(shown);
+            let default = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
+            delays.measure = rows.measure.unwrap_or(default);
+            let default = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
+            delays.order = rows.order.unwrap_or(default);
             if self.assumed {
                 delays.notes.push("the unit of the delays was taken for milliseconds".into());
             }
@@ -469,13 +471,14 @@ impl Group {
 
     /// Unwraps a number of 16 bits: after the maximum, numbers continue and do not restart at 0.
     fn unwrap(&self, raw: u64) -> u64 {
-        const ALL: u64 = 1 << 16;
-        let within = self.last % ALL;
-        let wrapped = raw < ALL && self.last >= raw && within > ALL / 4 * 3 && raw < ALL / 4;
-        match raw < ALL {
-            true if wrapped => self.last - within + ALL + raw,
-            true if self.last >= ALL && raw <= within + ALL / 4 => self.last - within + raw,
-            true if self.last >= ALL => self.last - within - ALL + raw,
+        const NUMBERS: u64 = 1 << 16;
+        let within = self.last % NUMBERS;
+        let wrapped =
+            raw < NUMBERS && self.last >= raw && within > NUMBERS / 4 * 3 && raw < NUMBERS / 4;
+        match raw < NUMBERS {
+            true if wrapped => self.last - within + NUMBERS + raw,
+            true if self.last >= NUMBERS && raw <= within + NUMBERS / 4 => self.last - within + raw,
+            true if self.last >= NUMBERS => self.last - within - NUMBERS + raw,
             _ => raw,
         }
     }

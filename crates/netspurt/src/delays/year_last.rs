@@ -81,8 +81,8 @@ impl YearLast {
             (DateOrder::DayFirst, numbers) => numbers,
             (DateOrder::MonthFirst, [month, day]) => [day, month],
         };
-        let whole = |number: u64| i64::try_from(number).ok();
-        days(whole(self.year)?, whole(month)?, whole(day)?).checked_mul(DAY)
+        let integer = |number: u64| i64::try_from(number).ok();
+        days(integer(self.year)?, integer(month)?, integer(day)?).checked_mul(DAY)
     }
 }
 

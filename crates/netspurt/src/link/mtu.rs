@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn fragments_are_queued_and_lost_by_themselves() {
         let two = QueueLimit::Packets(2);
-        let (out, told, _) =
+        let (out, events, _) =
             arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));
         assert_eq!(out, [(572, 572), (1144, 572)]);
-        let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = told[..] else {
-            panic!("{told:?}")
+        let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = events[..] else {
+            panic!("{events:?}")
         };
         assert_eq!((frame.id.bits(), frame.part.offset_bytes()), (9, 1104));
         let loss = Some(Pick::default().nth(vec![2]));
@@ -138,18 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_does_not_fragment_drops_what_is_too_big() {
+    fn a_link_that_does_not_fragment_drops_packets_above_its_limit() {
         let narrow = || link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
-        let (out, told, count) = arrivals(narrow(), datagram(577));
+        let (out, events, count) = arrivals(narrow(), datagram(577));
         let frame = datagram(577);
         let expected = What::Dropped { link: Some(3), reason: DropReason::TooBig, frame };
-        assert_eq!((out, told), (vec![], vec![expected]));
+        assert_eq!((out, events), (vec![], vec![expected]));
         assert_eq!(count.dropped, 1);
         assert_eq!(arrivals(narrow(), datagram(576)).0, [(576, 576)]);
     }
 
     #[test]
-    fn a_link_that_takes_what_comes_is_as_one_without_a_limit() {
+    fn a_limit_above_all_packets_has_no_effect() {
         let [wide, free] = [takes(1500, TooBig::Fragment), None]
             .map(|mtu| arrivals(link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
         assert_eq!(wide, free);

@@ -59,14 +59,14 @@ impl Keys for Bsd44Config {
 /// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// its value. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. A timeout computes the next timer from the
-/// deviation. A SYN is therefore sent again after 6 s, and then after 24 s (Stevens 1994, TCP/IP
+/// deviation. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP
 /// Illustrated 1, §18.3).
 ///
 /// Each timeout takes the next factor of the table 1 2 4 ... 64; the count of timeouts stops at 12.
 /// From the fourth timeout on, the mean is added to the deviation and set to zero. The timer does
 /// not change by that, but the next sample counts as the first. A sample ends the backoff only if
-/// it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious ends it, too: 4.4BSD
-/// does not find such timeouts, but later BSDs do.
+/// it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious ends it as well:
+/// 4.4BSD does not find such timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};

@@ -232,7 +232,7 @@ mod tests {
 
     /// By hand: 875 + 250 = 1125; 984.375 + 31.25 = 1015.625.
     #[test]
-    fn the_single_gain_moves_by_an_eighth_either_way() {
+    fn the_single_gain_moves_by_an_eighth_up_and_down() {
         let mut timer = started(MillsConfig::single_gain());
         timer.on_sample(&sample(ms(2000)));
         assert_eq!(timer.rto(), ms(2250));

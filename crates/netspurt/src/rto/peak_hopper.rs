@@ -1,4 +1,4 @@
-//! The Peak-Hopper: a timer that rises to peaks at once, and fades from them slowly.
+//! The Peak-Hopper: a timer that rises to peaks immediately, and fades from them slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_means_the_published_constants() {
+    fn a_name_without_settings_means_the_published_constants() {
         for name in names() {
             let published = parse(name);
             assert_eq!(published.to_string(), name);

@@ -52,7 +52,7 @@ pub struct KernelTcp {
     pub tlp: bool,
     /// Whether spurious timeouts are detected (RFC 5682).
     pub frto: bool,
-    /// Whether the receiver acknowledges every segment at once.
+    /// Whether the receiver acknowledges every segment immediately.
     pub quick_acks: bool,
     /// Whether a short segment is held back while another one is outstanding (`tcp_nagle_check`).
     pub nagle: bool,

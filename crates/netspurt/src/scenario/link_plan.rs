@@ -291,7 +291,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // Bursts alone are a complete rule, too.
+    // Bursts alone are also a complete rule.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }

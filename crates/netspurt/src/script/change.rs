@@ -25,7 +25,8 @@ pub enum Change {
     Host(HostChange),
 }
 
-/// A switch that an open connection follows at once, as Linux reads its sysctl whenever it is needed.
+/// A switch that an open connection follows immediately, as Linux reads its sysctl whenever it is
+/// needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSetting {
     /// `frto`.
@@ -98,7 +99,7 @@ pub enum HostChange {
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),
-    /// A switch that an open connection follows at once.
+    /// A switch that an open connection follows immediately.
     Live(LiveSetting),
     /// `tcp_ecn=2`: only the peer may ask for ECN.
     EcnIfAsked(bool),

@@ -36,7 +36,7 @@ pub(super) struct HostClocks {
     ack_received: Time,
     /// The end of what was sent, as on the wire.
     newest: Option<u32>,
-    /// When the first segment was sent again that no ACK has answered.
+    /// When the first of the retransmissions that no ACK has answered was sent.
     repeats_since: Option<Time>,
     /// Segments that came, and that left, as Linux counts those of a socket.
     segments: (u64, u64),

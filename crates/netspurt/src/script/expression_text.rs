@@ -260,8 +260,8 @@ impl<'a, 'v> Expressions<'a, 'v> {
                 mistake().fix("write `0x` and up to sixteen hexadecimal digits of 63 bits")
             });
         }
-        let most = i64::MAX.unsigned_abs();
-        let number = self.cursor.number("a number", most)?;
+        let number_max = i64::MAX.unsigned_abs();
+        let number = self.cursor.number("a number", number_max)?;
         Ok(Expression::Number(number.cast_signed()))
     }
 

@@ -65,7 +65,7 @@ fields! {
     Reordering = "tcpi_reordering",
     /// The receiver's estimate of the round trip in microseconds.
     RcvRtt = "tcpi_rcv_rtt",
-    /// The most bytes that the application read in a round trip.
+    /// The maximum number of bytes that the application read in a round trip.
     RcvSpace = "tcpi_rcv_space",
     /// The threshold of the receive window in bytes.
     RcvSsthresh = "tcpi_rcv_ssthresh",

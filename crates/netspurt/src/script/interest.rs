@@ -20,7 +20,7 @@ impl Interest {
     /// The bits that say how events are reported, and not which events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups. It checks at once.
+    /// A watch for `events`, errors and hang-ups. It checks immediately.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }

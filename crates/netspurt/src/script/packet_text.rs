@@ -224,7 +224,7 @@ fn option(
         let mistake = Mistake::new(span, format!("only a SYN carries `{name}`"));
         return Err(mistake.fix("remove it, or add `S` to the flags"));
     }
-    let again = match name {
+    let is_duplicate = match name {
         "mss" => options.mss.replace(cursor.number_u16("a segment size")?).is_some(),
         "sackOK" => core::mem::replace(&mut options.sack_permitted, true),
         "wscale" => {
@@ -238,9 +238,9 @@ fn option(
             return Err(mistake.fix("write `sackOK` to permit them"));
         }
         "sack" => {
-            let again = !options.sack.is_empty();
+            let is_duplicate = !options.sack.is_empty();
             options.sack = sack_blocks(cursor)?;
-            again
+            is_duplicate
         }
         "nop" | "eol" => false,
         "FO" | "FOEXP" => {
@@ -259,7 +259,7 @@ fn option(
         }
         _ => return Err(Mistake::unknown(span, "option", name, OPTION_NAMES)),
     };
-    if again {
+    if is_duplicate {
         let mistake = Mistake::new(span, format!("the option `{name}` is repeated"));
         return Err(mistake.fix("write it once"));
     }

@@ -1,8 +1,8 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
 //! Linux keeps written data in chunks, its socket buffers. A chunk accepts data up to a goal. Its
-//! bookkeeping counts, too. A socket accepts a new chunk as long as it is below its size. So it can
-//! hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
+//! bookkeeping counts as well. A socket accepts a new chunk as long as it is below its size. So it
+//! can hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
 //! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const CHUNK_BYTES: u64 = 832;
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
-/// The least size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
+/// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
 /// The largest size that `SO_SNDBUF` sets. For most users Linux has a lower one (`wmem_max`).
 const SIZE_MAX: u64 = 1 << 25;
@@ -81,11 +81,11 @@ pub(super) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// A buffer of `size` bytes that grows to `most`.
-    pub(super) fn new(size: u64, most: u64) -> Self {
+    /// A buffer of `size` bytes that grows to `size_max`.
+    pub(super) fn new(size: u64, size_max: u64) -> Self {
         Self {
             size,
-            grows_to: Some(most),
+            grows_to: Some(size_max),
             unsent_max: u64::MAX,
             chunks: VecDeque::new(),
             end: 0,
@@ -111,8 +111,8 @@ impl SendBuffer {
 
     /// Returns the bytes that it holds, with bookkeeping (`sk_wmem_queued`).
     pub(super) fn queued(&self, now: &SendProgress) -> u64 {
-        let left = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
-        let waiting = u64::try_from(self.chunks.len() - left).unwrap_or(u64::MAX);
+        let acknowledged_chunks = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
+        let waiting = u64::try_from(self.chunks.len() - acknowledged_chunks).unwrap_or(u64::MAX);
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_so_many_bytes_wait_unsent() {
+    fn the_unsent_bytes_stay_within_their_limit() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);

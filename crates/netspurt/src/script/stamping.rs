@@ -89,8 +89,8 @@ pub(super) struct StampRequests {
 }
 
 impl StampRequests {
-    /// A write ended at offset `end`, in a chunk whose octets from `chunk` on were not sent before. It
-    /// `came_late` if all of it has left.
+    /// A write ended at offset `end`, in a chunk whose octets starting at `chunk` were not sent
+    /// before. It `came_late` if all of it has left.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;

@@ -244,10 +244,10 @@ fn assertions_use_the_fields_that_the_connection_provides() {
         assert!(judge(holds).is_ok(), "{holds}: {:?}", judge(holds));
     }
     assert_eq!(judge("assert tcpi_snd_cwnd == 9").unwrap_err(), "tcpi_snd_cwnd is 10");
-    let said = judge("assert tcpi_snd_cwnd == 9, \"too wide\"").unwrap_err();
-    assert_eq!(said, "tcpi_snd_cwnd is 10; too wide");
-    let said = judge("assert tcpi_rto == 9").unwrap_err();
-    assert_eq!(said, "the connection does not provide tcpi_rto");
+    let message = judge("assert tcpi_snd_cwnd == 9, \"too wide\"").unwrap_err();
+    assert_eq!(message, "tcpi_snd_cwnd is 10; too wide");
+    let message = judge("assert tcpi_rto == 9").unwrap_err();
+    assert_eq!(message, "the connection does not provide tcpi_rto");
     assert_eq!(judge("assert 1 / 0 == 1").unwrap_err(), "the expression divides by zero");
     assert!(judge("assert 9223372036854775807 + 1").unwrap_err().contains("64 bits"));
 }
@@ -259,7 +259,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn time_stamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
+fn timestamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });

@@ -49,7 +49,7 @@ pub enum FailureKind {
     Unexpected,
     /// A call returned a different result.
     Returned,
-    /// A call blocked or returned at once, unlike in the script.
+    /// A call blocked or returned immediately, unlike in the script.
     Blocking,
     /// The implementation does not support this call, or not in this state.
     NotSupported,

@@ -8,12 +8,12 @@
 
 use std::collections::VecDeque;
 
-/// The most octets of calls that are completed together; one call may have more.
+/// The maximum number of octets of calls that are completed together; one call may have more.
 const TOGETHER_BYTES: u64 = 1 << 19;
 
-/// The most fragments of a chunk (`MAX_SKB_FRAGS`).
+/// The maximum number of fragments of a chunk (`MAX_SKB_FRAGS`).
 const FRAGMENTS_MAX: u64 = 17;
-/// The most octets of a fragment: a page of memory.
+/// The maximum number of octets of a fragment: a page of memory.
 const FRAGMENT_BYTES: u64 = 4096;
 
 /// Calls that are completed together.
@@ -101,13 +101,13 @@ impl ZeroCopyCalls {
         self.open.front().map(|open| open.end)
     }
 
-    /// Takes the oldest calls.
+    /// Removes and returns the oldest calls.
     pub(super) fn take_first(&mut self) -> Option<OpenCalls> {
         self.open.pop_front()
     }
 
-    /// Takes all calls, since the connection has failed with everything before offset `sent` sent.
-    /// Linux first drops what was not sent.
+    /// Removes and returns all calls, since the connection has failed with everything before offset
+    /// `sent` sent. Linux first drops what was not sent.
     pub(super) fn take_all(&mut self, sent: u64) -> Vec<OpenCalls> {
         let out = self.open.partition_point(|open| open.start < sent);
         let mut all: Vec<OpenCalls> = self.open.drain(out..).collect();

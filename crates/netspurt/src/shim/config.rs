@@ -17,8 +17,7 @@ pub enum ShimTimer {
 pub struct ShimConfig {
     /// The timer of the shim.
     pub timer: ShimTimer,
-    /// The greatest number of retransmissions of one segment. After it, the shim waits for the
-    /// host.
+    /// The maximum number of retransmissions of one segment. After it, the shim waits for the host.
     pub retransmissions_max: u8,
 }
 

@@ -50,7 +50,7 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
 }
 
 #[test]
-fn super_fast_is_restarted_by_new_acks_alone_and_ends_at_its_cutout() {
+fn only_new_acks_restart_super_fast_and_it_ends_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
     shim.arrived(at(50), &ack(1001));

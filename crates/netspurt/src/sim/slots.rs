@@ -6,7 +6,7 @@ use crate::ids::{EndId, FlowId};
 const NONE: u32 = u32::MAX;
 
 /// The slot of each flow's state. A slot is used again when its flow is over, so the memory depends
-/// on the greatest number of flows at the same time.
+/// on the maximum number of flows at the same time.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side};

@@ -36,7 +36,7 @@ impl NsVariant {
 pub enum AckPolicy {
     /// At once, each segment.
     EverySegment,
-    /// Every second segment, or after this time; a segment out of order at once.
+    /// Every second segment, or after this time; a segment out of order immediately.
     Delayed(Duration),
 }
 
@@ -132,7 +132,7 @@ pub struct NsConfig {
     pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,
-    /// The segments that the receiving side acknowledges at once, and the timestamps that it
+    /// The segments that the receiving side acknowledges immediately, and the timestamps that it
     /// echoes.
     pub sink: NsSink,
     /// How the sender reads round trips.
@@ -167,9 +167,9 @@ pub struct NsNewReno {
 /// The rules of ns-2's sinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NsSink {
-    /// A segment that fills a gap is acknowledged at once (`RFC2581_immediate_ack_`).
+    /// A segment that fills a gap is acknowledged immediately (`RFC2581_immediate_ack_`).
     pub gaps_at_once: bool,
-    /// Packet 0 is acknowledged at once (`SYN_immediate_ack_`).
+    /// Packet 0 is acknowledged immediately (`SYN_immediate_ack_`).
     pub first_at_once: bool,
     /// The timestamp of the segment that continues the last ACK is echoed even if it is older than
     /// the one echoed before (`ts_echo_rfc1323_`).

@@ -259,7 +259,7 @@ impl CongestionControl for Cubic {
         } else if ack.window_limited {
             self.avoid_congestion(ack, window);
         } else if let Some(stage) = &mut self.state.stage {
-            // §5.8: t does not contain the time in which the application limited the window.
+            // §5.8: t does not contain the time in which the application limited cwnd.
             stage.counted_until = ack.now;
         }
     }

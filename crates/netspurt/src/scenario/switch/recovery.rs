@@ -82,7 +82,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
         "newreno.bugfix_ack",
-        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
+        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at max \
          three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
@@ -110,7 +110,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "tlp_wait",
         "How many round trips a tail loss probe waits (RFC 8985 §7.2)",
-        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 1, most: 10_000 },
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 1, max: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
     Switch::new(
@@ -130,7 +130,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "reorder_window",
         "RACK's initial reordering window, as a share of the minimum round trip (RFC 8985 §6.2)",
-        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 0, most: 10_000 },
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 0, max: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
     Switch::flag(
@@ -241,8 +241,8 @@ const SFR_PARTS: &[SwitchPart] = &[
         doc: "The timer in round trips of the handshake, 3 by default",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
-            least: SfrConfig::FACTORS_HALVES[0] as u64,
-            most: SfrConfig::FACTORS_HALVES[1] as u64,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
         },
         needed: false,
     },
@@ -265,8 +265,8 @@ const SFR_PARTS: &[SwitchPart] = &[
               timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
-            least: SfrConfig::FACTORS_HALVES[0] as u64,
-            most: SfrConfig::FACTORS_HALVES[1] as u64,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
         },
         needed: false,
     },

@@ -18,7 +18,7 @@ fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let words = kind.words().into_iter().map(|known| SwitchValue::Word(known.word));
     let parts = || {
         let smallest = |part: &switch::SwitchPart| match part.kind {
-            SwitchKind::Number { least, .. } => (part.key, SwitchValue::Number(least + 7)),
+            SwitchKind::Number { min, .. } => (part.key, SwitchValue::Number(min + 7)),
             SwitchKind::Flag => (part.key, SwitchValue::Flag(true)),
             _ => (part.key, SwitchValue::Word(part.kind.words()[1].word)),
         };
@@ -26,8 +26,8 @@ fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     };
     let found: Vec<SwitchValue> = match (kind, value) {
         (SwitchKind::Flag, _) => vec![SwitchValue::Flag(!value.flag())],
-        (SwitchKind::Number { least, most, .. }, SwitchValue::Number(n)) => {
-            [(n + 1).min(*most), n.saturating_sub(1).max(*least)].map(SwitchValue::Number).into()
+        (SwitchKind::Number { min, max, .. }, SwitchValue::Number(n)) => {
+            [(n + 1).min(*max), n.saturating_sub(1).max(*min)].map(SwitchValue::Number).into()
         }
         (SwitchKind::Timer, _) => {
             ["rfc793", "mills:g=3"].map(|text| SwitchValue::Text(text.into())).into()

@@ -24,7 +24,7 @@ pub(super) struct Before {
 
 impl RfcSender {
     /// Handles an acknowledgment. Returns whether the rest of its segment is to be handled; if not,
-    /// it is to be answered at once.
+    /// it is to be answered immediately.
     pub(super) fn on_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();

@@ -11,8 +11,8 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The least MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791 §3.2), of
-/// which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
+/// The minimum MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791
+/// §3.2), of which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -25,7 +25,8 @@ impl Tcb {
         self.answer(cx);
     }
 
-    /// Takes a segment in, whatever it is. Apart, so that the predicted ones stay near each other.
+    /// Processes a segment of any kind. This is a function of its own, so that the code for
+    /// predicted segments stays together.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if self.life.deadline() <= cx.now {
@@ -142,7 +143,7 @@ impl Tcb {
             return;
         }
         if !rules.stamp_after_ack {
-            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+            self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         if self.life.state() == TcpState::SynReceived {
             if self.tx.window.octet(segment.ack) != self.tx.window.nxt.min(1) {
@@ -153,7 +154,7 @@ impl Tcb {
             return;
         }
         if rules.stamp_after_ack {
-            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+            self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         self.take_text(segment, (left, right), cx);
         self.look_for_fin_ack(cx.now);
@@ -201,7 +202,7 @@ impl Tcb {
             }
             return;
         }
-        self.header.take_stamp(segment, 0, self.rx.told, cx.now);
+        self.header.take_stamp(segment, 0, self.rx.last_ack, cx.now);
         self.on_handshake_ack(segment, cx);
         // Its octet lies before the window.
         self.rx.need = AckNeed::Now;

@@ -42,7 +42,7 @@ pub enum DelayedAck {
     Never,
     /// Every second full segment, or after this long (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the first at once, then a wait that follows the gaps between arrivals, from
+    /// Linux's: the first immediately, then a wait that follows the gaps between arrivals, from
     /// `min` up to `max`, or none where the peer pushed and the application has read it all.
     Adaptive {
         /// The shortest wait, and the first.
@@ -59,8 +59,8 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// The same, but where it acknowledges anything that was sent again the echo of a timestamp, or
-    /// nothing, as Linux does.
+    /// The same, but where it acknowledges anything that was retransmitted the echo of a timestamp,
+    /// or nothing, as Linux does.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -200,7 +200,8 @@ pub struct RfcConfig {
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
-    /// The most segments that are acknowledged at once at the start (Linux's quick ACKs).
+    /// The maximum number of segments that are acknowledged immediately at the start (Linux's quick
+    /// ACKs).
     pub quick_acks_segs: u32,
     /// The octets of payload of the segments that were merged on their way into arriving packets
     /// (GRO), if they were: what counts as a full segment.
@@ -227,7 +228,7 @@ pub struct RfcConfig {
     /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
     /// them).
     pub tlp_wait_percent: u32,
-    /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
+    /// RACK's reordering window to begin with, in hundredths of the minimum round trip (RFC 8985
     /// §6.2 step 4: a quarter).
     pub reorder_window_percent: u32,
     /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
@@ -357,7 +358,7 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                // `tcp_delack_max`: a jiffy less than the least timer of the peer.
+                // `tcp_delack_max`: a jiffy less than the minimum timer of the peer.
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,

@@ -49,11 +49,14 @@ impl RfcSender {
         }
         self.count.timeouts += 1;
         let opening = self.window.una == 0;
-        let most = if opening { self.config.syn_retries } else { self.config.retries };
-        let limit = (kind == TimeoutKind::Syn).then(|| self.config.rto.syn_limit(most)).flatten();
-        let (most, last) =
-            limit.map_or((most, Time::NEVER), |(most, longest)| (most, self.opened_at + longest));
-        if !self.timers.count_timeout(most) || cx.now >= last {
+        let retries_max = if opening { self.config.syn_retries } else { self.config.retries };
+        let limit =
+            (kind == TimeoutKind::Syn).then(|| self.config.rto.syn_limit(retries_max)).flatten();
+        let (retries_max, last) = limit
+            .map_or((retries_max, Time::NEVER), |(retries_max, longest)| {
+                (retries_max, self.opened_at + longest)
+            });
+        if !self.timers.count_timeout(retries_max) || cx.now >= last {
             return Timeout::GiveUp;
         }
         self.timers.retransmission.back_off(kind, cx);

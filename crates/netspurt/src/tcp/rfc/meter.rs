@@ -34,7 +34,7 @@ packed!(Covered { oldest, newest, each });
 /// The round-trip meter of a connection.
 #[derive(Debug, Default)]
 pub(super) struct RttMeter {
-    /// The least round trip.
+    /// The minimum round trip.
     pub(super) min_rtt: Option<Duration>,
     /// The smoothed round trip to the nanosecond, for pacing and probes.
     pub(super) srtt: Option<Duration>,
@@ -241,9 +241,9 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Takes round trips, to the nanosecond, of segments that were sent once: that of the `newest`
-    /// segment, and the one that is to be `smoothed`. Linux smooths its samples, which are those of
-    /// the oldest segment.
+    /// Processes round trips, to the nanosecond, of segments that were sent once: that of the
+    /// `newest` segment, and the one that is to be `smoothed`. Linux smooths its samples, which are
+    /// those of the oldest segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -259,8 +259,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
 
 /// Returns the round trip from an echo, which is needed because the segment was sent twice.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
-    let asked = config.sampling == Sampling::EachAckOrEcho;
-    let echo = echo.filter(|echo| asked && *echo > 0)?;
+    let uses_echo = config.sampling == Sampling::EachAckOrEcho;
+    let echo = echo.filter(|echo| uses_echo && *echo > 0)?;
     Some(since_stamp(echo, now).max(Duration::from_millis(1)))
 }
 
@@ -378,7 +378,7 @@ mod tests {
 
     /// Karn and Partridge 1987.
     #[test]
-    fn a_timed_segment_that_leaves_again_is_timed_no_more() {
+    fn a_retransmission_of_the_timed_segment_ends_its_timing() {
         for karn in [true, false] {
             let mut bench = bench(Sampling::OnePerRtt);
             bench.send(0);
@@ -406,7 +406,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and what Linux does where all that is covered left twice.
     #[test]
-    fn an_echo_is_a_sample_always_or_where_every_copy_is_doubtful() {
+    fn an_echo_is_a_sample_always_or_if_every_copy_is_ambiguous() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -433,7 +433,7 @@ mod tests {
 
     /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn what_was_sent_twice_is_measured_by_its_echo_where_it_proved_spurious() {
+    fn a_spurious_retransmission_is_measured_by_its_echo() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sack_reports_is_a_sample_where_nothing_is_covered_in_order() {
+    fn a_segment_reported_by_sack_is_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };
@@ -481,7 +481,7 @@ mod tests {
 
     /// RFC 7323 §4.3 lets no echo of a SYN mislead: it left once, or the echo tells.
     #[test]
-    fn the_handshake_is_measured_where_its_syn_left_once() {
+    fn the_handshake_is_measured_if_its_syn_was_sent_once() {
         let rtt = |times| {
             let Bench { mut meter, window, config, mut timer } = bench(Sampling::EachAck);
             let mut events = Events::new(Wanted::default());

@@ -70,7 +70,7 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A duplicate was delivered, too. The rules may ignore a reported duplicate if no copy of it
+    /// A duplicate was also delivered. The rules may ignore a reported duplicate if no copy of it
     /// can have been sent.
     pub(super) fn count_in(
         &mut self,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_what_was_never_sent_count_for_nothing() {
+    fn sack_blocks_of_unsent_octets_are_ignored() {
         assert_eq!(read(&[(8000, 9001), (5000, 5000), (6000, 5000)]), Reports::default());
     }
 }

@@ -67,7 +67,7 @@ pub(super) struct Edges {
 }
 
 impl RfcSender {
-    /// Whether no octet is outstanding and none is to be sent.
+    /// True if no octet is outstanding and none is to be sent.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
@@ -286,8 +286,8 @@ impl RfcSender {
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
         self.last_sent = now;
-        let whole = self.config.cwnd_rules.whole_segments;
-        self.recovery.repair.on_departed(if whole { self.window.smss } else { len });
+        let whole_segments = self.config.cwnd_rules.whole_segments;
+        self.recovery.repair.on_departed(if whole_segments { self.window.smss } else { len });
         if self.pacer.is_on() {
             self.pacer.on_departed(size_bytes.into(), self.pacing_rate(), now);
         }

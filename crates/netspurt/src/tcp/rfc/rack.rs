@@ -48,7 +48,7 @@ pub(super) struct Rack {
     pub(super) fack: u64,
     /// How often reordering was seen.
     pub(super) reordering_seen: u32,
-    /// The greatest number of segments by which a segment was overtaken.
+    /// The maximum number of segments by which a segment was overtaken.
     pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
@@ -73,7 +73,7 @@ pub(super) struct Circumstances {
     pub(super) now: Time,
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
-    /// The reordering window in hundredths of the least round trip, before it grows.
+    /// The reordering window in hundredths of the minimum round trip, before it grows.
     pub(super) window_percent: u32,
     /// Whether recovery is in progress, or SACK reports as many segments as would start it.
     pub(super) eager: bool,
@@ -178,7 +178,7 @@ impl Rack {
             place += 1;
             let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
-                // Every original above it is younger, too.
+                // Every original above it is also younger.
                 break;
             }
             let waits = sent.lost.is_some() && !sent.retransmitted;
@@ -189,8 +189,8 @@ impl Rack {
             if due <= with.now {
                 scoreboard.lose(place - 1, Cause::Rack);
             } else {
-                let left = due - with.now;
-                wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));
+                let remaining = due - with.now;
+                wait = Some(wait.map_or(remaining, |longest: Duration| longest.max(remaining)));
             }
         }
         wait

@@ -133,14 +133,14 @@ impl SendTimers {
         self.yields
     }
 
-    /// Whether no timer runs for the outstanding octets.
+    /// True if no timer runs for the outstanding octets.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer afresh (RFC 6298 §5.1, 5.6). Apart from what sends segments: with
-    /// most of them the timer runs.
+    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). Apart from what sends segments:
+    /// with most of them the timer runs.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);
@@ -193,11 +193,11 @@ impl SendTimers {
         }
     }
 
-    /// Counts a timeout. Timeouts may happen `most` times in a row. Returns whether another one may
-    /// follow.
-    pub(super) fn count_timeout(&mut self, most: u32) -> bool {
+    /// Counts a timeout. Timeouts may happen `retries_max` times in a row. Returns whether another
+    /// one may follow.
+    pub(super) fn count_timeout(&mut self, retries_max: u32) -> bool {
         self.retries += 1;
-        self.retries <= most
+        self.retries <= retries_max
     }
 
     /// A repair of everything outstanding begins: the tail is not probed, and RACK's timer stops.
@@ -293,7 +293,7 @@ impl SendTimers {
         self.persist < Time::NEVER
     }
 
-    /// The pacer lets the next segment go at `at`, or at once.
+    /// The pacer lets the next segment go at `at`, or immediately.
     #[inline]
     pub(super) fn pace(&mut self, at: Option<Time>) {
         self.pace = at.unwrap_or(Time::NEVER);
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_falls_due_together_the_pacer_and_rack_come_before_probes() {
+    fn if_timers_are_due_together_the_pacer_and_rack_precede_probes() {
         let now = Time::from_nanos(5);
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         assert_eq!((timers.first(), timers.due(now)), (Time::NEVER, None));

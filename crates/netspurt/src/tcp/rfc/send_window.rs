@@ -11,8 +11,8 @@ use super::written::WrittenPart;
 /// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The most octets of one of the host's buffers, which hold at most half of the peer's largest
-/// window.
+/// The maximum number of octets of one of the host's buffers, which hold at most half of the peer's
+/// largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
@@ -48,7 +48,7 @@ pub(in crate::tcp) struct SendWindow {
     peer_max: u64,
     /// The sequence and acknowledgment numbers of the segment that set the peer's window (SND.WL1,
     /// SND.WL2).
-    told: (u64, u64),
+    last_update: (u64, u64),
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
@@ -59,7 +59,7 @@ pub(in crate::tcp) struct SendWindow {
     records: VecDeque<Record>,
 }
 
-packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
+packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, last_update, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
 
 /// The end of a record, or of a buffer of the host that is shorter than a full segment may be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +88,7 @@ pub(in crate::tcp) struct ShortSegments {
 packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
-    /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
+    /// Whether a short segment waits, with `flight` octets outstanding starting at `una`.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
         self.nagle && outstanding || self.corked
@@ -111,7 +111,7 @@ impl SendWindow {
             halves: config.send_rules.halves_small_windows,
             peer: 0,
             peer_max: 0,
-            told: (0, 0),
+            last_update: (0, 0),
             short: ShortSegments {
                 nagle: config.nagle,
                 minshall: config.minshall,
@@ -145,12 +145,12 @@ impl SendWindow {
     }
 
     /// Moves octets of the host's second buffer into the first one, so that a packet has up to
-    /// `most` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next attempt to
-    /// send.
-    pub(super) fn grow_packet(&mut self, most: u64) {
+    /// `octets_max` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next
+    /// attempt to send.
+    pub(super) fn grow_packet(&mut self, octets_max: u64) {
         let Some(first) = self.records.front().filter(|first| first.joins).copied() else { return };
         let next = self.records.get(1).map_or(self.end, |second| second.end);
-        let end = next.min(self.nxt + most);
+        let end = next.min(self.nxt + octets_max);
         if end <= first.end {
             return;
         }
@@ -266,9 +266,9 @@ impl SendWindow {
 
     /// Our SYN is acknowledged by a segment with these numbers, and a new window unless that was
     /// a SYN itself.
-    pub(super) fn open(&mut self, told: (u64, u64), window: Option<u64>) {
+    pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
-        self.told = told;
+        self.last_update = last_update;
         self.peer = window.unwrap_or(self.peer);
         self.peer_max = self.peer;
         self.bound();
@@ -276,10 +276,10 @@ impl SendWindow {
 
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
-        let most = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
+        let push_max = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
         // A window that never opened says nothing.
         if self.halves && self.peer_max > 0 {
-            self.smss = self.smss_max.min(most.max(self.smss_min));
+            self.smss = self.smss_max.min(push_max.max(self.smss_min));
         }
     }
 
@@ -289,16 +289,16 @@ impl SendWindow {
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let is_news = if self.keeps_larger {
-            let (told_seq, _) = self.told;
+            let (last_seq, _) = self.last_update;
             let opens = window > self.peer || window == 0;
-            ack > self.una || seq > told_seq || seq == told_seq && opens
+            ack > self.una || seq > last_seq || seq == last_seq && opens
         } else {
-            (seq, ack) >= self.told
+            (seq, ack) >= self.last_update
         };
         if !is_news {
             return false;
         }
-        self.told = (seq, ack);
+        self.last_update = (seq, ack);
         let moved = window != self.peer;
         self.peer = window;
         if window > self.peer_max {

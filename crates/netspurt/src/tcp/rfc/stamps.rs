@@ -9,11 +9,11 @@ const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 /// The clock of the timestamps option: milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "the option wraps")]
 pub(super) fn stamp(now: Time) -> u32 {
-    // Never zero: a zero echo says nothing.
+    // The value is never zero, because an echo of zero means that there is no echo.
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
 }
 
-/// The time since that clock read `echo`.
+/// Returns the time since the clock of our timestamps showed `echo`.
 pub(super) fn since_stamp(echo: u32, now: Time) -> Duration {
     Duration::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }
@@ -28,14 +28,14 @@ pub(super) fn is_before(a: u32, b: u32) -> bool {
 pub(super) struct PeerStamp {
     /// The timestamp.
     pub(super) recent: u32,
-    /// When it came.
+    /// When the timestamp arrived.
     at: Time,
 }
 
 packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
-    /// `recent` came at `at`.
+    /// The timestamp `recent`, which arrived at `at`.
     pub(super) fn new(recent: u32, at: Time) -> Self {
         Self { recent, at }
     }

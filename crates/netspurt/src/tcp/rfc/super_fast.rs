@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn with_next_an_ack_of_a_part_starts_it_again_until_all_is_acknowledged() {
+    fn with_next_each_partial_ack_restarts_the_timer() {
         let sfr = Some(SfrConfig::default());
         let config = RfcConfig { sfr, sfr_next_halves: Some(3), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);
