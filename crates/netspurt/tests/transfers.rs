@@ -204,7 +204,7 @@ impl Transfer {
             for end in 0..2 {
                 while let Some((at, _, segment)) = self.ends[end].pop(now, &mut events) {
                     self.tell(at, end, &segment);
-                    self.judge.left(at, &segment);
+                    self.judge.departed(at, &segment);
                     self.launch(at, segment, segment.dest.index());
                 }
             }

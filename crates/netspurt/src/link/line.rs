@@ -1,4 +1,4 @@
-//! The parts of a link behind its queue: transmitter, propagation, and counters.
+//! The parts of a link after its queue: transmitter, propagation, and counters.
 
 use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};
@@ -44,7 +44,7 @@ impl Line {
         self.serializer.line_time(size).1
     }
 
-    /// Whether the line is plain: it keeps the order and has neither effects nor handovers.
+    /// True if the line is plain: it keeps the order, and has no effects and no handovers.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.extras.is_none()

@@ -27,11 +27,11 @@ pub struct Mtu {
 
 impl Mtu {
     /// Every link of the internet must carry a datagram of this many octets (RFC 791 §3.2).
-    pub const LEAST: u32 = 68;
+    pub const BYTES_MIN: u32 = 68;
 
-    /// A limit of `bytes` octets, if it is at least [`LEAST`](Self::LEAST).
+    /// A limit of `bytes` octets, if it is at least [`BYTES_MIN`](Self::BYTES_MIN).
     pub const fn new(bytes: u32, too_big: TooBig) -> Option<Self> {
-        if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
+        if bytes < Self::BYTES_MIN { None } else { Some(Self { bytes, too_big }) }
     }
 
     /// The limit in octets.
@@ -116,7 +116,7 @@ mod tests {
     fn every_fragment_takes_its_own_time_on_the_line() {
         let narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
         let (out, _, count) = arrivals(narrow, datagram(1500));
-        // 1480 octets as 552, 552 and 376, each behind a header.
+        // 1480 octets as 552, 552 and 376, each after a header.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
         assert_eq!((count.carried, count.carried_bytes), (3, 1540));
     }

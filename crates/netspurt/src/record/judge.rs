@@ -92,8 +92,8 @@ pub struct SenderVerdict {
 /// let [id, second] = [1, 2].map(|count| TransmissionId::new(end, count));
 /// let first = Segment { id, dest: end.peer(), seq: 1, len: 1000, ..Segment::default() };
 /// let again = Segment { id: second, cause: Some(Cause::Rto).into(), ..first };
-/// judge.left(Time::ZERO, &first);
-/// judge.left(Time::ZERO, &again);
+/// judge.departed(Time::ZERO, &first);
+/// judge.departed(Time::ZERO, &again);
 /// judge.reached(Time::ZERO, &first);
 /// judge.reached(Time::ZERO, &again);
 /// assert_eq!(judge.spurious(), [second]);

@@ -65,7 +65,7 @@ fn read_setting(
     setting: &str,
 ) -> Result<&'static str, EstimatorError> {
     let Some((key, value)) = setting.split_once('=') else {
-        let message = format!("`{}` is no setting", setting.trim());
+        let message = format!("`{}` is not a setting", setting.trim());
         let fix = format!("write `{name}`, or `{name}:key=value,...`");
         return Err(EstimatorError::new(name, setting.trim(), "", message, fix));
     };

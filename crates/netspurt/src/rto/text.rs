@@ -361,7 +361,7 @@ mod tests {
             ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
             ("fixed:colour=red", "fixed: no key `colour`: write one of rto, max"),
             ("fixed:", "nothing stands after `fixed:`: write `fixed`"),
-            ("fixed:rto", "fixed: `rto` is no setting: write `fixed`, or `fixed:key=value,...`"),
+            ("fixed:rto", "fixed: `rto` is not a setting: write `fixed`, or `fixed:key=value,...`"),
             (
                 "fixed:rto=200",
                 "fixed: `rto` cannot be `200`: `200` has no unit: write `200 ms` or `200 s`",

@@ -304,8 +304,7 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     if keys.is_empty() {
         let mut problem = problem(format!("`{path}` is not a path of keys joined by dots"));
         problem.path = vec![path.to_owned()];
-        let fix =
-            "as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`";
+        let fix = "write it as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`";
         return Err(problem.fix(fix));
     }
     let digits = value.trim_start_matches(['+', '-']);

@@ -271,7 +271,7 @@ fn check(
         |rate: &&WordOr<_, _>| matches!(rate, WordOr::Word(rate) if *rate != BitRate::UNLIMITED);
     if table.share.is_some() && !spec.rate.each().iter().all(constant) {
         let message = "slots with a `share` need a constant `rate`";
-        return Err(problem(&["rate"], message).fix("as in `rate = \"370 Mbit/s\"`"));
+        return Err(problem(&["rate"], message).fix("write it as in `rate = \"370 Mbit/s\"`"));
     }
     let ranges = [
         ("base", Some(table.base)),
@@ -288,7 +288,9 @@ fn check(
     }
     if table.share.is_some_and(|[min, max]| min.0 <= 0.0 || min.0 > max.0) {
         let message = "both shares must be above 0, the smaller one first";
-        return Err(problem(&["slots", "share"], message).fix("as in `share = [0.027, 1]`"));
+        return Err(
+            problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
+        );
     }
     let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
     let outages = table.outages.filter(|outages| !outages.dead.is_zero());

@@ -193,7 +193,8 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
 fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(4..5, "sendfile(4, 5, [0], 1000)")?;
     let (file, offset) = (arguments.all[1], arguments.all[2]);
-    let file = file.text.parse().map_err(|_| file.wrong("the number of a file", "as in `5`"))?;
+    let file =
+        file.text.parse().map_err(|_| file.wrong("the number of a file", "write it as in `5`"))?;
     let content = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let number = content.and_then(|text| text.trim().parse().ok());
     if number.is_none() && offset.text != "NULL" {

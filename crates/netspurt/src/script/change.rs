@@ -16,12 +16,12 @@ pub struct SwitchSetting {
     pub line: usize,
 }
 
-/// A change of the connection or of what is around it.
+/// A change of the connection, its host or its link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A switch of the connection.
     Switch(SwitchSetting),
-    /// Something that no switch sets.
+    /// A change that no switch makes.
     Host(HostChange),
 }
 
@@ -59,7 +59,7 @@ impl LiveSetting {
         }
     }
 
-    /// Sets it.
+    /// Applies the setting.
     pub(super) fn apply(self, config: &mut RfcConfig) {
         match self {
             Self::Frto(on) => config.frto = on,
@@ -90,7 +90,7 @@ impl fmt::Display for LiveSetting {
 pub enum HostChange {
     /// `tcp_wmem`: the size of a send buffer, and how large it may grow by itself, in bytes.
     SendBuffer {
-        /// The size at first.
+        /// The initial size.
         first: u64,
         /// The largest size.
         most: u64,
@@ -107,9 +107,9 @@ pub enum HostChange {
     DropsAll(bool),
     /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros, which is on no disk.
     File {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its octets; `None`: it is removed.
+        /// The octets of the file; `None`: the file is removed.
         bytes: Option<u64>,
     },
 }

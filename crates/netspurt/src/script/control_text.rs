@@ -129,7 +129,8 @@ fn known_level(value: Excerpt<'_>) -> Result<&'static str, Mistake> {
 fn stamp(data: Excerpt<'_>) -> Result<Time, Mistake> {
     let (mut seconds, mut nanos) = (0, 0);
     for (name, value) in fields(data)? {
-        let part = || u64::try_from(number(value)?).map_err(|_| value.wrong("a time", "from 0 on"));
+        let part =
+            || u64::try_from(number(value)?).map_err(|_| value.wrong("a time", "write 0 or more"));
         match name.text {
             "scm_sec" => seconds = part()?,
             "scm_nsec" => nanos = part()?,

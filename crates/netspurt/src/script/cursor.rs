@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         let span = start..self.at;
         digits.parse().ok().filter(|number| *number <= number_max).ok_or_else(|| {
             Mistake::new(span, format!("{digits} is too large for {what}"))
-                .fix(format!("at most {number_max}"))
+                .fix(format!("write at most {number_max}"))
         })
     }
 

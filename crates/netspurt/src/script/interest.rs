@@ -25,12 +25,12 @@ impl Interest {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }
 
-    /// Whether anything is reported.
+    /// True if any event is reported.
     pub(super) fn is_armed(&self) -> bool {
         self.events.0 & !Self::MANNER != 0
     }
 
-    /// Nothing is reported until `EPOLL_CTL_MOD`.
+    /// Reports no event until `EPOLL_CTL_MOD`.
     pub(super) fn disarm(&mut self) {
         self.events = self.events.and(Readiness(Self::MANNER));
     }

@@ -28,7 +28,7 @@ pub(super) struct Numbers {
 pub(super) struct UnknownEcho(pub(super) u32);
 
 impl Numbers {
-    /// The segment as the script would write it.
+    /// Returns the segment with the script's numbers.
     pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
             self.local_isn.get_or_insert(segment.seq);
@@ -69,7 +69,7 @@ impl Numbers {
         number.wrapping_add(self.local())
     }
 
-    /// Notes that the script expected the timestamp `script` and that the packet has `shown`. The
+    /// Records that the script expected the timestamp `script` and that the packet has `shown`. The
     /// first such pair defines the offset. Returns the timestamp of the packet with that offset.
     pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
         let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));

@@ -60,7 +60,7 @@ pub(super) fn option_line(
         None => {
             let span = option.at..option.at + option.text.len().max(1);
             return Err(Mistake::new(span, "an option needs `=`")
-                .fix("as in `--title=what this script shows`"));
+                .fix("write it as in `--title=what this script shows`"));
         }
     };
     if !strict && of_packetdrill(options, &name, &value)? {

@@ -9,16 +9,16 @@ const ORPHAN_MAX_S: i64 = 120;
 /// How long a connection whose socket is closed waits in FIN-WAIT-2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orphan {
-    /// `tcp_fin_timeout`; `None`: it waits for ever, as RFC 9293 has it.
+    /// `tcp_fin_timeout`; `None`: the connection waits without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
     /// `TCP_LINGER2` in seconds: 0 for the time of the sysctl; a negative one does not wait.
     pub(super) own: i64,
-    /// When it is over.
+    /// When the wait is over.
     pub(super) until: Option<Time>,
 }
 
 impl Orphan {
-    /// A connection begins.
+    /// Called when a connection begins.
     pub(super) fn begin(&mut self) {
         self.until = None;
     }

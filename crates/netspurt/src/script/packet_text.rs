@@ -198,7 +198,7 @@ fn options(
         }
     }
     if options.timestamps.is_some() && options.sack.len() > SackBlocks::MAX_STAMPED {
-        let message = "beside timestamps a packet carries at most three SACK blocks";
+        let message = "a packet with timestamps carries at most three SACK blocks";
         let mistake = Mistake::new(start..cursor.at(), message);
         return Err(mistake.fix("remove a block, or `TS`"));
     }

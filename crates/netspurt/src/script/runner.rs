@@ -249,7 +249,7 @@ impl<'a> Runner<'a> {
                 self.judge_return(call, expected, &outcome)?;
                 if span.last > self.now + self.call_tolerance(span) {
                     let wanted = format!("it blocks until {}", InSeconds(span.last));
-                    let actual = "it returned at once".to_owned();
+                    let actual = "it returned immediately".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, actual));
                 }
             }
@@ -257,7 +257,7 @@ impl<'a> Runner<'a> {
                 self.note(self.now, format!("{call} blocks"));
                 if !span.lasts {
                     let wanted =
-                        "it returns at once; if it may block, write `start...end`".to_owned();
+                        "it returns immediately; if it may block, write `start...end`".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, "it blocks".to_owned()));
                 }
                 let tolerance = self.call_tolerance(span);

@@ -1,4 +1,4 @@
-//! From a script's option lines to the configuration of its connection.
+//! Converts a script's option lines into the configuration of its connection.
 
 use crate::place::Place;
 use crate::scenario::{SwitchError, tcp_config};
@@ -96,7 +96,8 @@ impl Script {
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
     }
 
-    /// The `--fails_with` changes that do not make the script fail. Each is played alone.
+    /// The `--fails_with` changes that do not make the script fail. Each change is played without
+    /// the others.
     ///
     /// # Errors
     /// An unknown or meaningless change.

@@ -51,15 +51,15 @@ pub enum FailureKind {
     Returned,
     /// A call blocked or returned immediately, unlike in the script.
     Blocking,
-    /// The implementation does not support this call, or not in this state.
+    /// The implementation does not support this call in this state, or in any state.
     NotSupported,
-    /// An assertion does not hold or cannot be evaluated.
+    /// An assertion is false or cannot be evaluated.
     Assertion,
     /// The script echoes a timestamp that the connection has not sent yet.
     Echo,
     /// The instant in the script is already over.
     Behind,
-    /// The implementation makes no progress: what is due stays due.
+    /// The implementation makes no progress: it does not handle an event that is due.
     Stuck,
 }
 

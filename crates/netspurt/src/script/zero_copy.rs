@@ -19,12 +19,12 @@ const FRAGMENT_BYTES: u64 = 4096;
 /// Calls that are completed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenCalls {
-    /// The numbers of the first and the last one.
+    /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
     /// Whether some of their octets were copied, since they reached the device.
     pub(super) copied: bool,
-    /// Octets that they asked to send.
+    /// The number of octets that these calls asked to send.
     bytes: u64,
     start: u64,
     /// The end of the chunk with their last octets.
@@ -89,14 +89,14 @@ impl ZeroCopyCalls {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }
 
-    /// Octets `start` to before `end` reached the device, which copies them.
+    /// Called when octets `start` to before `end` reached the device, which copies them.
     pub(super) fn on_packet(&mut self, start: u64, end: u64) {
         for open in self.open.iter_mut().filter(|open| open.start < end && open.end > start) {
             open.copied = true;
         }
     }
 
-    /// The end of the oldest calls.
+    /// Returns the end of the oldest calls.
     pub(super) fn first_end(&self) -> Option<u64> {
         self.open.front().map(|open| open.end)
     }

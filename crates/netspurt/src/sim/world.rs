@@ -285,7 +285,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.advance_within(until, u64::MAX)
     }
 
-    /// As [`advance_to`](Self::advance_to), but serves at most `served_max` wake-ups.
+    /// Does the same as [`advance_to`](Self::advance_to), but serves at most `served_max` wake-ups.
     pub fn advance_within(&mut self, until: Time, served_max: u64) -> Advance {
         let limit = self.served.saturating_add(served_max.min(SLICE));
         self.horizon = until;
@@ -531,7 +531,7 @@ impl Road {
     }
 }
 
-/// What is said where a route is missing.
+/// The message of the panic if a route is missing.
 const CHECKED: &str = "routes are checked before a run";
 
 /// The link by which a frame leaves a node that forwards as `onwards` says.

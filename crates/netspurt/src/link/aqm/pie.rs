@@ -59,7 +59,7 @@ impl Pie {
         self.config.ecn
     }
 
-    /// Notes that a frame left for the line after `sojourn` in the queue; `empty` says whether the
+    /// Called when a frame left for the line after `sojourn` in the queue; `empty` says whether the
     /// queue is now empty. At one instant a departure precedes an update.
     pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
@@ -68,8 +68,8 @@ impl Pie {
         self.delay = if empty { Duration::ZERO } else { sojourn };
     }
 
-    /// Judges an arrival while so many octets wait (RFC 8033 §4.1, §5.1). At one instant an update
-    /// precedes an arrival.
+    /// Judges an arrival while `waiting_bytes` octets wait (RFC 8033 §4.1, §5.1). At one instant an
+    /// update precedes an arrival.
     pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> AqmVerdict {
         while self.next_update <= now {
             self.tick(now);

@@ -32,7 +32,7 @@ impl Red {
         self.config.ecn
     }
 
-    /// The line becomes idle.
+    /// Called when the line becomes idle.
     pub(super) fn falls_idle(&mut self, now: Time) {
         self.idle_since = now;
     }

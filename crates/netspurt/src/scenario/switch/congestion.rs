@@ -34,7 +34,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "abc_limit",
-        "The most segments by which an ACK opens the window in slow start (RFC 3465); \
+        "The maximum number of segments by which an ACK opens the window in slow start (RFC 3465); \
          `\"0 segments\"` counts ACKs instead of octets, `\"1000000 segments\"` is no limit",
         SwitchKind::segments(0),
     )

@@ -70,12 +70,12 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "sink.gaps_at_once",
-        "A segment that fills a gap is acknowledged at once (ns-2's `RFC2581_immediate_ack_`)",
+        "A segment that fills a gap is acknowledged immediately (ns-2's `RFC2581_immediate_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.sink.gaps_at_once)),
     Switch::flag(
         "sink.first_at_once",
-        "The first packet is acknowledged at once (ns-2's `SYN_immediate_ack_`)",
+        "The first packet is acknowledged immediately (ns-2's `SYN_immediate_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
@@ -86,7 +86,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
         "quick_acks",
-        "The most segments that are acknowledged at once at the start (Linux's quick ACKs)",
+        "The maximum number of segments that are acknowledged immediately at the start (Linux's quick ACKs)",
         SwitchKind::segments(0),
     )
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
@@ -279,7 +279,7 @@ const ACK_PARTS: &[SwitchPart] = &[
 ];
 
 fn every_segment() -> Vec<Word> {
-    vec![Word { word: EVERY_SEGMENT, doc: "each at once" }]
+    vec![Word { word: EVERY_SEGMENT, doc: "each immediately" }]
 }
 
 /// The delay of ACKs and its maximum, if either is given.

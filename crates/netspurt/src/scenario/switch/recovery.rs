@@ -248,7 +248,7 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "It stops for good when this much data was acknowledged, by default never",
+        doc: "It stops permanently when this much data was acknowledged, by default never",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },

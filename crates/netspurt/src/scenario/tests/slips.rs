@@ -384,7 +384,7 @@ fn errors_in_nested_settings_give_the_key_and_the_value() {
         ("links.modem.loss.probability", "3", "not a probability"),
         ("links.modem.loss.packets", "[1, 0]", "out of range"),
         ("flows.x.tcp.rto.min", "61 s", "the minimum RTO, 61 s, is above"),
-        ("flows.x.tcp.rto.initial", "0 s", "fire at once"),
+        ("flows.x.tcp.rto.initial", "0 s", "fire immediately"),
         ("flows.x.tcp.clock.tick", "0 s", "`0 s` is out of range"),
         ("flows.x.tcp.clock.phase", "11 ms", "not within the tick"),
         ("links.modem.framing.overhead", "70000 B", "a framing cannot add"),

@@ -16,7 +16,7 @@ use super::tcb::Tcb;
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
-    /// A segment arrived, or several that count as one.
+    /// Called when a segment arrived, or several segments that count as one.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.account_for(cx.now);
         if !self.take_predicted(segment, cx) {
@@ -40,7 +40,8 @@ impl Tcb {
         }
     }
 
-    /// Sends what may be sent now, and an acknowledgment where one is due and none went along.
+    /// Sends all segments that may be sent now. If an acknowledgment is still due then, sends it
+    /// alone.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -94,7 +95,7 @@ impl Tcb {
             self.on_handshake_ack(segment, cx);
             self.rx.need = AckNeed::Now;
         } else {
-            // Both opened at once.
+            // Both ends opened simultaneously.
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
             self.life.on_syn();
             self.send_syn(None, cx);
@@ -126,7 +127,7 @@ impl Tcb {
             return;
         }
         if flags.has(Flags::RST) {
-            // RFC 5961 §3.2: only an exact one resets.
+            // RFC 5961 §3.2: only a reset with the exact number is valid.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
@@ -160,7 +161,7 @@ impl Tcb {
         self.look_for_fin_ack(cx.now);
     }
 
-    /// Takes in what the octets `left..right` of a segment carry: a mark, data, a FIN.
+    /// Processes the octets `left..right` of a segment: a mark, data, a FIN.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;
@@ -230,7 +231,7 @@ impl Tcb {
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);
         if closed && !old && segment.flags.has(Flags::ACK) && self.life.state().is_synchronised() {
-            // A closed window keeps text out, not what it acknowledges.
+            // A closed window refuses the octets of the segment, but not its acknowledgment.
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
@@ -242,7 +243,7 @@ impl Tcb {
         }
     }
 
-    /// The octets `left..right` of a segment came before.
+    /// Called when the octets `left..right` of a segment had already arrived.
     fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64), now: Time) {
         if segment.len > 0 {
             self.take_data(segment, now);
@@ -296,7 +297,7 @@ impl Tcb {
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }
 
-    /// Our SYN is acknowledged: the connection is open.
+    /// Called when our SYN is acknowledged, so that the connection is open.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
         // A SYN's window is not shifted, and has been taken.
@@ -311,14 +312,14 @@ impl Tcb {
         self.tx.open(&ack, window, cx);
     }
 
-    /// Looks whether our FIN was acknowledged.
+    /// Checks whether our FIN was acknowledged.
     fn look_for_fin_ack(&mut self, now: Time) {
         if self.tx.window.is_fin_acked() {
             self.move_to(self.life.state().after_fin_acked(), now);
         }
     }
 
-    /// The connection closes by a step.
+    /// Moves the state of the connection one step towards CLOSED.
     fn move_to(&mut self, state: TcpState, now: Time) {
         if self.life.step_to(state, now) {
             match state {

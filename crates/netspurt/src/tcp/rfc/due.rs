@@ -19,7 +19,7 @@ use super::tail_probe::TailProbe;
 pub(super) enum Timeout {
     /// Nothing is outstanding.
     Idle,
-    /// It fired too often in a row.
+    /// The timer fired too many times in succession.
     GiveUp,
     /// The SYN must be retransmitted.
     Opening,
@@ -30,7 +30,7 @@ pub(super) enum Timeout {
 /// The result of waiting with a closed window or with a short segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Persisted {
-    /// The octets for which the window has room leave, even if they are few.
+    /// The octets for which the peer's window has room are sent, even if they are few.
     Send(NextSegment),
     /// The closed window is probed.
     Probe,

@@ -25,7 +25,7 @@ pub(super) struct Agreed {
     pub(super) sack: bool,
     pub(super) ecn: bool,
     pub(super) scaling: bool,
-    /// How far the peer's windows are shifted, and ours.
+    /// The shifts of the peer's windows and of our windows.
     pub(super) peer_shift: u8,
     pub(super) own_shift: u8,
 }
@@ -78,14 +78,14 @@ fn wanted_shift(config: &RfcConfig) -> u8 {
     (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
 }
 
-/// The state behind the headers of this end's segments, and the peer's values.
+/// The state from which the headers of this end's segments are made, and the peer's values.
 #[derive(Debug)]
 pub(super) struct HeaderState {
-    /// Octets of the IP header.
+    /// The octets of the IP header.
     ip_bytes: u16,
     pub(super) agreed: Agreed,
     peer_stamp: PeerStamp,
-    /// Segments sent.
+    /// The number of segments sent.
     pub(super) sent: u64,
 }
 

@@ -11,7 +11,7 @@ use super::news::News;
 use super::send_window::SendWindow;
 use super::stamps::since_stamp;
 
-/// A segment being timed (RFC 6298 §3).
+/// The timed segment (RFC 6298 §3).
 #[derive(Clone, Copy, Debug)]
 struct TimedSegment {
     end: u64,
@@ -20,7 +20,7 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// The times at which the segments left that an ACK newly covers and that were sent once.
+/// When the segments that an ACK newly covers were sent. Only segments that were sent once count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -42,7 +42,7 @@ pub(super) struct RttMeter {
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,
-    /// The octet at which the present round ends, and how many rounds there were.
+    /// The octet at which the current round ends, and the number of rounds so far.
     round_end: u64,
     round: u64,
 }
@@ -55,7 +55,8 @@ impl RttMeter {
         self.round_end = 1;
     }
 
-    /// New octets up to `end` left at `at`. They are timed if no others are timed.
+    /// Called when new octets up to `end` were sent at `at`. They are timed if no other octets are
+    /// timed.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64, at: Time) {
         self.timed.get_or_insert(TimedSegment { end, at });
@@ -74,14 +75,14 @@ impl RttMeter {
         self.timed = None;
     }
 
-    /// An ACK came, and it is not known yet which segments it covers.
+    /// Called when an ACK arrived, before the segments that it covers are known.
     #[inline]
     pub(super) fn begin_ack(&mut self) {
         (self.covered.oldest, self.covered.newest) = (None, None);
         self.covered.each.clear();
     }
 
-    /// The ACK covers in order a segment that left once, at `sent`.
+    /// Called when the ACK covers in order a segment that was sent once, at `sent`.
     #[inline]
     pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
         self.covered.oldest.get_or_insert(sent);
@@ -219,7 +220,8 @@ impl RttMeter {
         timer.sample(trip, cx);
     }
 
-    /// Our SYN, which left `times` times and last at `sent`, is acknowledged with `echo`.
+    /// Called when our SYN is acknowledged with `echo`. It was sent `times` times, and last at
+    /// `sent`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),

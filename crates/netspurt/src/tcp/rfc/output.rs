@@ -27,7 +27,7 @@ pub(super) struct NextSegment {
     pub(super) fin: bool,
     /// Whether it has PSH.
     pub(super) push: bool,
-    /// Octets of payload that it has fewer than a full one: room for SACK blocks.
+    /// The difference of its payload from a full segment's payload, which is room for SACK blocks.
     pub(super) spare: u64,
     /// The cause, if it is a retransmission.
     pub(super) cause: Option<Cause>,
@@ -62,7 +62,7 @@ impl NextSegment {
 pub(super) struct Edges {
     /// The limit by the peer's window, without the last octets that were written.
     pub(super) peer: u64,
-    /// By both windows.
+    /// The limit by cwnd and by the peer's window.
     pub(super) both: u64,
 }
 
@@ -73,7 +73,7 @@ impl RfcSender {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
     }
 
-    /// Nothing is to be sent.
+    /// No segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.account.held_by = HeldBy::Nothing;

@@ -90,7 +90,7 @@ packed_value!(WaitingPacket { end, memory });
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
-    /// The size of the buffer in octets of memory, and the most that it becomes.
+    /// The size of the buffer in octets of memory, and its maximum size.
     size: u64,
     most: u64,
     /// Whether the application asked for this size.
@@ -183,7 +183,7 @@ impl ReceiveMemory {
         self.unread_memory + self.beyond
     }
 
-    /// Octets of window that nothing occupies.
+    /// Returns the free octets of the receive window.
     fn free(&self) -> u64 {
         self.window_of(self.size.saturating_sub(self.used() + self.in_hand))
     }
@@ -224,7 +224,7 @@ impl ReceiveMemory {
         self.tuning.rtt()
     }
 
-    /// The application asks for a buffer of this size.
+    /// Called when the application asks for a buffer of this size.
     pub(super) fn fix(&mut self, size: u64) {
         self.size = size.max(MEMORY_MIN);
         self.most = self.size;
@@ -277,8 +277,8 @@ impl ReceiveMemory {
         end
     }
 
-    /// Data beyond a hole is kept. The buffer grows for the `beyond` octets that reach from the
-    /// hole to the last.
+    /// Keeps data beyond a hole. The buffer grows for the `beyond` octets that reach from the hole
+    /// to the last.
     pub(super) fn keep_beyond(&mut self, load: &Load, beyond: u64) {
         self.beyond += load.memory;
         if self.accepted {
@@ -415,7 +415,7 @@ impl ReceiveMemory {
         (window, scarce)
     }
 
-    /// The window of a full buffer: none.
+    /// Returns the window of a full buffer, which is zero.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
     /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).

@@ -8,7 +8,7 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// The maximum receive window that is filled by one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
 /// The maximum number of octets of one of the host's buffers, which hold at most half of the peer's
@@ -21,11 +21,11 @@ const BUFFER_MAX: u64 = 1 << 16;
 pub(in crate::tcp) struct SendWindow {
     /// The number of our SYN (ISS).
     iss: u32,
-    /// Oldest octet not acknowledged (SND.UNA).
+    /// The oldest octet that is not acknowledged (SND.UNA).
     pub(super) una: u64,
-    /// Next octet to send (SND.NXT).
+    /// The next octet to send (SND.NXT).
     pub(super) nxt: u64,
-    /// The octet after the last one the application wrote.
+    /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
     /// The end of the last write that needs PSH; 0 if more was written after it.
     pushed: u64,
@@ -36,7 +36,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
-    /// The same for a peer with a large window.
+    /// The octets of payload in a full segment for a peer with a large window.
     smss_max: u64,
     /// The smallest full segment to which a small window of the peer can lead.
     pub(super) smss_min: u64,
@@ -44,7 +44,7 @@ pub(in crate::tcp) struct SendWindow {
     halves: bool,
     /// The peer's window (SND.WND).
     peer: u64,
-    /// The largest it ever was (Max(SND.WND)).
+    /// The maximum of the peer's window so far (Max(SND.WND)).
     peer_max: u64,
     /// The sequence and acknowledgment numbers of the segment that set the peer's window (SND.WL1,
     /// SND.WL2).
@@ -52,7 +52,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK without other news may enlarge the window or close it, but not reduce it.
+    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
     /// octets from both sides.
@@ -75,11 +75,11 @@ packed_value!(Record { end, joins });
 /// The rules that hold back a segment that is shorter than a full one.
 #[derive(Debug)]
 pub(in crate::tcp) struct ShortSegments {
-    /// Whether it waits while any octet is outstanding (RFC 896).
+    /// Whether the segment waits while any octet is outstanding (RFC 896).
     pub(in crate::tcp) nagle: bool,
-    /// Whether it waits only while another short segment is outstanding (Minshall 1999).
+    /// Whether the segment waits only while another short segment is outstanding (Minshall 1999).
     minshall: bool,
-    /// Whether it waits for more octets in any case.
+    /// Whether the segment always waits for more octets.
     pub(in crate::tcp) corked: bool,
     /// The octet after the last short segment sent.
     end: u64,
@@ -124,7 +124,7 @@ impl SendWindow {
         }
     }
 
-    /// The octets written so far end a record.
+    /// Marks the octets written so far as the end of a record.
     pub(super) fn end_record(&mut self) {
         if self.records.back().is_some_and(|last| last.end == self.end) {
             self.records.pop_back();
@@ -258,7 +258,8 @@ impl SendWindow {
         self.unsent() > 0 && self.peer > self.flight()
     }
 
-    /// The peer's SYN offers segments of `smss` octets and its first window.
+    /// Called on the peer's SYN, which offers segments of `smss` octets and the peer's first
+    /// window.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64) {
         (self.smss, self.smss_max) = (smss, smss);
         (self.peer, self.peer_max) = (window, window);
@@ -277,13 +278,13 @@ impl SendWindow {
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
         let push_max = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
-        // A window that never opened says nothing.
+        // A window that never opened shows nothing.
         if self.halves && self.peer_max > 0 {
             self.smss = self.smss_max.min(push_max.max(self.smss_min));
         }
     }
 
-    /// Takes the peer's window from a segment that begins at the peer's octet `seq` and
+    /// Reads the peer's window from a segment that begins at the peer's octet `seq` and
     /// acknowledges our octets up to `ack`; this acknowledgment was not handled yet. Returns
     /// whether the window changed (RFC 9293 §3.10.7.4).
     #[inline]
@@ -313,7 +314,7 @@ impl SendWindow {
         ack + self.peer_max < self.una
     }
 
-    /// Takes a part of what the application writes.
+    /// Accepts a part of the octets that the application writes.
     pub(super) fn append(&mut self, part: &WrittenPart) {
         if part.starts && self.pushed > self.nxt {
             self.pushed_before.push_back(self.pushed);
@@ -347,7 +348,7 @@ impl SendWindow {
         self.closing || self.lets_tail_go()
     }
 
-    /// Whether a short segment in the midst of the data may be sent now.
+    /// True if a short segment that is not at the end of the data may be sent now.
     pub(super) fn lets_tail_go(&self) -> bool {
         !self.short.wait(self.una, self.flight())
     }
