@@ -398,7 +398,7 @@ mod tests {
             ("ns2:tick=0 s", "ns2: `tick`: a unit of zero: write a time above zero"),
             (
                 "ns2:tick=2h",
-                "ns2: `tick`: the timer is at least 2 ticks, which is above `max`, 60 s: write at \
+                "ns2: `tick`: the RTO is at least 2 ticks, which is above `max`, 60 s: write at \
                  most 30 s, or raise `max`",
             ),
             (
