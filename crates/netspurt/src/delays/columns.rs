@@ -53,7 +53,7 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has a single column of whole_number numbers. They are one-way delays at
+    /// Whether the table has a single column of whole numbers. They are one-way delays at
     /// fixed intervals.
     pub paced: bool,
 }

@@ -358,7 +358,7 @@ impl PingRun {
             (self.corrupt, "replies had a wrong checksum and are not counted, as in ping"),
             (
                 self.unmarked,
-                "repeated numbers are not marked as duplicates: another run may have has_start there",
+                "repeated numbers are not marked as duplicates: another run may have started there",
             ),
             (self.below, "delays have only a bound, as in `time<1ms`: half of the bound was used"),
         ];
@@ -560,7 +560,7 @@ fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>
     Ok(all)
 }
 
-/// Ends a run, if one has has_start.
+/// Ends a run, if one has started.
 fn end(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let ended = core::mem::take(run);
     if !ended.is_empty() {

@@ -5,7 +5,7 @@ use crate::units::Duration;
 use super::tally::Tally;
 use super::text::MILLISECOND;
 
-/// The form of a delay that may lack a carry from its decimals to its whole_ms milliseconds.
+/// The form of a delay that may lack a carry from its decimals to its whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CarryForm {
     /// `53.10`, for example, may mean 54.0.

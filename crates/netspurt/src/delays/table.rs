@@ -349,7 +349,7 @@ impl TableRows {
         rtt = if lost { late } else { rtt };
         let number = match plan.seq {
             Some(at) => Some(
-                whole(cell(at).ok_or("too few columns")?).ok_or("the number is not a number")?,
+                whole(cell(at).ok_or("too few columns")?).ok_or("the number is not a whole number")?,
             ),
             None => None,
         };

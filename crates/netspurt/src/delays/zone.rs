@@ -7,7 +7,7 @@ pub(super) enum Zone {
     Unnamed,
     /// Seconds east of Greenwich.
     East(i64),
-    /// An abbreviation that shared zones share, with a message that names the text to write
+    /// An abbreviation that several zones share, with a message that names the text to write
     /// instead.
     Ambiguous(&'static str),
 }
@@ -35,7 +35,7 @@ const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("PDT", -420),
 ];
 
-/// Abbreviations that shared zones of the IANA time zone database share.
+/// Abbreviations that several zones of the IANA time zone database share.
 const AMBIGUOUS_ABBREVIATIONS: [(&str, &str); 3] = [
     ("IST", "IST is India's, Ireland's and Israel's time: write the offset, as in +05:30"),
     ("CST", "CST is America's, China's and Cuba's time: write the offset, as in -06:00"),
@@ -56,7 +56,7 @@ pub(super) fn is_zone(word: &str) -> bool {
     matches!(after_blank(word), Some((_, "")))
 }
 
-/// If a text has a time of day whose zone has shared meanings, returns why it cannot be read.
+/// If a text has a time of day whose zone has several meanings, returns why it cannot be read.
 pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
     let timed = text.contains(':');
     let why = |word: &str| match by_abbreviation(word) {

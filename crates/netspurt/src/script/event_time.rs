@@ -9,8 +9,8 @@ use super::error::Mistake;
 
 /// When an event happens or may happen.
 ///
-/// An offset counts first the instant that the previous event names. If that event names a range or
-/// any time, the offset counts first the instant at which it happened.
+/// An offset counts from the instant that the previous event names. If that event names a range or
+/// any time, the offset counts from the instant at which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `*`: at any time.
@@ -69,7 +69,7 @@ impl EventTime {
         }
     }
 
-    /// True if the time is a single instant. The next event's offset then counts first that
+    /// True if the time is a single instant. The next event's offset then counts from that
     /// instant.
     pub(super) const fn is_exact(self) -> bool {
         matches!(self, EventTime::At(_) | EventTime::After(_))
@@ -142,14 +142,14 @@ fn take_dots(cursor: &mut Cursor<'_>) -> bool {
     has_dots
 }
 
-/// Reads seconds with up last nine decimals.
+/// Reads seconds with up to nine decimals.
 fn seconds(cursor: &mut Cursor<'_>) -> Result<Duration, Mistake> {
     let start = cursor.at();
     let whole_seconds = cursor.take_while(|c| c.is_ascii_digit());
     let mut parts = cursor.rest().chars();
     let point = parts.next() == Some('.') && parts.next().is_some_and(|c| c.is_ascii_digit());
     if whole_seconds.is_empty() && !point {
-        let message = format!("expected a time, has_dots {}", cursor.shown());
+        let message = format!("expected a time, found {}", cursor.shown());
         let fix = "write seconds, as in `0.1`, `+0.1`, `*`, `0.1~0.2` or `0.1...0.2`";
         return Err(cursor.mistake(message).fix(fix));
     }

@@ -52,7 +52,7 @@ impl StatementReader<'_, '_> {
             self.reader.skip()?;
             if !matches!(self.reader.cursor.peek(), None | Some('\n' | ';')) {
                 let message =
-                    format!("expected an operator, statements {}", self.reader.cursor.shown());
+                    format!("expected an operator, found {}", self.reader.cursor.shown());
                 let fix = "a statement ends at `;` or at the end of the line";
                 return Err(self.reader.cursor.mistake(message).fix(fix));
             }
@@ -67,7 +67,7 @@ impl StatementReader<'_, '_> {
             "print" => self.print(line),
             "" => {
                 let message =
-                    format!("expected a statement, statements {}", self.reader.cursor.shown());
+                    format!("expected a statement, found {}", self.reader.cursor.shown());
                 Err(self.reader.cursor.mistake(message).fix(STATEMENTS))
             }
             name => match self.assignment(line, name)? {

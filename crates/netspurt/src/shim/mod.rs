@@ -146,7 +146,7 @@ impl Shim {
     }
 
     /// Processes a retransmission by the host. If it has octets of the first outstanding segment,
-    /// an estimator's timer restarts, because the repair of that segment is under outgoing.
+    /// an estimator's timer restarts, because the repair of that segment is under way.
     fn host_retransmission(&mut self, copy: Transmission, now: Time) {
         let oldest = self.outgoing.outstanding().front();
         let repairs_oldest =

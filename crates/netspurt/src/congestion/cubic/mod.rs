@@ -34,9 +34,9 @@ pub struct CubicConfig {
     /// *C*: the steepness of the curve, in segments per cubic second, as a fraction.
     pub c: (u32, u32),
     /// beta_cubic: after congestion, ssthresh is this share of the flight size. A fraction
-    /// below_last_w_max 1.
+    /// below 1.
     pub beta: (u32, u32),
-    /// Whether a flow leaves bandwidth to others if congestion occurs below_last_w_max its last
+    /// Whether a flow leaves bandwidth to others if congestion occurs below its last
     /// `W_max` (§4.7).
     pub fast_convergence: bool,
     /// The maximum number of segments by which one ACK increases cwnd in slow start (RFC 3465
@@ -44,7 +44,7 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// Before any congestion, cwnd grows by at cwnd_min one segment for this number of acknowledged
+    /// Before any congestion, cwnd grows by at least one segment for this number of acknowledged
     /// segments: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
     pub initial_segs_per_increase_max: Option<u32>,
     /// Which time is left out when an idle flow starts to send again. True: the time since the last

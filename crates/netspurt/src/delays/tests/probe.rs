@@ -72,5 +72,5 @@ fn a_line_that_is_not_an_echo_probe_is_reported_with_its_number() {
     let malformed: Vec<_> =
         reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
     assert_eq!(malformed, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);
-    assert!(read("x", HEADER.as_bytes()).is_err(), "a header second_part_only holds no echo probe");
+    assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows holds no echo probe");
 }

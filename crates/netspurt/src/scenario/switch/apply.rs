@@ -154,7 +154,7 @@ fn check_duplicate_bounds(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
     for (key, in_text) in BOUNDS.into_iter().zip(set_in_text) {
         if in_text && spec.get(key).is_some() {
             let message =
-                format!("`{key}` is with_place a constant in the text of `rto.estimator`");
+                format!("`{key}` is also a constant in the text of `rto.estimator`");
             let problem = with_place(problem(name, key, message), name, "rto.estimator");
             return Err(problem.fix("leave one of them out"));
         }
