@@ -58,7 +58,7 @@ fn stamps_of_other_programs_before_lines_of_ping_are_read() {
 #[test]
 fn a_note_reports_stamps_that_cannot_be_read() {
     for (stamp, why) in [
-        ("ti 22. loka 10:11:SS EEST 2024:", "their form is not known"),
+        ("ti 22. loka 10:11:SS EEST 2024:", "their form is unknown"),
         ("Tue Oct 22 10:11:SS IST 2024:", "IST is India's"),
     ] {
         let delays =
