@@ -58,7 +58,7 @@ def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_one(
     if exact.denominator == 1:
         assert quantity(f"{text} {unit}") == ("s", int(exact) / 1e9)
     else:
-        with pytest.raises(ValueError, match="is no quantity with a unit"):
+        with pytest.raises(ValueError, match="is not a quantity with a unit"):
             quantity(f"{text} {unit}")
 
 
@@ -74,9 +74,9 @@ NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bp
 
 @pytest.mark.parametrize("text", ["", " ", "5\ns", "5 s\0", *NO_QUANTITIES.split(";")])
 def test_an_invalid_quantity_is_refused_with_its_text(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity with a unit"):
+    with pytest.raises(ValueError, match="is not a quantity with a unit"):
         quantity(text)
-    with pytest.raises(ValueError, match="is no quantity with a unit"):
+    with pytest.raises(ValueError, match="is not a quantity with a unit"):
         seconds(text)
 
 

@@ -1,10 +1,10 @@
 //! What carrying packets costs: `wire WAY TRAFFIC LOGS WIRE SECONDS [offload]`.
 //!
 //! WAY is `bare`, a forwarder that does nothing else, batch in and batch out, or `driver`, which
-//! asks the links about each packet. TRAFFIC is `blast`, equal packets one way as fast as they
-//! go, to a host that throws them away, or `tcp`, the kernel's bulk transfer. LOGS is how much the
+//! asks the links about each packet. TRAFFIC is `blast`, equal packets one way as fast as they go,
+//! to a host that throws them away, or `tcp`, the kernel's bulk transfer. LOGS is how much the
 //! driver writes down: `logs` of arrivals, deliveries and drops, `tables` of all segments at both
-//! ends besides, or `captures` of them, too. WIRE is `veth` or `tun`. Prints a line of JSON.
+//! ends besides, or `captures` of them as well. WIRE is `veth` or `tun`. Prints a line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a measure of real time")]
 
@@ -106,8 +106,8 @@ fn main() -> Outcome<()> {
             wiring: case.wiring,
         })?);
     }
-    let told = if case.blast { blast(&case, hosts)? } else { transfer(&case, hosts, &ends)? };
-    println!("{told}");
+    let result = if case.blast { blast(&case, hosts)? } else { transfer(&case, hosts, &ends)? };
+    println!("{result}");
     Ok(())
 }
 
@@ -177,8 +177,8 @@ fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
 
 /// Nanoseconds that the calling thread has had a processor.
 fn cpu_ns() -> Outcome<u64> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(told.split_whitespace().next().ok_or("no schedstat")?.parse()?)
+    let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(schedstat.split_whitespace().next().ok_or("no schedstat")?.parse()?)
 }
 
 fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
@@ -198,7 +198,7 @@ fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
 /// Sends full segments of one transfer, as fast as they go.
 fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     const PAYLOAD: u16 = MTU - 40;
-    // Content begins anew after so many packets.
+    // Content begins again after so many packets.
     const CYCLE: u32 = 251;
     let ends = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
     let mut packets: Vec<Vec<u8>> = Vec::new();
@@ -281,7 +281,7 @@ fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<
 
 fn line(case: &Case, carried: &Carried, more: &[(&str, f64)]) -> String {
     let cpu_s = carried.cpu_ns as f64 / 1e9;
-    let mut told = serde_json::json!({
+    let mut result = serde_json::json!({
         "way": if case.bare { "bare" } else { "driver" },
         "traffic": if case.blast { "blast" } else { "tcp" },
         "logs": if case.bare { "none" } else { &*case.logs },
@@ -293,7 +293,7 @@ fn line(case: &Case, carried: &Carried, more: &[(&str, f64)]) -> String {
         "packets_per_cpu_s": carried.packets as f64 / cpu_s,
     });
     for (name, value) in more {
-        told[*name] = (*value).into();
+        result[*name] = (*value).into();
     }
-    told.to_string()
+    result.to_string()
 }

@@ -255,10 +255,10 @@ mod tests {
         let busy = io::Error::from_raw_os_error(libc::EBUSY);
         assert_eq!(no_tun(&busy), format!("{TUN_NODE}: {busy}"));
         let denied = no_tun(&io::ErrorKind::PermissionDenied.into());
-        let told = match fs::metadata(TUN_NODE) {
+        let message = match fs::metadata(TUN_NODE) {
             Ok(node) => format!("{TUN_NODE} has mode {:o} and", node.mode() & 0o777),
             Err(_) => format!("{TUN_NODE}: "),
         };
-        assert!(denied.starts_with(&told), "{denied}");
+        assert!(denied.starts_with(&message), "{denied}");
     }
 }

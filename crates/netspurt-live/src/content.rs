@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 /// shift.
 const PERIOD: usize = 251;
 
-/// The longest piece.
-pub const LONGEST: usize = 1 << 16;
+/// The maximum number of octets in a piece.
+pub const PIECE_BYTES_MAX: usize = 1 << 16;
 
 #[expect(clippy::cast_possible_truncation, reason = "below 251")]
 static OCTETS: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..LONGEST + PERIOD).map(|place| (place % PERIOD) as u8).collect());
+    LazyLock::new(|| (0..PIECE_BYTES_MAX + PERIOD).map(|place| (place % PERIOD) as u8).collect());
 
-/// The `len` octets from the one numbered `from`, counted from 0.
+/// Returns `len` octets, starting at the octet `from`, counted from 0.
 ///
 /// ```
 /// use netspurt_live::content::octets;
@@ -22,9 +22,9 @@ static OCTETS: LazyLock<Vec<u8>> =
 /// ```
 ///
 /// # Panics
-/// When more than [`LONGEST`] are asked for.
+/// When more than [`PIECE_BYTES_MAX`] are asked for.
 pub fn octets(from: u64, len: usize) -> &'static [u8] {
     let start = usize::try_from(from % PERIOD as u64).unwrap_or(0);
-    assert!(len <= LONGEST, "content comes in pieces");
+    assert!(len <= PIECE_BYTES_MAX, "content comes in pieces");
     &OCTETS[start..start + len]
 }

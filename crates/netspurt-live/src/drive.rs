@@ -79,9 +79,9 @@ pub struct Log {
 
 /// An observer of the real packets in a run.
 pub trait Watch {
-    /// Takes an event on the path. `octets` is the packet, if a real packet was seen.
+    /// Processes an event on the path. `octets` is the packet, if a real packet was seen.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
-    /// Whether the observer needs the octets of packets that are seen.
+    /// Whether the observer needs the octets of packets.
     fn captures(&self) -> bool;
     /// Labels a packet that the end `from` sent, and appends its segments to `out`.
     fn label(
@@ -94,7 +94,7 @@ pub trait Watch {
     /// Writes the octets of a packet from an end in the simulator. Its sequence numbers are those
     /// of the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// Takes notice that a packet was delivered to its host.
+    /// Called when a packet was delivered to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -111,7 +111,7 @@ pub struct Driver {
     batch: Batch,
     post: Post,
     /// The arrivals and departures of one turn. The vectors are kept to reuse their memory.
-    came: Vec<(Time, Segment)>,
+    arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
     /// For this span before each instant at which the driver must act, it polls the clock and does
     /// not sleep.
@@ -125,7 +125,7 @@ pub struct Driver {
 }
 
 /// How often the driver checks whether the hosts have nothing more to send.
-const LOOK: Duration = Duration::from_millis(20);
+const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Driver {
     /// Creates a driver of `path`, whose gates are at `ports`.
@@ -140,7 +140,7 @@ impl Driver {
             log: Log::default(),
             batch: Batch::new(room),
             post: Post::default(),
-            came: Vec::new(),
+            arrivals: Vec::new(),
             leaving: Vec::new(),
             spin: Duration::ZERO,
             programs: None,
@@ -172,8 +172,8 @@ impl Driver {
         self
     }
 
-    /// The flows from `first` on, if it is given, share two ports. The driver does not know what
-    /// they carry.
+    /// The flows starting at `first`, if it is given, share two ports. The driver does not know
+    /// what they carry.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -198,11 +198,11 @@ impl Driver {
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
-            // Read this flag before the ports: all that hosts sent before it was set is then at the
-            // ports.
+            // Read this flag before the ports: all packets that hosts sent before it was set are
+            // then at the ports.
             let quiet = self.quiet.as_ref().is_some_and(|quiet| quiet.load(Ordering::Relaxed));
             let more = self.read(watch)?;
-            let over = quiet && !more && self.came.is_empty();
+            let over = quiet && !more && self.arrivals.is_empty();
             self.advance(now, watch);
             self.deliver(watch);
             if now >= stop || !watch.goes_on(now) || over && self.path.next_wakeup().is_none() {
@@ -216,7 +216,7 @@ impl Driver {
             self.log.missed += u64::from(port.missed()?);
         }
         let (hold, labels) = (&mut self.hold, &self.labels);
-        self.path.settle(&mut |event| told(hold, labels, event, watch));
+        self.path.settle(&mut |event| forward_event(hold, labels, event, watch));
         // Within one turn, deliveries are in the order of hosts.
         self.log.deliveries.sort_by_key(|delivery| delivery.due);
         self.log.strange = self.labels.strange;
@@ -224,27 +224,27 @@ impl Driver {
         Ok((self.path, self.log))
     }
 
-    /// Reads one batch at each port, and lets the packets enter in the order of the kernel's time
-    /// stamps. Returns whether more may wait. A packet whose time stamp lies before the logical
+    /// Reads one batch at each port, and lets the packets enter in the order of the kernel's
+    /// timestamps. Returns whether more may wait. A packet whose timestamp lies before the logical
     /// time enters now, because logical time never goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
-        self.came.clear();
+        self.arrivals.clear();
         for place in 0..self.ports.len() {
             more |= self.ports[place].1.receive(&mut self.batch)?;
             if !self.batch.is_empty() {
                 self.label(place, watch);
             }
         }
-        if !self.came.is_sorted_by_key(|(stamped, _)| *stamped) {
-            self.came.sort_by_key(|(stamped, _)| *stamped);
+        if !self.arrivals.is_sorted_by_key(|(stamped, _)| *stamped) {
+            self.arrivals.sort_by_key(|(stamped, _)| *stamped);
         }
         // These arrivals are later than all earlier ones, so that a replay in virtual time
         // separates them in the same way.
         let mut at = self.log.arrivals.last().map_or(Time::ZERO, |last| last.at + INSTANT);
         at = at.max(self.path.now());
         let known = self.log.arrivals.len();
-        for &(stamped, segment) in &self.came {
+        for &(stamped, segment) in &self.arrivals {
             at = at.max(stamped);
             self.log.arrivals.push(PacketArrival { at, stamped, segment });
         }
@@ -252,7 +252,7 @@ impl Driver {
             let PacketArrival { at, segment, .. } = together[0];
             let (hold, labels) = (&mut self.hold, &self.labels);
             let segments = together.iter().map(|arrival| arrival.segment);
-            let watch = &mut |event: &Event<Segment>| told(hold, labels, event, watch);
+            let watch = &mut |event: &Event<Segment>| forward_event(hold, labels, event, watch);
             self.path.enter_together(at, segment.source(), segments, watch);
         }
         Ok(more)
@@ -281,14 +281,14 @@ impl Driver {
                 let ids = (first.id, segments.len());
                 self.hold.take(&mut self.batch, index, start, shape, ids);
             }
-            self.came.extend(segments.iter().map(|segment| (stamped, *segment)));
+            self.arrivals.extend(segments.iter().map(|segment| (stamped, *segment)));
         }
         self.post.segments = segments;
     }
 
     fn advance(&mut self, until: Time, watch: &mut dyn Watch) {
         let (path, hold, labels) = (&mut self.path, &mut self.hold, &self.labels);
-        path.advance(until.max(path.now()), &mut |event| told(hold, labels, event, watch));
+        path.advance(until.max(path.now()), &mut |event| forward_event(hold, labels, event, watch));
     }
 
     /// Delivers the packets that have left the path, grouped by host.
@@ -330,7 +330,7 @@ impl Driver {
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {
-            next = next.min(self.clock.now() + LOOK);
+            next = next.min(self.clock.now() + QUIET_CHECK_INTERVAL);
         }
         let left = next.saturating_since(self.clock.now());
         let sleep = Duration::from_nanos(left.as_nanos().saturating_sub(self.spin.as_nanos()));
@@ -338,8 +338,8 @@ impl Driver {
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
         fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
         // An interrupted wait is not an error, because the next turn checks again what is due.
-        let came = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
-        if came == 0 && !self.spin.is_zero() {
+        let arrivals = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
+        if arrivals == 0 && !self.spin.is_zero() {
             while self.clock.now() < next {
                 std::hint::spin_loop();
             }
@@ -347,14 +347,14 @@ impl Driver {
     }
 }
 
-/// Returns the end whose port `end` uses. All flows from `programs` on use the ports of the flow
-/// `programs`.
+/// Returns the end whose port `end` uses. All flows starting at `programs` use the ports of the
+/// flow `programs`.
 fn home(programs: Option<FlowId>, end: EndId) -> EndId {
     programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }
 
 /// Passes an event to `watch`, and releases the octets of a packet that was dropped.
-fn told(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
+fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
     match &event.what {
         What::Seen { frame, .. } if watch.captures() => {
             let mut scratch = std::mem::take(&mut hold.scratch);

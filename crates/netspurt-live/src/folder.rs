@@ -67,9 +67,9 @@ mod tests {
             Ok(out)
         };
         writer.put("own", fill).unwrap();
-        let again = writer.put("own", fill).unwrap_err();
-        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
-        assert!(again.to_string().starts_with("own: "), "{again}");
+        let error = writer.put("own", fill).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert!(error.to_string().starts_with("own: "), "{error}");
         assert!(!writer.has("server.log"));
         note_others(&mut writer, &place).unwrap();
         assert!(writer.has("server.log") && !writer.has("below"));

@@ -13,8 +13,10 @@ use netspurt::units::Time;
 /// Where packets of a real host enter the emulated path and leave it.
 #[derive(Debug, Default)]
 pub struct Gate {
-    coming: VecDeque<(Time, Segment)>,
-    left: Vec<(Time, Segment)>,
+    /// The host's packets that have not entered the path yet.
+    entering: VecDeque<(Time, Segment)>,
+    /// The packets that have left the path towards the host since the last [`Gate::take`].
+    delivered: Vec<(Time, Segment)>,
     /// The shim, a retransmission timer at the host's edge.
     shim: Option<Box<Shim>>,
 }
@@ -30,8 +32,8 @@ impl Gate {
         self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
-    /// Returns a segment that the shim sends again, if its timer has fired by `now`.
-    fn again(&mut self, now: Time) -> Option<(Time, Port, Segment)> {
+    /// Returns a segment that the shim retransmits, if its timer has fired by `now`.
+    fn retransmission(&mut self, now: Time) -> Option<(Time, Port, Segment)> {
         let shim = self.shim.as_mut()?;
         while let Some(due) = shim.next_wakeup().filter(|due| *due <= now) {
             if let Some(segment) = shim.pop(due) {
@@ -43,45 +45,46 @@ impl Gate {
 
     /// Lets a packet of the host enter the path at `at`.
     pub fn enter(&mut self, at: Time, segment: Segment) {
-        self.coming.push_back((at, segment));
+        self.entering.push_back((at, segment));
     }
 
-    /// Takes the packets that have left the path towards the host since the last call, each with
-    /// its time.
+    /// Removes and returns the packets that have left the path towards the host since the last
+    /// call, each with its time.
     pub fn take(&mut self) -> impl Iterator<Item = (Time, Segment)> + '_ {
-        self.left.drain(..)
+        self.delivered.drain(..)
     }
 
-    /// Whether no packet has left the path towards the host since the last [`take`](Self::take).
+    /// True if no packet has left the path towards the host since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
-        self.left.is_empty()
+        self.delivered.is_empty()
     }
 }
 
 impl Stage<Segment> for Gate {
     fn push(&mut self, now: Time, _port: Port, segment: Segment, _events: &mut Events<Segment>) {
         if let Some(shim) = &mut self.shim {
-            shim.came(now, &segment);
+            shim.arrived(now, &segment);
         }
-        self.left.push((now, segment));
+        self.delivered.push((now, segment));
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        let coming = self.coming.front().map(|(at, _)| *at);
+        let entry = self.entering.front().map(|(at, _)| *at);
         let due = self.shim.as_ref().and_then(|shim| shim.next_wakeup());
-        coming.into_iter().chain(due).min()
+        entry.into_iter().chain(due).min()
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         // If the host sends at the instant at which the timer fires, the host's packet goes first.
-        let until = self.coming.front().map_or(now, |(at, _)| (*at).min(now));
-        let before = Time::from_nanos(until.as_nanos().saturating_sub(1));
-        let due = if self.coming.front().is_some_and(|(at, _)| *at <= now) { before } else { now };
-        if let Some(again) = self.again(due) {
-            return Some(again);
+        let last_instant = self.entering.front().map_or(now, |(at, _)| (*at).min(now));
+        let before = Time::from_nanos(last_instant.as_nanos().saturating_sub(1));
+        let due =
+            if self.entering.front().is_some_and(|(at, _)| *at <= now) { before } else { now };
+        if let Some(retransmission) = self.retransmission(due) {
+            return Some(retransmission);
         }
-        self.coming.front().filter(|(at, _)| *at <= now)?;
-        let (at, segment) = self.coming.pop_front()?;
+        self.entering.front().filter(|(at, _)| *at <= now)?;
+        let (at, segment) = self.entering.pop_front()?;
         if let Some(shim) = &mut self.shim {
             shim.sent(at, &segment);
         }

@@ -1,4 +1,4 @@
-//! The octets of packets that are on their way.
+//! Keeps the octets of packets that are on the path.
 //!
 //! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
 //! copied; long ones stay in the buffer in which they were received.
@@ -10,7 +10,7 @@ use crate::sys::Batch;
 use netspurt::ids::TransmissionId;
 
 /// Packets of at most this many octets are copied.
-const SHORT: usize = 2048;
+const SHORT_PACKET_BYTES_MAX: usize = 2048;
 
 /// A packet that is kept: one segment, or many segments under one header.
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ pub struct Held {
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
-    /// Octets of its IP and TCP headers; 0 if they are not whole.
+    /// The octets of its IP and TCP headers; 0 if they are not complete.
     pub headers: usize,
 }
 
 impl Held {
-    /// Its octets, from the IP header on.
+    /// The octets of the packet, starting at the IP header.
     pub fn octets(&self) -> &[u8] {
         &self.room[self.start..self.end]
     }
@@ -61,13 +61,13 @@ pub struct Hold {
     /// Whether a packet may leave more than once, as a copy or in fragments. Then all packets are
     /// kept.
     pub keeps: bool,
-    /// A buffer in which a packet is put together.
+    /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,
 }
 
 impl Hold {
     /// Keeps packet `index` of `batch`, whose IP header begins at `start`. The packet has `count`
-    /// segments with the ids from `first` on.
+    /// segments with the ids starting at `first`.
     pub fn take(
         &mut self,
         batch: &mut Batch,
@@ -78,7 +78,7 @@ impl Hold {
     ) {
         let octets = batch.packet(index).bytes;
         let (end, headers) = (octets.len(), crate::offload::header_bytes(&octets[start..]));
-        let place = if end <= SHORT {
+        let place = if end <= SHORT_PACKET_BYTES_MAX {
             let place = self.place(true);
             let room = &mut self.packets[place as usize].room;
             room.clear();
@@ -134,7 +134,8 @@ impl Hold {
         &self.packets[handle.packet as usize]
     }
 
-    /// The `count` segments from `first` on of a packet that has several segments under one header.
+    /// The `count` segments starting at `first` of a packet that has several segments under one
+    /// header.
     pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
         SegmentRun {
@@ -183,7 +184,8 @@ impl Hold {
         let held = &mut self.packets[packet as usize];
         held.users -= 1;
         if held.users == 0 {
-            let free = if held.end <= SHORT { &mut self.short } else { &mut self.long };
+            let free =
+                if held.end <= SHORT_PACKET_BYTES_MAX { &mut self.short } else { &mut self.long };
             free.push(packet);
         }
     }

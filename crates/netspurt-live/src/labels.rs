@@ -35,7 +35,7 @@ pub struct Labels {
     /// Packets whose octets differ from those that the application wrote.
     pub damaged: u64,
     /// The first flow whose octets are not known in advance, because other programs write them. All
-    /// later flows are of this kind, too. `None` if there is no such flow.
+    /// later flows are also of this kind. `None` if there is no such flow.
     foreign: Option<FlowId>,
 }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_are_counted_from_the_initial_numbers_of_either_side() {
+    fn octets_are_counted_from_the_initial_numbers_of_each_side() {
         let mut labels = Labels::new();
         let (mine, theirs) = (u32::MAX - 5, 77);
         labels.read(EndId::at(0), &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();

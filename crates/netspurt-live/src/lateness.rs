@@ -3,8 +3,8 @@
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were. A quantile is the least lateness that its share of the deliveries does
-/// not exceed.
+/// How late deliveries were. A quantile is the smallest lateness that its share of the deliveries
+/// does not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// The number of deliveries.
@@ -15,7 +15,7 @@ pub struct Lateness {
     pub p99: Duration,
     /// The lateness that 999 of 1000 deliveries do not exceed.
     pub p999: Duration,
-    /// The greatest.
+    /// The maximum.
     pub max: Duration,
 }
 
@@ -28,7 +28,7 @@ pub struct QuantilesNs {
     pub p99_ns: u64,
     /// The value that 999 of 1000 deliveries do not exceed.
     pub p999_ns: u64,
-    /// The greatest.
+    /// The maximum.
     pub max_ns: u64,
 }
 
@@ -39,8 +39,8 @@ impl Lateness {
     /// use netspurt::units::Duration;
     /// use netspurt_live::lateness::Lateness;
     /// let late = (1..=1000).map(Duration::from_micros).collect();
-    /// let told = Lateness::of(late);
-    /// assert_eq!((told.p50, told.p99), (Duration::from_micros(500), Duration::from_micros(990)));
+    /// let lateness = Lateness::of(late);
+    /// assert_eq!((lateness.p50, lateness.p99), (Duration::from_micros(500), Duration::from_micros(990)));
     /// ```
     pub fn of(mut late: Vec<Duration>) -> Self {
         late.sort_unstable();
@@ -67,7 +67,7 @@ impl Lateness {
         }
     }
 
-    /// Whether no delivery was later than `budget`.
+    /// True if no delivery was later than `budget`.
     pub fn is_within(&self, budget: Duration) -> bool {
         self.max <= budget
     }
@@ -86,8 +86,11 @@ mod tests {
     fn one_late_delivery_breaks_the_budget_whatever_the_quantiles() {
         let mut late = vec![Duration::from_micros(10); 9999];
         late.push(Duration::from_millis(6));
-        let told = Lateness::of(late);
-        assert_eq!((told.p999, told.max), (Duration::from_micros(10), Duration::from_millis(6)));
-        assert!(!told.is_within(Duration::from_millis(5)));
+        let lateness = Lateness::of(late);
+        assert_eq!(
+            (lateness.p999, lateness.max),
+            (Duration::from_micros(10), Duration::from_millis(6))
+        );
+        assert!(!lateness.is_within(Duration::from_millis(5)));
     }
 }

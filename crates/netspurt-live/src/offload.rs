@@ -13,11 +13,11 @@ use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 /// segment, the place where the checksum begins, and the place of the checksum itself.
 pub const VIRTIO_BYTES: usize = 10;
 
-/// The most octets before an IP header.
-pub const LONGEST_PREFIX: usize = 24;
+/// The maximum number of octets before an IP header.
+pub const PREFIX_BYTES_MAX: usize = 24;
 
-/// The most octets of IP and TCP headers.
-pub const LONGEST_HEADERS: usize = 40 + 60;
+/// The maximum number of octets of IP and TCP headers.
+pub const HEADERS_BYTES_MAX: usize = 40 + 60;
 
 /// The work on a packet that the kernel left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,12 +26,12 @@ pub struct Shape {
     pub segment_bytes: u16,
     /// Whether the checksum covers only the pseudo header so far.
     pub partial: bool,
-    /// Whether the packet is to be cut by the rules of another protocol than TCP.
+    /// Whether the packet is to be cut by the rules of a protocol other than TCP.
     pub foreign: bool,
 }
 
 impl Shape {
-    /// The packet is complete; nothing is left to do.
+    /// A complete packet, without work for the device.
     pub const WHOLE: Shape = Shape { segment_bytes: 0, partial: false, foreign: false };
 
     /// Reads the `virtio_net_hdr` at the start of `received`. Returns [`WHOLE`](Self::WHOLE) if
@@ -76,9 +76,9 @@ impl Shape {
 struct Summed {
     /// The protocol's number.
     protocol: u8,
-    /// The place in the packet where it begins.
+    /// The place in the packet where the part begins.
     at: usize,
-    /// The place of the checksum, counted from its beginning.
+    /// The place of the checksum, counted from the beginning of the part.
     field: usize,
 }
 
@@ -98,7 +98,7 @@ fn summed(packet: &[u8]) -> Option<Summed> {
 pub fn header_bytes(packet: &[u8]) -> Option<usize> {
     let (at, head) = TcpHead::behind_ip(packet)?;
     let own = head.own_bytes();
-    let whole = own >= TcpHead::BYTES && at + own <= packet.len().min(LONGEST_HEADERS);
+    let whole = own >= TcpHead::BYTES && at + own <= packet.len().min(HEADERS_BYTES_MAX);
     whole.then_some(at + own)
 }
 
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_udp_have_their_checksums_too() {
+    fn checksums_of_udp_datagrams_are_also_completed() {
         let mut packet = large(false, 100, 0);
         packet[9] = 17;
         let shape = Shape { partial: true, ..Shape::WHOLE };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use netspurt::segment::{Ecn, Segment};
 
 use crate::hold::{Handle, Hold};
-use crate::offload::{LONGEST_PREFIX, Shape};
+use crate::offload::{PREFIX_BYTES_MAX, Shape};
 use crate::sandbox::PacketPort;
 use crate::sys::{BATCH, Outbox, OutgoingPacket};
 
@@ -25,7 +25,7 @@ pub struct Post {
 
 /// A packet that is to be delivered.
 struct Letter {
-    prefix: [u8; LONGEST_PREFIX],
+    prefix: [u8; PREFIX_BYTES_MAX],
     prefix_bytes: usize,
     head: PacketHead,
     /// Octets of a kept packet that follow the headers.
@@ -95,7 +95,7 @@ impl Post {
         }
     }
 
-    /// Joins `count` segments of one packet, from `first` on, under one header.
+    /// Joins `count` segments of one packet, starting at `first`, under one header.
     fn joined(
         &mut self,
         port: &PacketPort,
@@ -144,7 +144,7 @@ impl Letter {
         headers: &[u8],
         (head, body, count): (PacketHead, Option<(Handle, Range<usize>)>, usize),
     ) -> Self {
-        let mut prefix = [0; LONGEST_PREFIX];
+        let mut prefix = [0; PREFIX_BYTES_MAX];
         let prefix_bytes = port.write_prefix(shape, headers, &mut prefix);
         Self { prefix, prefix_bytes, head, body, count }
     }

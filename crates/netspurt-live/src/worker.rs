@@ -44,7 +44,7 @@ pub struct RunOrder {
     pub scenario: String,
     /// The files with algorithms that the scenario names, by name.
     pub code: BTreeMap<String, String>,
-    /// The greatest lateness that a delivery may have in a valid run.
+    /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
     /// For this span before each instant at which the driver must act, it polls the clock and does
     /// not sleep.
@@ -129,7 +129,7 @@ impl RunOrder {
 const EVERY: Duration = Duration::from_millis(250);
 
 /// The octets that a pipe with room takes at once (`PIPE_BUF`).
-const AT_ONCE: usize = 4096;
+const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
 /// Prints scenes. Packets never wait for this: a scene for which the pipe has no room is not
 /// printed.
@@ -144,7 +144,7 @@ fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
         line.push('\n');
         let out = io::stdout();
         match room(&out) {
-            Ok(true) if line.len() <= AT_ONCE => {
+            Ok(true) if line.len() <= PIPE_WRITE_BYTES_MAX => {
                 rustix::io::write(&out, line.as_bytes()).is_ok_and(|count| count == line.len())
             }
             // If nobody reads the output any more, the run ends.
@@ -153,7 +153,7 @@ fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     }
 }
 
-/// Whether a pipe takes a line at once. An error if its reader is gone.
+/// Whether a pipe takes a line immediately. An error if its reader is gone.
 fn room(out: &io::Stdout) -> io::Result<bool> {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     if poll(&mut polled, Some(&Timespec::default())).is_err() {

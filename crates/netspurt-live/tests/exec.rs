@@ -86,8 +86,11 @@ fn an_ordinary_user_can_run_an_unmodified_client_and_server() {
     }
     let readable = std::panic::catch_unwind(|| fetches_a_page(Some(65_534)));
     if let Err(why) = readable {
-        let said = why.downcast_ref::<String>().cloned().unwrap_or_default();
-        assert!(said.contains("PermissionDenied") || said.contains("Permission denied"), "{said}");
+        let message = why.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert!(
+            message.contains("PermissionDenied") || message.contains("Permission denied"),
+            "{message}"
+        );
         eprintln!("SKIPPED: user 65534 may not read the program");
     }
 }
@@ -128,6 +131,6 @@ fn the_run_has_the_exit_status_of_the_command() {
 fn programs_need_a_flow_and_the_flow_needs_programs() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("netspurt live exec"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && stderr.contains("netspurt live exec"), "{stderr}");
 }

@@ -128,11 +128,11 @@ fn an_algorithm_that_the_kernel_lacks_is_named() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.starts_with("no namespaces") {
-        return eprintln!("SKIPPED: {}", said.trim());
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if stderr.starts_with("no namespaces") {
+        return eprintln!("SKIPPED: {}", stderr.trim());
     }
-    assert!(said.contains("flow `transfer`") && said.contains("westwood"), "{said}");
+    assert!(stderr.contains("flow `transfer`") && stderr.contains("westwood"), "{stderr}");
     assert!(!output.status.success() && !folder.0.join("live.json").exists());
 }
 
@@ -208,7 +208,7 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
         let segments = folder.table("segments");
         let Some(Data::U16(lengths)) = segments.column("len_bytes") else { panic!() };
         let largest = lengths.iter().max().copied();
-        assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with time stamps");
+        assert_eq!(largest, Some(1500 - 60 - 12), "two headers, one with timestamps");
         let capture = std::fs::read(folder.0.join("a.pcapng")).unwrap();
         let source: [u8; 16] = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
         let packets = capture.windows(16).filter(|octets| *octets == source).count();

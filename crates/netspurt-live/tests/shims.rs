@@ -70,7 +70,7 @@ struct Model {
     srtt: Option<f64>,
     rttvar: f64,
     factor: f64,
-    /// End, first sent, sent again.
+    /// End, first sent, retransmitted.
     out: Vec<(i64, f64, bool)>,
     una: i64,
     deadline: Option<f64>,

@@ -115,21 +115,21 @@ impl Adapter {
             current: Duration::ZERO,
         };
         adapter.takes_kind = takes(object.py(), &adapter.on_timeout, "kind")?;
-        match (adapter.asked(object.py()), &adapter.on_failure) {
+        match (adapter.query_rto(object.py()), &adapter.on_failure) {
             (Ok(timer), _) => adapter.current = timer,
             (Err(error), OnFailure::Keep(failure)) => {
                 failure.keep(error, "rto", 0);
                 failure.take()?;
             }
             (Err(error), OnFailure::EndRun) => {
-                return Err(adapter.instance.told(object.py(), "rto", error));
+                return Err(adapter.instance.as_error(object.py(), "rto", error));
             }
         }
         Ok(adapter)
     }
 
     /// Asks the object for its timer, which must be seconds above zero.
-    fn asked(&self, py: Python<'_>) -> PyResult<Duration> {
+    fn query_rto(&self, py: Python<'_>) -> PyResult<Duration> {
         let answer = self.rto.call0(py)?;
         let seconds = answer.extract::<f64>(py).ok();
         let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
@@ -145,11 +145,11 @@ impl Adapter {
         if matches!(&self.on_failure, OnFailure::Keep(failure) if failure.is_there()) {
             return;
         }
-        let told = Python::attach(|py| {
+        let answer = Python::attach(|py| {
             call(self, py).map_err(|error| (name, error))?;
-            self.asked(py).map_err(|error| ("rto", error))
+            self.query_rto(py).map_err(|error| ("rto", error))
         });
-        match told {
+        match answer {
             Ok(timer) => self.current = timer,
             Err((method, error)) => self.failed(method, error),
         }
@@ -243,13 +243,13 @@ impl RtoEstimator for Adapter {
         let usual = now + self.current;
         let failed = matches!(&self.on_failure, OnFailure::Keep(failure) if failure.is_there());
         let Some(hook) = self.deadline.as_ref().filter(|_| !failed) else { return usual };
-        let asked = Python::attach(|py| {
+        let query_rto = Python::attach(|py| {
             let arguments = (now.as_secs_f64(), oldest_sent.as_secs_f64(), flight_segs);
             let answer = hook.call1(py, arguments)?;
             let wrong = |_| unlike("deadline", answer.bind(py), "an instant in seconds");
             answer.extract::<f64>(py).and_then(instant).map_err(wrong)
         });
-        asked.map(|at| at.max(now)).unwrap_or_else(|error| {
+        query_rto.map(|at| at.max(now)).unwrap_or_else(|error| {
             self.failed("deadline", error);
             usual
         })

@@ -15,14 +15,14 @@ use crate::hooks::{Instance, hook, needed, unlike};
 use crate::sample::{instant, span};
 
 /// The maximum window in Python, in octets. It is far more than TCP can have outstanding.
-const MOST: u64 = Window::NO_THRESHOLD;
+const CWND_MAX: u64 = Window::NO_THRESHOLD;
 
 /// Reads a number of octets, which must be at least one.
 fn octets(what: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let whole = value.extract::<u64>().ok();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
     let part = || value.extract::<f64>().ok().filter(|n| (1.0..4e18).contains(n)).map(|n| n as u64);
-    let octets = whole.or_else(part).filter(|octets| (1..=MOST).contains(octets));
+    let octets = whole.or_else(part).filter(|octets| (1..=CWND_MAX).contains(octets));
     octets.ok_or_else(|| {
         PyValueError::new_err(format!("`{what}` cannot be {value}: write octets from 1"))
     })
@@ -275,25 +275,25 @@ impl PyCongestion {
         Ok(Self { config, algorithm: config.build() })
     }
 
-    /// Takes an ACK that may open the window.
+    /// Processes an ACK that may open the window.
     fn on_ack(&mut self, ack: &PyAck, window: &mut PyWindow) {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
-    /// Takes notice that the handshake is complete, with its round trip in seconds and the initial
+    /// Called when the handshake is complete, with its round trip in seconds and the initial
     /// window.
     fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
 
-    /// Takes the round trip, in seconds, of an ACK that may not open the window.
+    /// Processes the round trip, in seconds, of an ACK that may not open the window.
     fn on_round_trip(&mut self, now: f64, rtt: f64) -> PyResult<()> {
         self.algorithm.on_round_trip(instant(now)?, span(rtt).unwrap_or_default());
         Ok(())
     }
 
-    /// Takes notice of congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new
-    /// slow-start threshold.
+    /// Called on congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new slow-start
+    /// threshold.
     fn on_congestion(
         &mut self,
         now: f64,
@@ -309,25 +309,25 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
-    /// Takes notice that a timeout begins a repair of all outstanding octets, up to octet `nxt`.
+    /// Called when a timeout begins a repair of all outstanding octets, up to octet `nxt`.
     fn on_timeout(&mut self, now: f64, nxt: u64) -> PyResult<()> {
         self.algorithm.on_timeout(instant(now)?, nxt);
         Ok(())
     }
 
-    /// Takes notice that the congestion was not real. The window has already been restored.
+    /// Called when the congestion was not real. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Takes notice that recovery has ended.
+    /// Called when recovery has ended.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Takes notice that sending starts again after `idle` seconds with nothing outstanding.
+    /// Called when sending starts again after `idle` seconds with nothing outstanding.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())
@@ -338,7 +338,7 @@ impl PyCongestion {
         self.algorithm.pacing_rate().and_then(BitRate::bits_per_second)
     }
 
-    /// Whether the algorithm controls the window in recovery, too.
+    /// Whether the algorithm controls the window in recovery as well.
     #[getter]
     fn owns_window(&self) -> bool {
         self.algorithm.owns_window()
@@ -416,13 +416,14 @@ impl CongestionAdapter {
             rate: None,
             smss: 0,
         };
-        let asked = adapter.asked(py);
-        adapter.rate = asked.map_err(|error| adapter.instance.told(py, "pacing_rate", error))?;
+        let query_pacing_rate = adapter.query_pacing_rate(py);
+        adapter.rate = query_pacing_rate
+            .map_err(|error| adapter.instance.as_error(py, "pacing_rate", error))?;
         Ok(adapter)
     }
 
     /// Asks for the pacing rate, which must be bits per second above zero, or `None`.
-    fn asked(&self, py: Python<'_>) -> PyResult<Option<BitRate>> {
+    fn query_pacing_rate(&self, py: Python<'_>) -> PyResult<Option<BitRate>> {
         let Some(hook) = &self.pacing_rate else { return Ok(None) };
         let answer = hook.call0(py)?;
         if answer.is_none(py) {
@@ -444,13 +445,13 @@ impl CongestionAdapter {
         let called = Python::attach(|py| {
             self.shown.borrow_mut(py).0 = *window;
             let answer = call(self, py).map_err(|error| (name, error))?;
-            let left = self.shown.borrow(py).0;
-            if left.cwnd < self.smss && left.cwnd < window.cwnd {
-                let what = format!("the window at {} octets, less than a segment", left.cwnd);
+            let changed = self.shown.borrow(py).0;
+            if changed.cwnd < self.smss && changed.cwnd < window.cwnd {
+                let what = format!("the window at {} octets, less than a segment", changed.cwnd);
                 return Err((name, PyValueError::new_err(format!("{name} left {what}"))));
             }
-            *window = left;
-            Ok((answer, self.asked(py).map_err(|error| ("pacing_rate", error))?))
+            *window = changed;
+            Ok((answer, self.query_pacing_rate(py).map_err(|error| ("pacing_rate", error))?))
         });
         match called {
             Ok((answer, rate)) => {

@@ -159,13 +159,16 @@ impl PyDelays {
     /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the least
     /// 64-bit number if it is unknown. `None` if the file has no forward delays.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.told(py, |told| if let HalfDelays::Forward(ns) = told { ns } else { i64::MIN })
+        self.half_delays(
+            py,
+            |half_delays| if let HalfDelays::Forward(ns) = half_delays { ns } else { i64::MIN },
+        )
     }
 
     /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
     /// `None` if the file has no directions.
     fn lost_way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.told(py, |told| match told {
+        self.half_delays(py, |half_delays| match half_delays {
             HalfDelays::RequestLost => 1_u8,
             HalfDelays::ReplyLost => 2,
             HalfDelays::Unknown | HalfDelays::Forward(_) => 0,
@@ -179,13 +182,15 @@ impl PyDelays {
 }
 
 impl PyDelays {
-    fn told<'py, T: Cell>(
+    fn half_delays<'py, T: Cell>(
         &self,
         py: Python<'py>,
         value: impl Fn(HalfDelays) -> T,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let told = &self.0.one_way;
-        (!told.is_empty()).then(|| array(py, told.iter().copied().map(value))).transpose()
+        let half_delays = &self.0.one_way;
+        (!half_delays.is_empty())
+            .then(|| array(py, half_delays.iter().copied().map(value)))
+            .transpose()
     }
 
     fn column<'py, T: Cell>(
@@ -215,7 +220,8 @@ pub fn read_delays(
     };
     let reading = py.detach(|| core::read_as(name, content, &hints));
     let reading = reading.map_err(|error| delays_error(py, &error))?;
-    let recordings = reading.recordings.into_iter().map(|one| PyDelays(Arc::new(one))).collect();
+    let recordings =
+        reading.recordings.into_iter().map(|delays| PyDelays(Arc::new(delays))).collect();
     let malformed = reading.malformed.into_iter().map(|m| (m.line, m.text, m.why)).collect();
     Ok((recordings, malformed))
 }
@@ -248,8 +254,8 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
             _ => {
                 let known = "rtt, sent, received, seq, lost, group, unit, time_unit, dates, \
                              one_way";
-                let told = format!("columns: no key {key:?}; there are {known}");
-                return Err(PyValueError::new_err(told));
+                let message = format!("columns: no key {key:?}; there are {known}");
+                return Err(PyValueError::new_err(message));
             }
         };
         *slot = Some(name);

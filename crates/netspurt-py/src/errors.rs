@@ -20,7 +20,12 @@ fn with_parts(
     }
 }
 
-fn said(instance: &Bound<'_, PyAny>, message: &str, fix: &str, file: &str) -> PyResult<()> {
+fn set_attributes(
+    instance: &Bound<'_, PyAny>,
+    message: &str,
+    fix: &str,
+    file: &str,
+) -> PyResult<()> {
     instance.setattr("message", message)?;
     instance.setattr("fix", fix)?;
     instance.setattr("file", file)
@@ -42,7 +47,7 @@ create_exception!(
 pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
-        said(instance, &error.message, &error.fix, &error.file)?;
+        set_attributes(instance, &error.message, &error.fix, &error.file)?;
         instance.setattr("key", &error.key)?;
         instance.setattr("value", &error.value)?;
         placed(instance, error.place.as_ref())
@@ -60,7 +65,7 @@ create_exception!(
 pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
     let raised = ScriptError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
-        said(instance, &error.message, &error.fix, &error.file)?;
+        set_attributes(instance, &error.message, &error.fix, &error.file)?;
         placed(instance, error.place.as_ref())
     })
 }
@@ -76,7 +81,7 @@ create_exception!(
 pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
-        said(instance, &error.message, &error.fix, &error.file)?;
+        set_attributes(instance, &error.message, &error.fix, &error.file)?;
         instance.setattr("line", error.line)
     })
 }
@@ -92,7 +97,7 @@ create_exception!(
 pub fn orbit_error(py: Python<'_>, error: &netspurt::orbit::OrbitError) -> PyErr {
     let raised = OrbitError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
-        said(instance, &error.message, &error.fix, &error.file)?;
+        set_attributes(instance, &error.message, &error.fix, &error.file)?;
         placed(instance, error.place.as_ref())
     })
 }

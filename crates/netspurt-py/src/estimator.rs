@@ -40,14 +40,13 @@ impl Estimator {
         self.config.settings()
     }
 
-    /// Takes a sample, or a round trip in seconds.
+    /// Processes a sample, or a round trip in seconds.
     fn on_sample(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_sample(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Takes notice that the timer fired at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or
-    /// `probe`.
+    /// Called when the timer fired at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or `probe`.
     #[pyo3(signature = (now=0.0, kind="rto"))]
     fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
         let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
@@ -58,21 +57,19 @@ impl Estimator {
         Ok(())
     }
 
-    /// Takes notice that a segment of `wire_bytes` octets, including headers, left at `now`
-    /// seconds.
+    /// Called when a segment of `wire_bytes` octets, including headers, left at `now` seconds.
     fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
         self.timer.on_send(instant(now)?, wire_bytes);
         Ok(())
     }
 
-    /// Takes notice that the handshake is complete. It is called once, with the handshake's round
-    /// trip.
+    /// Called when the handshake is complete. It is called once, with the handshake's round trip.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Takes notice that a timeout proved spurious, with the sample of the ACK that proved it.
+    /// Called when a timeout proved spurious, with the sample of the ACK that proved it.
     #[pyo3(signature = (sample=None))]
     fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let sample = sample.map(sample_of).transpose()?;
@@ -80,8 +77,8 @@ impl Estimator {
         Ok(())
     }
 
-    /// Takes notice of an ACK of new octets that gave no sample. `covers_timed` says whether it
-    /// covered the timed segment.
+    /// Called on an ACK of new octets that gave no sample. `covers_timed` says whether it covered
+    /// the timed segment.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {
         self.timer.on_progress(covers_timed);
@@ -105,8 +102,8 @@ impl Estimator {
         // Linux's minimum applies to the variation. The timer is the sum of srtt and the variation,
         // so the same minimum holds for the timer.
         let bounds = self.config.bounds();
-        let most = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
-        (bounds.min.unwrap_or_default().as_secs_f64(), most)
+        let max = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
+        (bounds.min.unwrap_or_default().as_secs_f64(), max)
     }
 
     /// The smoothed round trip and its variation in seconds, if the algorithm has them, and the

@@ -59,8 +59,8 @@ impl PyExplanation {
     /// The connections of all captures, numbered one after the other.
     #[staticmethod]
     fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
-        let all = captures.iter().map(|one| &one.explanation);
-        let fault = captures.iter().find_map(|one| one.fault.clone());
+        let all = captures.iter().map(|capture| &capture.explanation);
+        let fault = captures.iter().find_map(|capture| capture.fault.clone());
         Self { explanation: Explanation::pooled(all), fault }
     }
 
@@ -91,11 +91,11 @@ impl PyExplanation {
     /// other packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
-        told(self.explanation.passed)
+        as_tuple(self.explanation.passed)
     }
 }
 
-fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
+fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
     (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
@@ -221,7 +221,7 @@ impl PyExplaining {
     /// of other packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
-        told(self.explainer.passed())
+        as_tuple(self.explainer.passed())
     }
 
     /// Returns the explanation of all connections that were not returned as rows. The object is

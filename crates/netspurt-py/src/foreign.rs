@@ -36,8 +36,9 @@ pub fn open() {
 
 fn learn(name: &str, code: &str) {
     Python::attach(|py| {
-        let told = py.import(MODULE).and_then(|module| module.call_method1("learn", (name, code)));
-        if let Err(error) = told {
+        let learned =
+            py.import(MODULE).and_then(|module| module.call_method1("learn", (name, code)));
+        if let Err(error) = learned {
             error.write_unraisable(py, None);
         }
     });

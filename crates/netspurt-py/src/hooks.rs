@@ -58,19 +58,19 @@ impl Instance {
 
     /// Ends the run with an exception that a method raised.
     pub fn end_run(&self, method: &str, error: PyErr) -> ! {
-        let fault = Python::attach(|py| fault_of(py, self.told(py, method, error)));
+        let fault = Python::attach(|py| fault_of(py, self.as_error(py, method, error)));
         fail(fault)
     }
 
     /// Returns an exception that a method raised, with the class, the method and the line added.
-    pub fn told(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
+    pub fn as_error(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
         // `into_value` keeps the traceback, and `value` does not.
         let error = error.into_value(py);
-        let told = || -> PyResult<PyErr> {
+        let convert = || -> PyResult<PyErr> {
             let arguments = (&*self.text, method, &self.object, &error);
             py.import(MODULE)?.call_method1("failure", arguments).map(PyErr::from_value)
         };
-        told().unwrap_or_else(|failed| failed)
+        convert().unwrap_or_else(|failed| failed)
     }
 }
 

@@ -50,7 +50,7 @@ fn schema_json() -> String {
 #[pyfunction]
 fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
     let rate = || text.parse::<BitRate>().map(|rate| rate.bits_per_second().map(|n| ("bit/s", n)));
-    let none = || PyValueError::new_err(format!("{text:?} is no quantity with a unit"));
+    let none = || PyValueError::new_err(format!("{text:?} is not a quantity with a unit"));
     (text.parse::<Duration>().map(|span| Some(("ns", span.as_nanos()))))
         .or_else(|_| rate())
         .or_else(|_| text.parse::<ByteCount>().map(|count| Some(("B", count.0))))

@@ -56,7 +56,7 @@ pub fn replay(
         clock: clock
             .parse()
             .map_err(|error: ClockTextError| PyValueError::new_err(error.to_string()))?,
-        told: if told { Notice::Timeouts } else { Notice::Samples },
+        notice: if told { Notice::Timeouts } else { Notice::Samples },
     };
     let own = match estimator.extract::<&str>() {
         Ok(text) => {
@@ -66,8 +66,8 @@ pub fn replay(
     };
     if let Some(config) = own {
         let (name, mut algorithm) = (name.unwrap_or_else(|| config.to_string()), config.build());
-        let ran = py.detach(|| watched(|| run(name, delays, how, algorithm.as_mut())));
-        return ran.map_err(|fault| raised(*fault))?.map_err(refused);
+        let result = py.detach(|| watched(|| run(name, delays, how, algorithm.as_mut())));
+        return result.map_err(|fault| raised(*fault))?.map_err(refused);
     }
     let name = name.map_or_else(|| estimator.get_type().name().map(|n| n.to_string()), Ok)?;
     let failure = HookFailure::default();
@@ -146,10 +146,10 @@ impl PyReplayed {
 pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> PyTable {
     let algorithms: Vec<ReplayedAlgorithm<'_>> = replays
         .iter()
-        .map(|one| ReplayedAlgorithm {
-            estimator: &one.estimator,
-            delays: &one.delays,
-            waits: &one.waits,
+        .map(|replayed| ReplayedAlgorithm {
+            estimator: &replayed.estimator,
+            delays: &replayed.delays,
+            waits: &replayed.waits,
         })
         .collect();
     py.detach(|| PyTable::of(replay_table(&algorithms)))

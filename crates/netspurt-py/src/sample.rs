@@ -31,8 +31,9 @@ pub fn span(seconds: f64) -> Option<Duration> {
 }
 
 pub fn instant(seconds: f64) -> PyResult<Time> {
-    let since_start = span(seconds)
-        .ok_or_else(|| PyValueError::new_err(format!("{seconds} is no instant: seconds from 0")))?;
+    let since_start = span(seconds).ok_or_else(|| {
+        PyValueError::new_err(format!("{seconds} is not an instant: write seconds, 0 or more"))
+    })?;
     Ok(Time::ZERO + since_start)
 }
 
@@ -65,7 +66,7 @@ impl Sample {
         handshake: bool,
     ) -> PyResult<Self> {
         let time = |name: &str, seconds| {
-            let wrong = || format!("`{name}` cannot be {seconds}: write seconds from 0");
+            let wrong = || format!("`{name}` cannot be {seconds}: write seconds, 0 or more");
             span(seconds).ok_or_else(|| PyValueError::new_err(wrong()))
         };
         let named = SOURCES.iter().find(|(_, name)| *name == source);
@@ -189,6 +190,8 @@ pub fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
     let seconds: f64 = given.extract().map_err(|_| {
         PyTypeError::new_err("a sample is a `Sample`, or the round trip in seconds")
     })?;
-    let wrong = || PyValueError::new_err(format!("{seconds} is no round trip: seconds from 0"));
+    let wrong = || {
+        PyValueError::new_err(format!("{seconds} is not a round trip: write seconds, 0 or more"))
+    };
     Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
 }

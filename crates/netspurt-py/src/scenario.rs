@@ -164,8 +164,8 @@ impl PyScenario {
                 format!("flow `{flow}` has an end of the kernel's: only a live run has one");
             return Err(PyValueError::new_err(message));
         }
-        let begun = py.detach(|| watched(|| self.0.simulate()));
-        begun.map(|run| PySimulation(Some(run))).map_err(|fault| raised(*fault))
+        let result = py.detach(|| watched(|| self.0.simulate()));
+        result.map(|run| PySimulation(Some(run))).map_err(|fault| raised(*fault))
     }
 }
 
@@ -208,7 +208,7 @@ impl PySimulation {
                 }
             }
         }
-        run.overfull().map_or(Ok(()), |told| Err(PyValueError::new_err(told)))
+        run.overfull().map_or(Ok(()), |message| Err(PyValueError::new_err(message)))
     }
 
     /// Ends the run now, and returns its results.

@@ -17,7 +17,7 @@ pub struct PyScript(core::Script);
 #[pymethods]
 impl PyScript {
     /// Reads the text of a script. `name` is its path, and its name in error messages. Files that
-    /// the script names are read, too: from the script's folder, or else from the working
+    /// the script names are also read: from the script's folder, or else from the working
     /// directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
@@ -147,7 +147,10 @@ impl Played {
         let Some(FailureKind::Packet(found)) = self.failure().map(|failure| &failure.kind) else {
             return Vec::new();
         };
-        found.iter().map(|one| (one.field, &*one.expected, &*one.actual)).collect()
+        found
+            .iter()
+            .map(|difference| (difference.field, &*difference.expected, &*difference.actual))
+            .collect()
     }
 
     /// The report of a failure; empty if there is none.

@@ -89,7 +89,7 @@ impl Clock {
     }
 
     /// Returns this clock with measurements rounded to the nearest tick, independent of the phase,
-    /// as ns-2.35 does with time stamps. A clock that does not tick is returned unchanged.
+    /// as ns-2.35 does with timestamps. A clock that does not tick is returned unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
@@ -153,11 +153,11 @@ impl Clock {
             ClockKind::Ticks { tick, phase } => {
                 let sent_ns = sent.as_nanos() + phase.as_nanos();
                 let into_tick = Duration::from_nanos(sent_ns % tick.as_nanos());
-                tick * ((now - sent) + into_tick).whole(tick)
+                tick * ((now - sent) + into_tick).whole_units(tick)
             }
-            ClockKind::Nearest { tick } => tick * ((now - sent) + tick / 2).whole(tick),
+            ClockKind::Nearest { tick } => tick * ((now - sent) + tick / 2).whole_units(tick),
             ClockKind::Linux { phase, .. } => {
-                let micros = |t: Time| age(t, phase).whole(MICROSECOND);
+                let micros = |t: Time| age(t, phase).whole_units(MICROSECOND);
                 MICROSECOND * micros(now).saturating_sub(micros(sent))
             }
         }
@@ -174,7 +174,7 @@ impl Clock {
     pub fn jiffies_between(self, from: Time, to: Time) -> Duration {
         match self.0 {
             ClockKind::Linux { jiffy, phase } => {
-                let count = |t| age(t, phase).whole(jiffy);
+                let count = |t| age(t, phase).whole_units(jiffy);
                 jiffy * count(to).saturating_sub(count(from))
             }
             _ => to.saturating_since(from),
@@ -183,7 +183,7 @@ impl Clock {
 
     /// The whole jiffies of a span, for Linux's clock. Other clocks return the whole span.
     pub fn whole_jiffies(self, span: Duration) -> Duration {
-        self.jiffy().map_or(span, |jiffy| jiffy * span.whole(jiffy))
+        self.jiffy().map_or(span, |jiffy| jiffy * span.whole_units(jiffy))
     }
 
     /// The instant at which a timer fires that is armed at `now` for `after`.
@@ -207,13 +207,13 @@ impl Clock {
 }
 
 fn expiry_by_ticks(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
-    let ticks = (after + tick / 2).whole(tick).max(1);
-    let count = age(now, phase).whole(tick).saturating_add(ticks);
+    let ticks = (after + tick / 2).whole_units(tick).max(1);
+    let count = age(now, phase).whole_units(tick).saturating_add(ticks);
     began(tick * count, phase)
 }
 
 fn expiry_by_jiffies(now: Time, after: Duration, jiffy: Duration, phase: Duration) -> Time {
-    let jiffies = age(now, phase).whole(jiffy);
+    let jiffies = age(now, phase).whole_units(jiffy);
     let after = after.as_nanos().div_ceil(jiffy.as_nanos());
     began(jiffy * wheel(jiffies, after), phase)
 }

@@ -10,7 +10,7 @@ pub enum SampleSource {
     TimedSegment,
     /// The sender's scoreboard times every segment.
     EachSegment,
-    /// The ACK echoed a time stamp (RFC 7323 §4).
+    /// The ACK echoed a timestamp (RFC 7323 §4).
     Echo,
     /// The sample is the answer to a probe outside of any stream: an echo request, or a packet of a
     /// measuring tool.

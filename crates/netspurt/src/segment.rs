@@ -240,7 +240,7 @@ pub struct SackBlock {
     pub right: u32,
 }
 
-/// The SACK blocks of one segment. At most four blocks fit, or three beside time stamps (RFC 2018
+/// The SACK blocks of one segment. At most four blocks fit, or three beside timestamps (RFC 2018
 /// §3).
 ///
 /// ```
@@ -258,7 +258,7 @@ pub struct SackBlocks {
 impl SackBlocks {
     /// The most blocks that fit.
     pub const MAX: usize = 4;
-    /// The most blocks that fit beside time stamps.
+    /// The most blocks that fit beside timestamps.
     pub const MAX_STAMPED: usize = 3;
 
     /// Appends a block.
@@ -281,7 +281,7 @@ impl SackBlocks {
     }
 }
 
-/// The time stamps of RFC 7323 §3.2.
+/// The timestamps of RFC 7323 §3.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
     /// The time of the sender's clock.
@@ -346,7 +346,7 @@ impl Present {
 
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
-/// Options that no segment carries together share memory. ns-2's stamp, time stamps and the fourth
+/// Options that no segment carries together share memory. ns-2's stamp, timestamps and the fourth
 /// SACK block share one place. A SYN's options and the other SACK blocks share another.
 ///
 /// ```
@@ -519,7 +519,7 @@ impl Segment {
         self.set_last((bits >> 32) as u32, bits as u32);
     }
 
-    /// The time stamps option.
+    /// The timestamps option.
     pub const fn timestamps(&self) -> Option<Timestamps> {
         let [.., SackBlock { left, right }] = self.option_area;
         if self.present.has(Present::TIMESTAMPS) {
@@ -535,13 +535,13 @@ impl Segment {
         self.option_area[SackBlocks::MAX - 1] = SackBlock { left, right };
     }
 
-    /// Whether the segment has the time stamps option and no other if `stamped` is set, and no
+    /// Whether the segment has the timestamps option and no other if `stamped` is set, and no
     /// options at all otherwise.
     pub const fn is_bare(&self, stamped: bool) -> bool {
         self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }
 
-    /// Sets the time stamps option; the caller sets the size.
+    /// Sets the timestamps option; the caller sets the size.
     pub const fn set_timestamps(&mut self, stamps: Timestamps) {
         self.set_last(stamps.val, stamps.ecr);
         self.present.set(Present::TIMESTAMPS);
@@ -561,10 +561,10 @@ impl Segment {
     /// Sets the SACK blocks; the caller sets the size.
     ///
     /// # Panics
-    /// When there is a fourth block beside time stamps.
+    /// When there is a fourth block beside timestamps.
     pub fn set_sack(&mut self, blocks: &SackBlocks) {
         let fourth = usize::from(blocks.count) > SackBlocks::MAX_STAMPED;
-        assert!(!fourth || self.timestamps().is_none(), "a fourth SACK block beside time stamps");
+        assert!(!fourth || self.timestamps().is_none(), "a fourth SACK block beside timestamps");
         let places = if fourth { SackBlocks::MAX } else { SackBlocks::MAX_STAMPED };
         self.option_area[..places].copy_from_slice(&blocks.blocks[..places]);
         self.present.set_sack_count(blocks.count);

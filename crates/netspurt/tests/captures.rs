@@ -27,7 +27,7 @@ struct Counts {
     connections: u64,
     /// Segments that lie below what was seen before.
     retransmissions: u64,
-    /// Whether nothing ended the file before its end.
+    /// True if nothing ended the file before its end.
     whole: bool,
 }
 
@@ -68,8 +68,8 @@ fn count(file: &Path) -> Counts {
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let words: Vec<&str> = cells.get(7)?.split(' ').collect();
-    let told = |name| words.iter().position(|word| *word == name)?.checked_add(1);
-    let number = |name| words.get(told(name)?)?.parse().ok();
+    let place_after = |name| words.iter().position(|word| *word == name)?.checked_add(1);
+    let number = |name| words.get(place_after(name)?)?.parse().ok();
     let counts =
         [cells[6].parse().ok()?, number("tcp")?, number("conn")?, number("rtx")?, number("ooo")?];
     Some((cells[1].to_owned(), counts))
@@ -98,8 +98,8 @@ fn retransmissions_at_the_sender_are_counted_as_by_its_kernel() {
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]
     {
         let folder = folder.join("groundtruth");
-        let told = fs::read_to_string(folder.join(format!("{case}.json"))).unwrap();
-        let (sender, _) = told.split_once("receiver_kernel_counters").unwrap();
+        let answers = fs::read_to_string(folder.join(format!("{case}.json"))).unwrap();
+        let (sender, _) = answers.split_once("receiver_kernel_counters").unwrap();
         let kernel = sender
             .split_once("TcpRetransSegs\": ")
             .map_or(0, |(_, rest)| rest.split([',', '\n']).next().unwrap().trim().parse().unwrap());

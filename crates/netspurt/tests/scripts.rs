@@ -258,12 +258,12 @@ fn a_subject_that_sends_what_a_script_expects_passes_it() {
         let counts = |wanted: &dyn Fn(&ScriptEvent) -> bool| {
             script.events.iter().filter(|event| wanted(event)).count()
         };
-        let told = counts(&|event| !matches!(event.action, ScriptAction::Check(_)));
+        let events = counts(&|event| !matches!(event.action, ScriptAction::Check(_)));
         // A call that blocks returns in an entry of its own.
         let blocks = counts(&|event| {
             matches!(event.time, EventTime::Lasting(..) | EventTime::AfterLasting(..))
         });
-        assert_eq!(transcript.len(), told + blocks, "{}", script.name);
+        assert_eq!(transcript.len(), events + blocks, "{}", script.name);
     }
 }
 
@@ -344,18 +344,18 @@ fn the_table_of_scripts_names_every_script_and_no_other() {
     let text = fs::read_to_string(root().join("../../VALIDATION.md")).unwrap();
     let (_, section) = text.split_once("\n## Scripts of the connection\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
-    let mut told = Vec::new();
+    let mut documented = Vec::new();
     for row in section.lines().filter(|line| line.starts_with("| ")).skip(1) {
         let cell = row.split(" | ").nth(2).unwrap();
-        told.extend(cell.split(", ").map(|name| name.trim_matches('`').to_owned()));
+        documented.extend(cell.split(", ").map(|name| name.trim_matches('`').to_owned()));
     }
-    told.sort();
+    documented.sort();
     let name = |script: Script| {
         script.name.trim_start_matches("scripts/").trim_end_matches(".pkt").to_owned()
     };
-    let mut there: Vec<String> = scripts().into_iter().map(name).collect();
-    there.sort();
-    assert_eq!(told, there);
+    let mut existing: Vec<String> = scripts().into_iter().map(name).collect();
+    existing.sort();
+    assert_eq!(documented, existing);
 }
 
 #[test]

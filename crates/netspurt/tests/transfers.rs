@@ -33,7 +33,7 @@ struct Network {
 
 struct Transfer {
     seed: u64,
-    /// The least and the greatest timer of the algorithm under test.
+    /// The minimum and the maximum timer of the algorithm under test.
     timers: (Duration, Duration),
     judge: Judge,
     dice: Stream,
@@ -67,7 +67,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The least and the greatest timer that an algorithm says it has.
+/// The minimum and the maximum timer that an algorithm says it has.
 fn bounds(algorithm: &EstimatorConfig) -> (Duration, Duration) {
     let bounds = algorithm.bounds();
     (bounds.min.unwrap_or_default(), bounds.max.unwrap_or(Duration::from_nanos(u64::MAX)))
@@ -204,7 +204,7 @@ impl Transfer {
             for end in 0..2 {
                 while let Some((at, _, segment)) = self.ends[end].pop(now, &mut events) {
                     self.tell(at, end, &segment);
-                    self.judge.left(at, &segment);
+                    self.judge.departed(at, &segment);
                     self.launch(at, segment, segment.dest.index());
                 }
             }
@@ -347,9 +347,9 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
     sent
 }
 
-/// RFC 9293 §3.5: the SYN-ACKs of both cross, too.
+/// RFC 9293 §3.5: the SYN-ACKs of both cross as well.
 #[test]
-fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
+fn two_ends_that_open_simultaneously_are_connected_after_a_round_trip() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);

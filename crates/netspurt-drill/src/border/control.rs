@@ -65,7 +65,7 @@ fn one(level: c_int, kind: c_int, data: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The time stamp of a notice, if it has one, and its report.
+/// The timestamp of a notice, if it has one, and its report.
 fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let (at_us, is_ipv6) = machine.with(|world| {
         let at = notice.at.map(|at| world.clock().host_us(at));

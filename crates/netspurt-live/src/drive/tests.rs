@@ -268,7 +268,7 @@ fn octets_are_kept_until_the_packet_is_dropped() {
     let queued = What::Queue { link: 0, packets: 1, bytes: 540 };
     let dropped = What::Dropped { link: Some(0), reason: DropReason::QueueFull, frame };
     for (what, held, octets) in [(passes, true, 1), (queued, true, 1), (dropped, false, 1)] {
-        told(&mut hold, &labels, &Event { at, what }, &mut seen);
+        forward_event(&mut hold, &labels, &Event { at, what }, &mut seen);
         assert_eq!(hold.handle(frame.id).is_some(), held, "{what:?}");
         assert_eq!(seen.octets.len(), octets, "{what:?}");
     }

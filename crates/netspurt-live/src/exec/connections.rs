@@ -37,7 +37,7 @@ struct SeenConnection {
 pub struct Connections {
     flows: Flows<()>,
     seen: Vec<SeenConnection>,
-    most: usize,
+    connections_max: usize,
     /// The number of packets that belong to no connection with a flow of its own.
     pub others: u64,
 }
@@ -52,10 +52,10 @@ fn passing(octets: &[u8], at: Time) -> Option<Passing> {
 }
 
 impl Connections {
-    /// Starts without connections. Only the first `most` get a flow of their own.
-    pub fn new(most: usize) -> Self {
+    /// Starts without connections. Only the first `connections_max` get a flow of their own.
+    pub fn new(connections_max: usize) -> Self {
         let flows = Flows::new(Lifetimes::default());
-        Self { flows, seen: Vec::new(), most, others: 0 }
+        Self { flows, seen: Vec::new(), connections_max, others: 0 }
     }
 
     /// The number of connections that have a flow of their own.
@@ -86,7 +86,8 @@ impl Connections {
         let (sighting, ()) = self.flows.sight(packet);
         // `seen` keeps what was seen of connections that have ended.
         self.flows.take_retired().for_each(drop);
-        let place = usize::try_from(sighting.number).ok().filter(|place| *place < self.most)?;
+        let place =
+            usize::try_from(sighting.number).ok().filter(|place| *place < self.connections_max)?;
         if sighting.born {
             let [from, to] = packet.ends.sockets().map(|end| end.port());
             let opens = sighting.side == Side::From;
@@ -106,8 +107,8 @@ impl Connections {
         Some(place)
     }
 
-    /// Takes notice that a segment of connection `place` from the host on `side` entered the path
-    /// at `at`.
+    /// Called when a segment of connection `place` from the host on `side` entered the path at
+    /// `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
@@ -121,7 +122,7 @@ impl Connections {
         }
     }
 
-    /// Takes notice that a segment of connection `place` reached the host on `side` at `at`.
+    /// Called when a segment of connection `place` reached the host on `side` at `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;

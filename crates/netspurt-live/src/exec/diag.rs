@@ -101,12 +101,12 @@ mod tests {
         answer[4] = 20;
         answer.extend([3, 0, 9, 0, 0, 0, 0, 0]);
         assert_eq!(info(&answer), None, "an attribute shorter than its head");
-        let mut told = vec![0_u8; 248];
-        told[80..84].copy_from_slice(&10_u32.to_ne_bytes());
+        let mut tcp_info = vec![0_u8; 248];
+        tcp_info[80..84].copy_from_slice(&10_u32.to_ne_bytes());
         let mut answer = answer[..HEADER + ANSWER].to_vec();
         answer.extend(252_u16.to_ne_bytes());
         answer.extend(2_u16.to_ne_bytes());
-        answer.extend(&told);
+        answer.extend(&tcp_info);
         assert_eq!(info(&answer).unwrap().cwnd, 10);
         for length in 0..answer.len() {
             assert_eq!(info(&answer[..length]), None);

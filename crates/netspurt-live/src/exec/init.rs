@@ -40,35 +40,40 @@ pub struct Ended {
 
 impl Ended {
     /// Converts the code that init reported. `None` means that init is gone.
-    pub(super) fn told(code: Option<i32>) -> Self {
+    pub(super) fn of_code(code: Option<i32>) -> Self {
         let code = code.unwrap_or(FAILED | NEVER);
         Self { status: code & !NEVER, ran: code & NEVER == 0, stopped: false }
     }
 }
 
-/// The greatest number of checks, 10 ms apart, until a server listens.
+/// The maximum number of checks, 10 ms apart, until a server listens.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.
-pub(super) fn hold(parent: u32, order: &ProgramsOrder<'_>, lifeline: OwnedFd, told: OwnedFd) -> ! {
+pub(super) fn hold(
+    parent: u32,
+    order: &ProgramsOrder<'_>,
+    lifeline: OwnedFd,
+    status_pipe: OwnedFd,
+) -> ! {
     let held = end_with(parent).map_err(io::Error::other).and_then(|()| {
         sys::unshare(Unshared::ProcessesAndMounts)?;
         if let Err(error) = names(order) {
-            say(&format!("names of nodes are not known to programs: {error}"));
+            say(&format!("programs cannot use the names of nodes: {error}"));
         }
         sys::fork()
     });
     match held {
         Ok(Some(init)) => {
-            drop((lifeline, told));
+            drop((lifeline, status_pipe));
             let init = Pid::from_raw(init.cast_signed());
             let _ = waitpid(init, WaitOptions::empty());
             sys::end(0)
         }
-        Ok(None) => be_init(order, &lifeline, &told),
+        Ok(None) => be_init(order, &lifeline, &status_pipe),
         Err(error) => {
             say(&format!("no namespaces for programs: {error}"));
-            let _ = rustix::io::write(&told, &(FAILED | NEVER).to_ne_bytes());
+            let _ = rustix::io::write(&status_pipe, &(FAILED | NEVER).to_ne_bytes());
             sys::end(0)
         }
     }
@@ -94,7 +99,7 @@ fn say(what: &str) {
     let _ = writeln!(io::stderr(), "netspurt: {what}");
 }
 
-fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
+fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
     // The terminal's keys have no effect on the first process, but they do on the processes that it
@@ -118,7 +123,7 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     let first = first.map(|child| child.id());
     loop {
         if let Some(status) = status.take() {
-            let _ = rustix::io::write(told, &status.to_ne_bytes());
+            let _ = rustix::io::write(status_pipe, &status.to_ne_bytes());
         }
         while let Ok(Some((who, how))) = wait(WaitOptions::NOHANG) {
             if first == Some(who.as_raw_nonzero().get().cast_unsigned()) {
@@ -148,8 +153,9 @@ fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
             .env("NETSPURT_PEER", order.peer.to_string())
             .spawn()
     };
-    let begun = order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
-    begun.map_err(|error| {
+    let server_started =
+        order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
+    server_started.map_err(|error| {
         say(&format!("{name}: {error}"));
         NEVER | if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
     })
@@ -174,9 +180,11 @@ fn serve(order: &ProgramsOrder<'_>, line: &str, lifeline: &OwnedFd) -> io::Resul
             return Ok(());
         }
         if let Some(status) = server.try_wait()? {
-            let said = fs::read_to_string(&order.output).unwrap_or_default();
-            let last = said.trim().lines().last().unwrap_or("without a word");
-            return Err(io::Error::other(format!("it ended at once ({status}): {last}")));
+            let output = fs::read_to_string(&order.output).unwrap_or_default();
+            let last = output.trim().lines().last().unwrap_or("it wrote no message");
+            return Err(io::Error::other(format!(
+                "it ended before it listened ({status}): {last}"
+            )));
         }
         if waits(lifeline, Some(10)) {
             sys::end(0);
@@ -211,7 +219,7 @@ mod tests {
             ("no namespaces", Some(NEVER | FAILED), 125, false),
             ("init is gone", None, 125, false),
         ] {
-            assert_eq!(Ended::told(code), Ended { status, ran, stopped: false }, "{what}");
+            assert_eq!(Ended::of_code(code), Ended { status, ran, stopped: false }, "{what}");
         }
     }
 }

@@ -37,8 +37,8 @@ use crate::sys;
 /// The file in the run folder that takes the output of the server.
 pub const SERVER_OUTPUT: &str = "server.log";
 
-/// The greatest number of connections that have flows of their own.
-const MOST: usize = 1 << 28;
+/// The maximum number of connections that have flows of their own.
+const CONNECTIONS_MAX: usize = 1 << 28;
 
 /// The file in the run folder that has the names of hosts.
 const HOSTS: &str = "hosts";
@@ -56,7 +56,7 @@ pub struct ProgramPair {
     /// The plans of the hosts.
     pub plans: [HostPlan; 2],
     /// The settings of their TCP.
-    pub asked: ProgramsEnd,
+    pub config: ProgramsEnd,
 }
 
 impl ProgramPair {
@@ -65,7 +65,7 @@ impl ProgramPair {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
         let addresses = addresses(&network.names, self.first);
         let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
-        ProgramsWatch::new(self.first, MOST, addresses, diags, self.asked.tcp.rack)
+        ProgramsWatch::new(self.first, CONNECTIONS_MAX, addresses, diags, self.config.tcp.rack)
     }
 
     /// Creates the hosts of the programs in `network`. `None` if it has no programs.
@@ -78,14 +78,14 @@ impl ProgramPair {
         wiring: Wiring,
     ) -> Result<Option<Self>, SandboxError> {
         let programs = (0..).zip(&network.ends).find_map(|(end, (what, _))| match what {
-            NetworkEnd::Programs(asked) => Some((EndId::at(end).flow(), *asked)),
+            NetworkEnd::Programs(config) => Some((EndId::at(end).flow(), *config)),
             _ => None,
         });
-        let Some((first, asked)) = programs else { return Ok(None) };
+        let Some((first, config)) = programs else { return Ok(None) };
         let [from, to] = addresses(&network.names, first);
-        let plans = [(from, to), (to, from)].map(|(own, peer)| plan(&asked, own, peer, wiring));
+        let plans = [(from, to), (to, from)].map(|(own, peer)| plan(&config, own, peer, wiring));
         let hosts = [sandbox.add_host(&plans[0])?, sandbox.add_host(&plans[1])?];
-        Ok(Some(Self { first, hosts, plans, asked }))
+        Ok(Some(Self { first, hosts, plans, config }))
     }
 }
 
@@ -95,17 +95,17 @@ pub fn addresses(names: &Names, first: FlowId) -> [IpAddr; 2] {
     [node_address(flow.from), node_address(flow.to)]
 }
 
-fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
+fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostPlan {
     HostPlan {
         address: Some(own),
         peer: Some(peer),
-        mtu: asked.tcp.packet_bytes,
+        mtu: config.tcp.packet_bytes,
         hints: RouteHints {
-            initial_window_segs: Some(asked.tcp.initial_window_segs),
-            quick_acks: asked.tcp.quick_acks,
-            congestion: Some(asked.tcp.congestion),
+            initial_window_segs: Some(config.tcp.initial_window_segs),
+            quick_acks: config.tcp.quick_acks,
+            congestion: Some(config.tcp.congestion),
         },
-        sysctls: sysctls(&asked.tcp),
+        sysctls: sysctls(&config.tcp),
         wiring,
     }
 }
@@ -132,7 +132,7 @@ impl Waiting {
         let hosts_file = folder.join(HOSTS);
         std::fs::write(&hosts_file, hosts_text(names, pair.first))?;
         let (lifeline, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (status, told) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (status, status_pipe) = pipe_with(PipeFlags::CLOEXEC)?;
         let parent = std::process::id();
         sys::leave_keys_to_others(true);
         let peer = addresses(names, pair.first)[1];
@@ -140,7 +140,7 @@ impl Waiting {
         let order = ProgramsOrder { programs, hosts: &pair.hosts, peer, hosts_file, output };
         let Some(holder) = sys::fork()? else {
             drop((ours, status));
-            init::hold(parent, &order, lifeline, told);
+            init::hold(parent, &order, lifeline, status_pipe);
         };
         let holder = Pid::from_raw(holder.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self { lifeline: ours, status, holder })
@@ -180,7 +180,7 @@ impl Running {
             false => Ended { status: TIMED_OUT, ran: true, stopped: true },
             true => {
                 let read = rustix::io::read(&self.status, &mut octets);
-                Ended::told((read == Ok(4)).then(|| i32::from_ne_bytes(octets)))
+                Ended::of_code((read == Ok(4)).then(|| i32::from_ne_bytes(octets)))
             }
         };
         drop(self.lifeline);

@@ -38,18 +38,18 @@ pub struct ProgramsWatch {
 
 impl ProgramsWatch {
     /// Creates an observer of programs whose first flow is `first`, at hosts with these addresses.
-    /// At most `most` connections get flows of their own. A host without a diagnosis socket reports
-    /// nothing about its connections.
+    /// At most `connections_max` connections get flows of their own. A host without a diagnosis
+    /// socket reports nothing about its connections.
     pub fn new(
         first: FlowId,
-        most: usize,
+        connections_max: usize,
         addresses: [IpAddr; 2],
         diags: [Option<Diag>; 2],
         rack: bool,
     ) -> Self {
         Self {
             first,
-            connections: Connections::new(most),
+            connections: Connections::new(connections_max),
             others: 0,
             polls: Vec::new(),
             diags,
@@ -98,8 +98,8 @@ impl ProgramsWatch {
 
     /// The end on `side` of connection `place`.
     fn end(&self, place: usize, side: Side) -> EndId {
-        let behind = u32::try_from(place).expect("flows are numbered in 31 bits") + 1;
-        FlowId(self.first.0 + behind).end(side)
+        let offset = u32::try_from(place).expect("flows are numbered in 31 bits") + 1;
+        FlowId(self.first.0 + offset).end(side)
     }
 
     /// The number of the connection that has this flow. `None` if there is none.
@@ -107,7 +107,7 @@ impl ProgramsWatch {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// Takes notice that a segment left the path.
+    /// Called when a segment left the path.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);

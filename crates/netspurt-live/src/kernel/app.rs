@@ -1,4 +1,4 @@
-//! The applications at the kernel's ends: one writes, the other reads and may answer.
+//! The applications at ends that run the kernel's TCP: one writes, the other reads and may answer.
 
 use std::collections::HashMap;
 use std::io;
@@ -33,13 +33,13 @@ pub struct FlowNotes {
     /// When the application first wrote. If it has no pauses, this is when it began to open the
     /// connection.
     pub wrote: Option<Time>,
-    /// When it had read everything that it asked for.
+    /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
-    /// The requests that it sent and their replies.
+    /// The requests that the application sent, and their replies.
     pub exchanges: Vec<Exchange>,
-    /// The number of octets that it read.
+    /// The number of octets that the application read.
     pub read_bytes: u64,
-    /// How many times it read octets that differ from what the other end wrote.
+    /// The number of reads in which octets differed from what the other end wrote.
     pub damaged: u64,
     /// The error with which the connection ended, if it failed.
     pub failure: Option<String>,
@@ -110,7 +110,7 @@ struct Sink {
     accepted: FlowSocket,
     answering: Option<Answering>,
     /// The octets of replies that are not written yet.
-    left: u64,
+    reply_bytes_left: u64,
     written: u64,
     over: bool,
     /// Octets that the window may have.
@@ -149,7 +149,7 @@ impl Apps {
         Ok(())
     }
 
-    /// Lets in who has come to a door.
+    /// Accepts the connections that wait at a door.
     fn admit(&mut self) {
         for Door { listener, sinks } in &self.doors {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -214,7 +214,7 @@ impl Apps {
             listener,
             accepted,
             answering,
-            left: 0,
+            reply_bytes_left: 0,
             written: 0,
             over: false,
             clamp: None,
@@ -232,29 +232,29 @@ impl Apps {
         stop: &AtomicBool,
         over: &AtomicBool,
     ) -> (Vec<FlowNotes>, Vec<Poll>) {
-        let mut told = Vec::new();
+        let mut polls = Vec::new();
         let mut next = Time::ZERO;
-        let mut room = vec![0; content::LONGEST];
+        let mut room = vec![0; content::PIECE_BYTES_MAX];
         while !stop.load(Ordering::Relaxed) {
             let now = clock.now();
             self.admit();
             self.sources.iter_mut().for_each(|source| source.step(now, &mut room));
             self.sinks.iter_mut().for_each(|sink| sink.step(now, &mut room));
             if now >= next {
-                self.ask(now, &mut told);
+                self.ask(now, &mut polls);
                 next = now + EVERY;
                 over.fetch_or(self.are_over(), Ordering::Relaxed);
             }
             self.wait(clock, next);
         }
-        self.ask(clock.now(), &mut told);
+        self.ask(clock.now(), &mut polls);
         let sources = self.sources.into_iter().map(ContentSource::into_notes);
         let sinks = self.sinks.into_iter().map(|sink| sink.notes);
-        (sources.chain(sinks).collect(), told)
+        (sources.chain(sinks).collect(), polls)
     }
 
     /// Asks the kernel for the state of every existing connection whose end writes.
-    fn ask(&mut self, now: Time, told: &mut Vec<Poll>) {
+    fn ask(&mut self, now: Time, polls: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
         let sources = sources.map(|source| (&source.socket, source.notes.end, &mut source.last));
@@ -266,7 +266,7 @@ impl Apps {
             };
             if *last != Some(info) {
                 *last = Some(info);
-                told.push(Poll { at: now, end, info });
+                polls.push(Poll { at: now, end, info });
             }
         }
     }
@@ -294,13 +294,13 @@ impl Apps {
     fn wait(&self, clock: WallClock, until: Time) {
         let sources = self.sources.iter().filter_map(ContentSource::due);
         let due = sources.chain(self.sinks.iter().filter_map(Sink::due)).fold(until, Time::min);
-        let left = due.saturating_since(clock.now());
+        let remaining = due.saturating_since(clock.now());
         let sources = self.sources.iter().filter_map(ContentSource::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
         let doors = self.doors.iter().map(|door| PollFd::new(&door.listener, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(doors).collect();
         // An interrupted wait is not an error: the next turn checks again.
-        let _ = poll(&mut fds, Some(&timespec(left)));
+        let _ = poll(&mut fds, Some(&timespec(remaining)));
     }
 }
 
@@ -354,7 +354,7 @@ fn write(
     ends: bool,
 ) -> io::Result<Option<u64>> {
     loop {
-        let all = content::LONGEST;
+        let all = content::PIECE_BYTES_MAX;
         let most = left.map_or(all, |left| usize::try_from(left).unwrap_or(usize::MAX).min(all));
         if most == 0 {
             return Ok(left);
@@ -376,7 +376,7 @@ fn write(
 
 impl ContentSource {
     fn open(&self) -> BorrowedFd<'_> {
-        self.socket.get().expect("who opens has a socket").as_fd()
+        self.socket.get().expect("an end that opens has a socket").as_fd()
     }
 
     /// Whether the application has completed its task and its connection has ended.
@@ -412,9 +412,11 @@ impl ContentSource {
             AppStage::Reads => self.read(now, room),
             same => same,
         };
-        // A stage that has just begun may have something to do at once.
-        let begun = self.stage != before && !matches!(self.stage, AppStage::Done);
-        if begun && (!matches!(before, AppStage::Writes(_)) || self.stage == AppStage::Reads) {
+        // A stage that has just started may have something to do immediately.
+        let stage_changed = self.stage != before && !matches!(self.stage, AppStage::Done);
+        if stage_changed
+            && (!matches!(before, AppStage::Writes(_)) || self.stage == AppStage::Reads)
+        {
             self.step(now, room);
         }
     }
@@ -462,7 +464,7 @@ impl ContentSource {
     }
 
     fn write(&mut self, left: Option<u64>) -> AppStage {
-        let socket = self.socket.get().expect("who opens has a socket");
+        let socket = self.socket.get().expect("an end that opens has a socket");
         match write(socket.as_fd(), &mut self.written, left, self.asking.is_none()) {
             Ok(Some(0)) if self.asking.is_some() => AppStage::Reads,
             Ok(Some(0)) => self.close(),
@@ -473,7 +475,7 @@ impl ContentSource {
 
     fn read(&mut self, now: Time, room: &mut [u8]) -> AppStage {
         loop {
-            let socket = self.socket.get().expect("who opens has a socket");
+            let socket = self.socket.get().expect("an end that opens has a socket");
             match read(socket.as_fd(), self.clamp, &mut self.notes, room) {
                 Read::Octets => {}
                 Read::Nothing => return AppStage::Reads,
@@ -512,7 +514,7 @@ impl ContentSource {
 impl Sink {
     fn open(&self) -> BorrowedFd<'_> {
         let socket = self.accepted.get().or(self.listener.as_ref());
-        socket.expect("who listens has a socket").as_fd()
+        socket.expect("an end that listens has a socket").as_fd()
     }
 
     /// Whether the other side has closed and the connection has ended.
@@ -522,11 +524,11 @@ impl Sink {
 
     /// When it does something of its own accord.
     fn due(&self) -> Option<Time> {
-        self.answering.as_ref().filter(|_| self.left == 0 && !self.over)?.next()
+        self.answering.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
-        let more = if self.left > 0 { PollFlags::OUT } else { PollFlags::empty() };
+        let more = if self.reply_bytes_left > 0 { PollFlags::OUT } else { PollFlags::empty() };
         let there = self.accepted.get().is_some() || self.listener.is_some();
         (there && !self.over).then(|| PollFd::from_borrowed_fd(self.open(), PollFlags::IN | more))
     }
@@ -558,16 +560,17 @@ impl Sink {
         };
         loop {
             answering.got(now, self.notes.read_bytes);
-            if self.left == 0 && answering.next().is_some_and(|next| next <= now) {
+            if self.reply_bytes_left == 0 && answering.next().is_some_and(|next| next <= now) {
                 self.notes.wrote.get_or_insert(now);
-                self.left = answering.answer();
+                self.reply_bytes_left = answering.answer();
             }
-            if self.over || self.left == 0 {
+            if self.over || self.reply_bytes_left == 0 {
                 return Ok(());
             }
-            let left = write(socket.as_fd(), &mut self.written, Some(self.left), false)?;
-            self.left = left.unwrap_or(0);
-            if self.left > 0 {
+            let reply_bytes_left =
+                write(socket.as_fd(), &mut self.written, Some(self.reply_bytes_left), false)?;
+            self.reply_bytes_left = reply_bytes_left.unwrap_or(0);
+            if self.reply_bytes_left > 0 {
                 return Ok(());
             }
         }

@@ -56,7 +56,7 @@ impl Bench {
         } else {
             Shape::WHOLE
         };
-        let (packet, mut prefix) = (packet(len), [0; LONGEST_PREFIX]);
+        let (packet, mut prefix) = (packet(len), [0; PREFIX_BYTES_MAX]);
         let start = self.port.write_prefix(shape, &packet[..40], &mut prefix);
         self.far.send(&[&prefix[..start], &packet].concat()).unwrap();
         let mut batch = Batch::new(1 << 16);
@@ -74,8 +74,8 @@ impl Bench {
     fn deliver(&mut self, segments: &[Segment]) -> usize {
         let (mut gone, mut calls) = (0, 0);
         while gone < segments.len() {
-            let left = segments[gone..].iter().copied();
-            self.post.pack(&self.port, &self.hold, left, &mut |segment, out| {
+            let remaining = segments[gone..].iter().copied();
+            self.post.pack(&self.port, &self.hold, remaining, &mut |segment, out| {
                 out.clear();
                 out.extend(written(segment));
             });

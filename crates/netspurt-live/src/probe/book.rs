@@ -15,29 +15,29 @@ use super::lines::{
     ClockStepLine, ContinuedLine, EchoProbeLine, ProbeHeader, ReplyFields, StampedBy, StrayLine,
 };
 
-/// An answer to an echo probe, with the time stamps of both.
+/// An answer to an echo probe, with the timestamps of both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoReply {
-    pub left: ClockReading,
-    pub came: ClockReading,
-    pub kernel_left_ns: Option<u64>,
-    pub kernel_came_ns: Option<u64>,
+    pub sent_at: ClockReading,
+    pub received_at: ClockReading,
+    pub kernel_sent_ns: Option<u64>,
+    pub kernel_received_ns: Option<u64>,
     pub hops_left: Option<u8>,
     /// By how much the machine's clock was set between probe and answer, in nanoseconds.
     pub step_ns: i64,
 }
 
 impl EchoReply {
-    /// The round trip by the program's stamps, in nanoseconds.
+    /// The round trip by the program's timestamps, in nanoseconds.
     pub(super) fn by_user(&self) -> u64 {
-        self.came.raw_ns.saturating_sub(self.left.raw_ns)
+        self.received_at.raw_ns.saturating_sub(self.sent_at.raw_ns)
     }
 
-    /// The round trip by the kernel's stamps, in nanoseconds. `None` if they cannot be trusted: a
-    /// stamp is missing, they are out of order, the round trip is longer than the program's, or the
-    /// machine's clock was set between them.
+    /// The round trip by the kernel's timestamps, in nanoseconds. `None` if they cannot be trusted:
+    /// a timestamp is missing, they are out of order, the round trip is longer than the program's,
+    /// or the machine's clock was set between them.
     pub(super) fn by_kernel(&self) -> Option<u64> {
-        let span = self.kernel_came_ns?.checked_sub(self.kernel_left_ns?)?;
+        let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
         // The steering of the clock, and the time between the readings of two clocks.
         const APART_NS: u64 = 200_000;
         let most = self.by_user() + self.by_user() / 1000 + APART_NS;
@@ -54,8 +54,8 @@ impl EchoReply {
             rtt_ns,
             by,
             user_rtt_ns: self.by_user(),
-            user_rx_ns: self.came.unix_ns,
-            kernel_rx_ns: self.kernel_came_ns,
+            user_rx_ns: self.received_at.unix_ns,
+            kernel_rx_ns: self.kernel_received_ns,
             ttl: self.hops_left,
             clock_step_ns: self.step_ns,
         }
@@ -76,21 +76,21 @@ pub(super) enum ProbeOutcome {
 pub(super) struct EchoProbeRow<'a> {
     pub number: u64,
     pub octets: u16,
-    pub left: ClockReading,
-    pub kernel_left_ns: Option<u64>,
+    pub sent_at: ClockReading,
+    pub kernel_sent_ns: Option<u64>,
     pub outcome: &'a ProbeOutcome,
 }
 
 /// A receiver of the outcomes of echo probes.
 pub(super) trait Keep {
-    /// Takes notice of a finished echo probe. Returns whether the probing goes on.
+    /// Records a finished echo probe. Returns whether the probing goes on.
     fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
 
-    /// Takes notice of an answer to the finished echo probe `number`. If it is not `late`, it is a
+    /// Records an answer to the finished echo probe `number`. If it is not `late`, it is a
     /// duplicate.
     fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
 
-    /// Takes notice that the machine's clock was set before the echo probe `number` left.
+    /// Called when the machine's clock was set before the echo probe `number` left.
     fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()>;
 }
 
@@ -182,8 +182,9 @@ impl Book {
         if let Some(file) = &mut self.file {
             file.write_all(self.line.as_bytes())?;
         }
-        let told = self.watcher.write_all(self.line.as_bytes()).and_then(|()| self.watcher.flush());
-        Ok(told.is_ok())
+        let written =
+            self.watcher.write_all(self.line.as_bytes()).and_then(|()| self.watcher.flush());
+        Ok(written.is_ok())
     }
 
     /// Writes `what` as a line. Returns whether a watcher is still there.
@@ -239,9 +240,9 @@ impl EchoProbeRow<'_> {
         EchoProbeLine {
             echo_probe: self.number,
             octets: self.octets,
-            raw_ns: self.left.raw_ns,
-            user_tx_ns: self.left.unix_ns,
-            kernel_tx_ns: self.kernel_left_ns,
+            raw_ns: self.sent_at.raw_ns,
+            user_tx_ns: self.sent_at.unix_ns,
+            kernel_tx_ns: self.kernel_sent_ns,
             reply,
             lost: reply.is_none(),
             why,

@@ -8,12 +8,12 @@ use serde::Serialize;
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
     pub raw_ns: u64,
-    /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's stamps.
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970: the clock of the kernel's timestamps.
     pub unix_ns: u64,
 }
 
-/// The greatest time between two readings of one clock, in nanoseconds. If it is longer, the
-/// reading of the other clock in between is repeated.
+/// The maximum time between two readings of one clock, in nanoseconds. If it is longer, the reading
+/// of the other clock in between is repeated.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.

@@ -23,7 +23,7 @@ pub enum Service {
 /// The octets that are read at a time.
 const ROOM: usize = 1 << 16;
 
-/// The greatest number of connections that are served at a time. Further connections are closed.
+/// The maximum number of connections that are served at a time. Further connections are closed.
 const STREAMS: usize = 128;
 
 /// The time after which a silent connection is closed.
@@ -37,8 +37,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// to each other.
 const ANSWERS: u32 = 1000;
 
-/// The greatest number of different datagrams that are counted.
-const TOLD_APART: usize = 1 << 16;
+/// The maximum number of different datagrams that are counted.
+const DATAGRAMS_MAX: usize = 1 << 16;
 
 /// Serves UDP and TCP at `address`, without end. Calls `ready` with the address when both sockets
 /// are open.
@@ -77,7 +77,7 @@ fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
         serve_stream(service, stream);
         drop(one);
     };
-    // If no thread can be made, the connection is closed, too.
+    // If no thread can be made, the connection is also closed.
     if thread::Builder::new().spawn(serve).is_err() {
         thread::sleep(PAUSE);
     }
@@ -109,10 +109,10 @@ struct Answered {
 impl Answered {
     /// Counts a datagram of `octets` from an address. Returns whether to answer it.
     fn may(&mut self, octets: &[u8], from: SocketAddr) -> bool {
-        if self.counts.len() >= TOLD_APART {
+        if self.counts.len() >= DATAGRAMS_MAX {
             self.counts.retain(|_, count| *count > 1);
         }
-        if self.counts.len() >= TOLD_APART {
+        if self.counts.len() >= DATAGRAMS_MAX {
             self.counts.clear();
         }
         let count = self.counts.entry(self.keys.hash_one((octets, from))).or_default();
@@ -127,7 +127,7 @@ impl Answered {
 
 fn serve_stream(service: Service, mut stream: TcpStream) {
     let mut room = vec![0; ROOM];
-    // Echoed data leaves at once.
+    // Echoed data leaves immediately.
     let _ = stream.set_nodelay(true);
     let waits = [stream.set_read_timeout(Some(SILENCE)), stream.set_write_timeout(Some(SILENCE))];
     if waits.iter().any(Result::is_err) {
@@ -162,7 +162,7 @@ mod tests {
         let bounces = (0_u64..)
             .take_while(|n| {
                 let others = (0..1000).all(|m| answered.may(&(n * 1000 + m).to_be_bytes(), from));
-                assert!(others && answered.counts.len() <= TOLD_APART);
+                assert!(others && answered.counts.len() <= DATAGRAMS_MAX);
                 answered.may(b"loop", from)
             })
             .count();
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn connections_beyond_the_limit_are_closed_and_others_continue() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let at = "127.0.0.1:0".parse().unwrap();
         thread::spawn(move || {
-            serve(Service::Echo, at, |at| tell.send(at).map_err(io::Error::other))
+            serve(Service::Echo, at, |at| sender.send(at).map_err(io::Error::other))
         });
-        let at = told.recv().unwrap();
+        let at = receiver.recv().unwrap();
         let echoes = |stream: &mut TcpStream| {
             let mut back = [0];
             stream.write_all(b"x").is_ok() && stream.read(&mut back).is_ok_and(|n| n == 1)

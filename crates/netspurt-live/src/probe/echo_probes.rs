@@ -21,7 +21,7 @@ use crate::kernel::timespec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
-    /// The next probe leaves at once, as in RFC 889.
+    /// The next probe leaves immediately, as in RFC 889.
     Immediate,
     /// The next probe is due a fixed time after the probe before it was due.
     Every {
@@ -46,7 +46,7 @@ impl Pace {
     }
 
     /// The time, or mean time, from one probe to the next, in nanoseconds; `None` if the next probe
-    /// leaves at once.
+    /// leaves immediately.
     pub const fn gap_ns(self) -> Option<u64> {
         match self {
             Self::Immediate => None,
@@ -136,8 +136,8 @@ struct Flying {
     number: u64,
     key: u64,
     octets: u16,
-    left: ClockReading,
-    kernel_left_ns: Option<u64>,
+    sent_at: ClockReading,
+    kernel_sent_ns: Option<u64>,
 }
 
 impl Probing<'_> {
@@ -192,24 +192,24 @@ impl Probing<'_> {
         let octets = self.draw.draw();
         let key = self.socket.key(number, raw_ns());
         self.socket.prepare(key, number, octets);
-        let left = self.clocks(number)?;
-        let mut flying = Flying { number, key, octets, left, kernel_left_ns: None };
+        let sent_at = self.clocks(number)?;
+        let mut flying = Flying { number, key, octets, sent_at, kernel_sent_ns: None };
         if let Err(error) = self.socket.send() {
             return self.failed(&flying, &error);
         }
-        let deadline = left.raw_ns.saturating_add(self.plan.timeout.as_nanos());
+        let deadline = sent_at.raw_ns.saturating_add(self.plan.timeout.as_nanos());
         loop {
             while let Some(seen) = self.next()? {
                 let now = read();
                 match seen {
-                    SeenReply::Sent { unix_ns } => flying.kernel_left_ns = Some(unix_ns),
+                    SeenReply::Sent { unix_ns } => flying.kernel_sent_ns = Some(unix_ns),
                     SeenReply::Reply { key, unix_ns, hops_left } if key == flying.key => {
                         return self.answered(flying, now, unix_ns, hops_left);
                     }
-                    SeenReply::Returned { key, by, told, .. }
+                    SeenReply::Returned { key, by, icmp_error, .. }
                         if key.is_none_or(|k| k == flying.key) =>
                     {
-                        let why = returned(by, told, self.socket.source().is_ipv6());
+                        let why = returned(by, icmp_error, self.socket.source().is_ipv6());
                         return self.over(&flying, ProbeOutcome::Failed(why));
                     }
                     other => self.stray(other)?,
@@ -230,23 +230,23 @@ impl Probing<'_> {
         &mut self,
         mut flying: Flying,
         now: ClockReading,
-        kernel_came_ns: Option<u64>,
+        kernel_received_ns: Option<u64>,
         hops_left: Option<u8>,
     ) -> Result<bool, ProbeError> {
-        if flying.kernel_left_ns.is_none()
+        if flying.kernel_sent_ns.is_none()
             && let Some(seen) = self.next()?
         {
             match seen {
-                SeenReply::Sent { unix_ns } => flying.kernel_left_ns = Some(unix_ns),
+                SeenReply::Sent { unix_ns } => flying.kernel_sent_ns = Some(unix_ns),
                 other => self.stray(other)?,
             }
         }
-        let step = now.step_since(flying.left);
+        let step = now.step_since(flying.sent_at);
         let answer = EchoReply {
-            left: flying.left,
-            came: now,
-            kernel_left_ns: flying.kernel_left_ns,
-            kernel_came_ns,
+            sent_at: flying.sent_at,
+            received_at: now,
+            kernel_sent_ns: flying.kernel_sent_ns,
+            kernel_received_ns,
             hops_left,
             step_ns: step,
         };
@@ -254,12 +254,18 @@ impl Probing<'_> {
     }
 
     fn over(&mut self, flying: &Flying, outcome: ProbeOutcome) -> Result<bool, ProbeError> {
-        self.ledger.over(flying.number, flying.key, flying.left, flying.kernel_left_ns, &outcome);
+        self.ledger.over(
+            flying.number,
+            flying.key,
+            flying.sent_at,
+            flying.kernel_sent_ns,
+            &outcome,
+        );
         let row = EchoProbeRow {
             number: flying.number,
             octets: flying.octets,
-            left: flying.left,
-            kernel_left_ns: flying.kernel_left_ns,
+            sent_at: flying.sent_at,
+            kernel_sent_ns: flying.kernel_sent_ns,
             outcome: &outcome,
         };
         self.book.row(&row).map_err(tried("the data file"))
@@ -277,16 +283,16 @@ impl Probing<'_> {
     fn stray(&mut self, seen: SeenReply) -> Result<(), ProbeError> {
         let SeenReply::Reply { key, unix_ns, hops_left } = seen else { return Ok(()) };
         if let Some(known) = self.ledger.find(key) {
-            let (left, kernel_left_ns) = (known.left, known.kernel_left_ns);
-            let (number, late) = (known.number, self.ledger.came_again(key));
-            let came = read();
+            let (sent_at, kernel_sent_ns) = (known.sent_at, known.kernel_sent_ns);
+            let (number, late) = (known.number, self.ledger.is_duplicate(key));
+            let received_at = read();
             let answer = EchoReply {
-                left,
-                came,
-                kernel_left_ns,
-                kernel_came_ns: unix_ns,
+                sent_at,
+                received_at,
+                kernel_sent_ns,
+                kernel_received_ns: unix_ns,
                 hops_left,
-                step_ns: came.step_since(left),
+                step_ns: received_at.step_since(sent_at),
             };
             self.book.stray(number, late, &answer).map_err(tried("the data file"))?;
         }
@@ -327,8 +333,8 @@ impl Probing<'_> {
 
 /// Returns an ICMP error in words (RFC 792, RFC 4443): its type and code, and the address that sent
 /// it.
-pub(super) fn returned(by: Option<std::net::IpAddr>, told: (u8, u8), six: bool) -> String {
-    let what = match (six, told) {
+pub(super) fn returned(by: Option<std::net::IpAddr>, icmp_error: (u8, u8), six: bool) -> String {
+    let what = match (six, icmp_error) {
         (false, (3, 0)) | (true, (1, 0)) => "network unreachable".into(),
         (false, (3, 1)) | (true, (1, 3)) => "host unreachable".into(),
         (false, (3, 2)) => "protocol unreachable".into(),

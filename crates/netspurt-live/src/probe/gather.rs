@@ -27,8 +27,8 @@ const REMEMBERED: usize = 1 << 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastProbe {
     pub number: u64,
-    pub left: ClockReading,
-    pub kernel_left_ns: Option<u64>,
+    pub sent_at: ClockReading,
+    pub kernel_sent_ns: Option<u64>,
     /// Whether an answer has come.
     answered: bool,
 }
@@ -47,14 +47,14 @@ impl PastProbes {
         &mut self,
         number: u64,
         key: u64,
-        left: ClockReading,
-        kernel_left_ns: Option<u64>,
+        sent_at: ClockReading,
+        kernel_sent_ns: Option<u64>,
         outcome: &ProbeOutcome,
     ) {
         let answered = matches!(outcome, ProbeOutcome::Answered(_));
         self.tally.echo_probes += 1;
         self.tally.answered += u64::from(answered);
-        self.known.insert(key, PastProbe { number, left, kernel_left_ns, answered });
+        self.known.insert(key, PastProbe { number, sent_at, kernel_sent_ns, answered });
         self.order.push_back(key);
         if self.order.len() > REMEMBERED
             && let Some(old) = self.order.pop_front()
@@ -70,7 +70,7 @@ impl PastProbes {
 
     /// Counts an answer to a finished echo probe. Returns whether it is the first answer, which
     /// makes it late; otherwise it is a duplicate.
-    pub fn came_again(&mut self, key: u64) -> bool {
+    pub fn is_duplicate(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;
         known.answered = true;
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn the_first_answer_to_a_lost_echo_probe_is_late_and_the_next_a_duplicate() {
         let mut ledger = PastProbes::default();
-        let left = ClockReading { raw_ns: 1, unix_ns: 1 };
-        ledger.over(1, 77, left, None, &ProbeOutcome::Lost);
+        let sent_at = ClockReading { raw_ns: 1, unix_ns: 1 };
+        ledger.over(1, 77, sent_at, None, &ProbeOutcome::Lost);
         assert_eq!(ledger.find(77).map(|known| known.number), Some(1));
-        assert!(ledger.came_again(77));
-        assert!(!ledger.came_again(77));
+        assert!(ledger.is_duplicate(77));
+        assert!(!ledger.is_duplicate(77));
         assert!(ledger.find(78).is_none());
         let tally = EchoCounts { echo_probes: 1, late: 1, duplicates: 1, ..EchoCounts::default() };
         assert_eq!(ledger.tally, tally);
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn memory_does_not_grow_with_hours() {
         let mut ledger = PastProbes::default();
-        let left = ClockReading { raw_ns: 1, unix_ns: 1 };
+        let sent_at = ClockReading { raw_ns: 1, unix_ns: 1 };
         for number in 0..REMEMBERED as u64 + 10 {
-            ledger.over(number, number, left, None, &ProbeOutcome::Lost);
+            ledger.over(number, number, sent_at, None, &ProbeOutcome::Lost);
         }
         assert_eq!(ledger.known.len(), REMEMBERED);
         assert!(ledger.find(0).is_none() && ledger.find(10).is_some());

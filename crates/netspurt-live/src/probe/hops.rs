@@ -17,7 +17,7 @@ use crate::kernel::timespec;
 /// The plan of a survey of hops.
 #[derive(Clone, Copy, Debug)]
 pub struct HopPlan {
-    /// The greatest number of hops.
+    /// The maximum number of hops.
     pub most: u8,
     /// The number of echo probes for each hop.
     pub echo_probes: u32,
@@ -33,8 +33,8 @@ struct HopReply {
     /// Whether the path ends at the address that answered.
     last: bool,
     why: Option<String>,
-    came: ClockReading,
-    kernel_came_ns: Option<u64>,
+    received_at: ClockReading,
+    kernel_received_ns: Option<u64>,
 }
 
 /// Surveys hop after hop, and writes a line for each echo probe to `book`. It ends early when
@@ -80,15 +80,15 @@ fn echo_probe(
     let key = socket.key(number, raw_ns());
     let octets = plan.octets.max(socket.least_octets());
     socket.prepare(key, number, octets);
-    let left = read();
+    let sent_at = read();
     socket.send().map_err(tried("a probe"))?;
-    let deadline = left.raw_ns.saturating_add(plan.timeout.as_nanos());
-    let mut kernel_left_ns = None;
+    let deadline = sent_at.raw_ns.saturating_add(plan.timeout.as_nanos());
+    let mut kernel_sent_ns = None;
     let found = loop {
         let mut found = None;
         while let Some(seen) = socket.take().map_err(tried("the probes' socket"))? {
             if let SeenReply::Sent { unix_ns } = seen {
-                kernel_left_ns = Some(unix_ns);
+                kernel_sent_ns = Some(unix_ns);
             } else if found.is_none() {
                 found = answer(seen, key, target);
             }
@@ -105,18 +105,18 @@ fn echo_probe(
             return Ok(None);
         }
     };
-    let answer = found.map(|found| found.seen_from(left, kernel_left_ns));
-    let (echo_probe, raw_ns, lost) = (number, left.raw_ns, answer.is_none());
+    let answer = found.map(|found| found.seen_from(sent_at, kernel_sent_ns));
+    let (echo_probe, raw_ns, lost) = (number, sent_at.raw_ns, answer.is_none());
     Ok(Some(HopLine { hop, echo_probe, octets, raw_ns, lost, answer }))
 }
 
 impl HopReply {
-    /// Makes the fields of the answer in its line, from the stamps of the probe's sending.
-    fn seen_from(self, left: ClockReading, kernel_left_ns: Option<u64>) -> HopAnswer {
-        let user_rtt_ns = self.came.raw_ns.saturating_sub(left.raw_ns);
-        let stamps = self.kernel_came_ns.zip(kernel_left_ns);
-        let kernel = stamps.and_then(|(came, left)| came.checked_sub(left));
-        let kernel = kernel.filter(|_| self.came.step_since(left) == 0);
+    /// Makes the fields of the answer in its line, from the timestamps of the probe's sending.
+    fn seen_from(self, sent_at: ClockReading, kernel_sent_ns: Option<u64>) -> HopAnswer {
+        let user_rtt_ns = self.received_at.raw_ns.saturating_sub(sent_at.raw_ns);
+        let stamps = self.kernel_received_ns.zip(kernel_sent_ns);
+        let kernel = stamps.and_then(|(received_at, sent_at)| received_at.checked_sub(sent_at));
+        let kernel = kernel.filter(|_| self.received_at.step_since(sent_at) == 0);
         HopAnswer {
             rtt_ns: kernel.unwrap_or(user_rtt_ns),
             by: if kernel.is_some() { StampedBy::Kernel } else { StampedBy::User },
@@ -131,21 +131,23 @@ impl HopReply {
 /// Returns the answer that `seen` is to the probe with the key `own`; `None` if it is not an answer
 /// to it.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
-    let came = read();
+    let received_at = read();
     match seen {
         SeenReply::Reply { key, unix_ns, .. } if key == own => Some(HopReply {
             by: Some(target),
             last: true,
             why: None,
-            came,
-            kernel_came_ns: unix_ns,
+            received_at,
+            kernel_received_ns: unix_ns,
         }),
-        SeenReply::Returned { key, by, told, unix_ns } if key.is_none_or(|key| key == own) => {
+        SeenReply::Returned { key, by, icmp_error, unix_ns }
+            if key.is_none_or(|key| key == own) =>
+        {
             let six = target.is_ipv6();
-            let on_the_way = told == if six { (3, 0) } else { (11, 0) };
+            let from_router = icmp_error == if six { (3, 0) } else { (11, 0) };
             // An error from the target, as for a closed port, counts as an answer.
-            let why = (!on_the_way && by != Some(target)).then(|| returned(None, told, six));
-            Some(HopReply { by, last: !on_the_way, why, came, kernel_came_ns: unix_ns })
+            let why = (!from_router && by != Some(target)).then(|| returned(None, icmp_error, six));
+            Some(HopReply { by, last: !from_router, why, received_at, kernel_received_ns: unix_ns })
         }
         _ => None,
     }
@@ -162,8 +164,8 @@ mod tests {
         Some((reply.by.map(|by| by.to_string()), reply.last, reply.why))
     }
 
-    fn returned_by(by: &str, told: (u8, u8)) -> SeenReply {
-        SeenReply::Returned { key: Some(OWN), by: by.parse().ok(), told, unix_ns: None }
+    fn returned_by(by: &str, icmp_error: (u8, u8)) -> SeenReply {
+        SeenReply::Returned { key: Some(OWN), by: by.parse().ok(), icmp_error, unix_ns: None }
     }
 
     #[test]
@@ -185,19 +187,20 @@ mod tests {
             ),
             (
                 "an error that quotes too little to tell whose it is",
-                SeenReply::Returned { key: None, by: None, told: (11, 0), unix_ns: None },
+                SeenReply::Returned { key: None, by: None, icmp_error: (11, 0), unix_ns: None },
                 Some((None, false, None)),
             ),
             (
                 "another probe's error",
-                SeenReply::Returned { key: Some(1), by: None, told: (11, 0), unix_ns: None },
+                SeenReply::Returned { key: Some(1), by: None, icmp_error: (11, 0), unix_ns: None },
                 None,
             ),
             ("a stamp", SeenReply::Sent { unix_ns: 5 }, None),
         ] {
             assert_eq!(found(seen, FAR), expected, "{what}");
         }
-        let six = |told| found(returned_by("fd00::1", told), "fd00::9").map(|found| found.1);
+        let six =
+            |icmp_error| found(returned_by("fd00::1", icmp_error), "fd00::9").map(|found| found.1);
         assert_eq!((six((3, 0)), six((1, 0))), (Some(false), Some(true)), "RFC 4443");
     }
 
@@ -207,12 +210,12 @@ mod tests {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,
         };
-        let reply = |came: ClockReading, kernel_came_ns| HopReply {
+        let reply = |received_at: ClockReading, kernel_received_ns| HopReply {
             by: None,
             last: false,
             why: None,
-            came,
-            kernel_came_ns,
+            received_at,
+            kernel_received_ns,
         };
         let set = ClockReading { unix_ns: at(20).unix_ns + 3_000_000_000, ..at(20) };
         for (what, reply, left_ns, rtt_ns, by) in [
@@ -222,9 +225,9 @@ mod tests {
             ("out of order", reply(at(20), Some(90)), Some(100), 10_000_000, StampedBy::User),
             ("a clock that was set", reply(set, Some(900)), Some(100), 10_000_000, StampedBy::User),
         ] {
-            let told = reply.seen_from(at(10), left_ns);
+            let answer = reply.seen_from(at(10), left_ns);
             assert_eq!(
-                (told.rtt_ns, told.by, told.user_rtt_ns),
+                (answer.rtt_ns, answer.by, answer.user_rtt_ns),
                 (rtt_ns, by, 10_000_000),
                 "{what}"
             );

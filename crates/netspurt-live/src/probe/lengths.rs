@@ -12,7 +12,7 @@ pub enum ProbeLengths {
     Rfc889,
     /// Lengths are drawn from `low` to `high`, both included.
     Uniform {
-        /// The least length.
+        /// The minimum length.
         low: u16,
         /// The greatest length.
         high: u16,
@@ -46,10 +46,10 @@ impl ProbeLengths {
 }
 
 /// The octets of RFC 889's longest probe.
-const LONGEST: u16 = 256;
+const OCTETS_MAX: u16 = 256;
 
 /// The octets of RFC 889's shortest probe.
-const SHORTEST: u16 = 40;
+const OCTETS_MIN: u16 = 40;
 
 /// A sequence of lengths that follows from a rule and a seed.
 ///
@@ -78,12 +78,12 @@ impl Draw {
     /// Returns the next length in octets.
     pub fn draw(&mut self) -> u16 {
         let drawn = match self.rule {
-            ProbeLengths::Rfc889 => self.between(0, LONGEST).max(SHORTEST),
+            ProbeLengths::Rfc889 => self.between(0, OCTETS_MAX).max(OCTETS_MIN),
             ProbeLengths::Uniform { low, high } => self.between(low, high),
             ProbeLengths::Fixed { octets } => octets,
             ProbeLengths::Bursts { each } => {
                 let long = self.drawn / u64::from(each) % 2 == 1;
-                if long { LONGEST } else { SHORTEST }
+                if long { OCTETS_MAX } else { OCTETS_MIN }
             }
         };
         self.drawn += 1;

@@ -52,7 +52,7 @@ pub(super) struct Asked {
     pub timeout_s: f64,
 }
 
-/// The clocks of the time stamps, in words.
+/// The clocks of the timestamps, in words.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Clocks {
     raw_ns: &'static str,
@@ -138,7 +138,7 @@ pub(super) struct ReplyFields {
     pub clock_step_ns: i64,
 }
 
-/// The source of the stamps of a round trip.
+/// The source of the timestamps of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum StampedBy {

@@ -19,9 +19,9 @@ use crate::lateness::Lateness;
 /// Round-trip times over loopback, where the path itself has next to no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
-    /// By the program's time stamps.
+    /// By the program's timestamps.
     pub user: Lateness,
-    /// By the kernel's time stamps.
+    /// By the kernel's timestamps.
     pub kernel: Lateness,
 }
 
@@ -33,7 +33,7 @@ impl Noise {
     }
 }
 
-/// The round-trip times of echo probes, by the program's and by the kernel's time stamps.
+/// The round-trip times of echo probes, by the program's and by the kernel's timestamps.
 #[derive(Debug, Default)]
 struct RoundTrips {
     user: Vec<Duration>,
@@ -89,10 +89,10 @@ pub fn measure(kind: ProbeKind, six: bool, count: u64) -> Result<Noise, ProbeErr
                 scope.spawn(|| echo_until(echo, &done));
             }
         }
-        let told = echo_probes(kind, target, count);
+        let result = echo_probes(kind, target, count);
         done.store(true, Ordering::Relaxed);
         drop(held);
-        told
+        result
     })
 }
 
@@ -132,10 +132,10 @@ mod tests {
     fn answer(user_ns: u64, kernel_ns: Option<u64>) -> EchoReply {
         let at = |raw_ns| ClockReading { raw_ns, unix_ns: 1_000_000 + raw_ns };
         EchoReply {
-            left: at(100),
-            came: at(100 + user_ns),
-            kernel_left_ns: Some(1_000_200),
-            kernel_came_ns: kernel_ns.map(|span| 1_000_200 + span),
+            sent_at: at(100),
+            received_at: at(100 + user_ns),
+            kernel_sent_ns: Some(1_000_200),
+            kernel_received_ns: kernel_ns.map(|span| 1_000_200 + span),
             hops_left: None,
             step_ns: 0,
         }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn only_answers_in_time_count_as_noise_of_the_instrument() {
         let mut trips = RoundTrips::default();
-        let left = ClockReading { raw_ns: 100, unix_ns: 1_000_100 };
+        let sent_at = ClockReading { raw_ns: 100, unix_ns: 1_000_100 };
         let outcomes = [
             ProbeOutcome::Answered(answer(9000, Some(8000))),
             ProbeOutcome::Answered(answer(5000, None)),
@@ -152,7 +152,7 @@ mod tests {
             ProbeOutcome::Failed("no route".to_owned()),
         ];
         for (number, outcome) in (1..).zip(&outcomes) {
-            let row = EchoProbeRow { number, octets: 40, left, kernel_left_ns: None, outcome };
+            let row = EchoProbeRow { number, octets: 40, sent_at, kernel_sent_ns: None, outcome };
             assert!(trips.row(&row).unwrap(), "it always goes on");
         }
         trips.stray(3, true, &answer(700_000, Some(600_000))).unwrap();

@@ -42,7 +42,7 @@ use crate::sandbox::end_with;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbingOrder {
-    /// The id of the process that started this one. When that process ends, this one ends, too.
+    /// The id of the process that started this one. When that process ends, this one ends as well.
     pub parent: u32,
     /// The task.
     pub task: ProbingTask,
@@ -110,7 +110,7 @@ pub struct EchoProbesTask {
 pub struct HopsTask {
     /// The target of the path.
     pub target: ProbeTarget,
-    /// The greatest number of hops.
+    /// The maximum number of hops.
     pub most: u8,
     /// The number of echo probes for each hop.
     pub count: u32,
@@ -389,7 +389,7 @@ fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeE
             Some(SeenReply::Reply { .. }) => {
                 return Ok(Warmed::Answered { answer: "reply".to_owned(), after_ns });
             }
-            Some(SeenReply::Returned { told: (kind, code), .. }) => {
+            Some(SeenReply::Returned { icmp_error: (kind, code), .. }) => {
                 return Ok(Warmed::Answered { answer: format!("ICMP {kind} {code}"), after_ns });
             }
             None if after_ns >= ANSWER_WAIT.as_nanos() => return Ok(Warmed::Silent { answer: () }),

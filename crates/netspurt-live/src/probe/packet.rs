@@ -243,8 +243,8 @@ mod tests {
             answer[0..4].copy_from_slice(&[0, 9, 0x13, 0x88]);
             answer[8..12].copy_from_slice(&ack.to_be_bytes());
             answer[13] = flags;
-            let told = mine.answered(&answer, false, &[5000]);
-            assert_eq!(told, answers.then_some(0x1234_0000), "{flags:x}");
+            let key = mine.answered(&answer, false, &[5000]);
+            assert_eq!(key, answers.then_some(0x1234_0000), "{flags:x}");
         }
         assert_eq!(mine.answered(&answer, false, &[5001]), None);
     }

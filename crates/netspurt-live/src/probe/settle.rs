@@ -1,5 +1,5 @@
-//! The wait until kernel time stamps work. The kernel starts to stamp arrivals some milliseconds
-//! after the first socket has asked for stamps.
+//! The wait until kernel timestamps work. The kernel starts to stamp arrivals some milliseconds
+//! after the first socket has asked for timestamps.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;
@@ -10,11 +10,11 @@ use crate::sys;
 
 /// The time between two attempts.
 const STEP: Duration = Duration::from_millis(5);
-/// The greatest number of attempts.
+/// The maximum number of attempts.
 const TRIES: u32 = 100;
 
-/// Waits until datagrams over loopback have a stamp of their arrival. Returns whether they have.
-/// The kernel then goes on to stamp arrivals while any socket asks for stamps.
+/// Waits until datagrams over loopback have a timestamp of their arrival. Returns whether they
+/// have. The kernel then goes on to stamp arrivals while any socket asks for timestamps.
 pub(super) fn stamps_come() -> bool {
     let Ok(own) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return false };
     let Ok(address) = own.local_addr() else { return false };

@@ -20,14 +20,14 @@ use crate::sys::{self, Trouble};
 pub enum SeenReply {
     /// The kernel has given the last probe to the device.
     Sent {
-        /// The kernel's stamp of the sending, in nanoseconds since 1970.
+        /// The kernel's timestamp of the sending, in nanoseconds since 1970.
         unix_ns: u64,
     },
     /// An answer to a probe.
     Reply {
         /// The key of the probe.
         key: u64,
-        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
+        /// The kernel's timestamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
         /// The hop limit that was left when the answer arrived.
         hops_left: Option<u8>,
@@ -39,8 +39,8 @@ pub enum SeenReply {
         /// The address that sent the error.
         by: Option<IpAddr>,
         /// The ICMP type and code.
-        told: (u8, u8),
-        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
+        icmp_error: (u8, u8),
+        /// The kernel's timestamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
     },
 }
@@ -93,7 +93,7 @@ impl ProbeSocket {
         let (room, packet) = (vec![0; 1 << 16], Vec::new());
         let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
         socket.set_up(six).map_err(tried("the probes' socket"))?;
-        // If the kernel's stamps never come, the program's stamps are used.
+        // If the kernel's timestamps never come, the program's timestamps are used.
         let _ = stamps_come();
         Ok(socket)
     }
@@ -245,7 +245,7 @@ fn meant(
         }
         Some(Trouble::Returned { by, kind, code }) => {
             let key = marks.returned(got.bytes, ports).ok()?;
-            Some(SeenReply::Returned { key, by, told: (kind, code), unix_ns: got.unix_ns })
+            Some(SeenReply::Returned { key, by, icmp_error: (kind, code), unix_ns: got.unix_ns })
         }
         Some(Trouble::Local(_)) => None,
     }
@@ -359,7 +359,7 @@ mod tests {
         let by = "10.0.0.5".parse().ok();
         let returned = |kind, code| Some(Trouble::Returned { by, kind, code });
         let reply = SeenReply::Reply { key: 77, unix_ns: Some(11), hops_left: Some(60) };
-        let back = |key| SeenReply::Returned { key, by, told: (3, 1), unix_ns: Some(11) };
+        let back = |key| SeenReply::Returned { key, by, icmp_error: (3, 1), unix_ns: Some(11) };
         for (what, octets, trouble, expected) in [
             ("an echo", &udp[..], None, Some(reply)),
             ("an echo cut short", &udp[..11], None, None),
@@ -413,8 +413,8 @@ mod tests {
         assert!(!is_of_a_probe(&io::Error::other("without a number")));
     }
 
-    /// Waits for the first message that is not a stamp of sending. The wait may be long, because
-    /// the machine may be busy.
+    /// Waits for the first message that is not a timestamp of sending. The wait may be long,
+    /// because the machine may be busy.
     fn first_answer(socket: &mut ProbeSocket) -> SeenReply {
         loop {
             match socket.take().unwrap() {
@@ -451,8 +451,14 @@ mod tests {
         socket.prepare(901, 4, 64);
         socket.send().unwrap();
         let returned = first_answer(&mut socket);
-        let SeenReply::Returned { key, by, told, .. } = returned else { panic!("{returned:?}") };
-        assert_eq!((key, by, told), (Some(901), Some(target.ip()), (3, 3)), "port unreachable");
+        let SeenReply::Returned { key, by, icmp_error, .. } = returned else {
+            panic!("{returned:?}")
+        };
+        assert_eq!(
+            (key, by, icmp_error),
+            (Some(901), Some(target.ip()), (3, 3)),
+            "port unreachable"
+        );
     }
 
     #[test]

@@ -27,27 +27,27 @@ fn clocks(ms: u64) -> ClockReading {
     ClockReading { raw_ns: ms * 1_000_000, unix_ns: 1_000_000_000_000 + ms * 1_000_000 }
 }
 
-/// An answer after 20 ms by the program's stamps, and by the kernel's after `kernel_us`.
+/// An answer after 20 ms by the program's timestamps, and by the kernel's after `kernel_us`.
 fn reply(kernel_us: Option<u64>) -> EchoReply {
-    let left = clocks(100).unix_ns;
+    let sent_at = clocks(100).unix_ns;
     EchoReply {
-        left: clocks(100),
-        came: clocks(120),
-        kernel_left_ns: kernel_us.map(|_| left + 50_000),
-        kernel_came_ns: kernel_us.map(|us| left + 50_000 + us * 1000),
+        sent_at: clocks(100),
+        received_at: clocks(120),
+        kernel_sent_ns: kernel_us.map(|_| sent_at + 50_000),
+        kernel_received_ns: kernel_us.map(|us| sent_at + 50_000 + us * 1000),
         hops_left: None,
         step_ns: 0,
     }
 }
 
 #[test]
-fn the_kernels_stamps_count_where_they_can_be_trusted() {
+fn the_kernels_timestamps_are_used_if_they_are_plausible() {
     let good = reply(Some(19_000));
     assert_eq!((good.by_user(), good.by_kernel()), (20_000_000, Some(19_000_000)));
     for (what, answer) in [
-        ("without a stamp of its leaving", EchoReply { kernel_left_ns: None, ..good }),
-        ("without a stamp of its arrival", EchoReply { kernel_came_ns: None, ..good }),
-        ("before it left", EchoReply { kernel_came_ns: Some(5), ..good }),
+        ("without a stamp of its leaving", EchoReply { kernel_sent_ns: None, ..good }),
+        ("without a stamp of its arrival", EchoReply { kernel_received_ns: None, ..good }),
+        ("before it left", EchoReply { kernel_received_ns: Some(5), ..good }),
         ("while the clock was set", EchoReply { step_ns: -1_000_000, ..good }),
         ("longer than the program saw", reply(Some(21_000))),
     ] {
@@ -151,13 +151,13 @@ fn book(path: Option<&Path>, rotation: Rotation) -> (Book, Shown) {
 }
 
 fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
-    EchoProbeRow { number, octets: 64, left: clocks(100), kernel_left_ns: Some(7), outcome }
+    EchoProbeRow { number, octets: 64, sent_at: clocks(100), kernel_sent_ns: Some(7), outcome }
 }
 
 #[test]
 fn the_header_has_the_options_and_the_findings() {
     let (_, shown) = book(None, Rotation::default());
-    let [told] = &shown.lines()[..] else { panic!("one line") };
+    let [report] = &shown.lines()[..] else { panic!("one line") };
     for (key, value) in [
         ("netspurt", json!("probe")),
         ("version", json!(1)),
@@ -172,12 +172,12 @@ fn the_header_has_the_options_and_the_findings() {
         ("part", json!(1)),
         ("began", json!({ "raw_ns": 0, "unix_ns": 1_000_000_000_000_u64 })),
     ] {
-        assert_eq!(told[key], value, "{key}");
+        assert_eq!(report[key], value, "{key}");
     }
-    assert_eq!(told["path"]["warmed"], json!({ "answer": null }));
-    assert_eq!(told["path"]["gateway"], Value::Null);
-    assert!(told.get("file").is_none(), "nothing is kept");
-    assert!(told["clocks"]["kernel_tx_ns, kernel_rx_ns"].is_string());
+    assert_eq!(report["path"]["warmed"], json!({ "answer": null }));
+    assert_eq!(report["path"]["gateway"], Value::Null);
+    assert!(report.get("file").is_none(), "nothing is kept");
+    assert!(report["clocks"]["kernel_tx_ns, kernel_rx_ns"].is_string());
 }
 
 #[test]
@@ -185,14 +185,14 @@ fn noise_and_the_first_answer_are_written_in_one_of_their_forms() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };
-    let told = serde_json::to_value(report).unwrap();
-    assert_eq!((&told["where"], &told["user"]["count"]), (&json!("loopback"), &json!(3)));
-    assert_eq!(told["kernel"]["p999_ns"], 5000);
+    let report = serde_json::to_value(report).unwrap();
+    assert_eq!((&report["where"], &report["user"]["count"]), (&json!("loopback"), &json!(3)));
+    assert_eq!(report["kernel"]["p999_ns"], 5000);
     let failed = NoiseReport::Failed { failed: "no loopback".to_owned() };
     assert_eq!(serde_json::to_value(failed).unwrap(), json!({ "failed": "no loopback" }));
     let answered = Warmed::Answered { answer: "ICMP 11 0".to_owned(), after_ns: 9 };
-    let told = serde_json::to_value(answered).unwrap();
-    assert_eq!(told, json!({ "answer": "ICMP 11 0", "after_ns": 9 }));
+    let report = serde_json::to_value(answered).unwrap();
+    assert_eq!(report, json!({ "answer": "ICMP 11 0", "after_ns": 9 }));
     let failed = Warmed::Failed { failed: "no route".to_owned() };
     assert_eq!(serde_json::to_value(failed).unwrap(), json!({ "failed": "no route" }));
 }
@@ -210,7 +210,7 @@ fn each_outcome_of_an_echo_probe_is_a_line() {
     ] {
         assert!(book.row(&row(number, &outcome)).unwrap());
     }
-    let told = &shown.lines()[1..];
+    let lines = &shown.lines()[1..];
     let common = |number: u64| {
         json!({ "echo_probe": number, "octets": 64, "raw_ns": 100_000_000,
                 "user_tx_ns": 1_000_100_000_000_u64, "kernel_tx_ns": 7 })
@@ -220,20 +220,20 @@ fn each_outcome_of_an_echo_probe_is_a_line() {
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         line
     };
-    let came = clocks(120).unix_ns;
+    let received_at = clocks(120).unix_ns;
     let kernel_rx_ns = clocks(100).unix_ns + 19_050_000;
     assert_eq!(
-        told,
+        lines,
         [
             with(
                 1,
                 json!({ "rtt_ns": 19_000_000, "by": "kernel", "user_rtt_ns": 20_000_000,
-                            "user_rx_ns": came, "kernel_rx_ns": kernel_rx_ns, "ttl": 62 })
+                            "user_rx_ns": received_at, "kernel_rx_ns": kernel_rx_ns, "ttl": 62 })
             ),
             with(
                 2,
                 json!({ "rtt_ns": 20_000_000, "by": "user", "user_rtt_ns": 20_000_000,
-                            "user_rx_ns": came, "clock_step_ns": -5 })
+                            "user_rx_ns": received_at, "clock_step_ns": -5 })
             ),
             with(3, json!({ "lost": true })),
             with(4, json!({ "lost": true, "why": "port \"7\" unreachable" })),
@@ -248,12 +248,12 @@ fn late_answers_duplicates_and_clock_steps_are_lines_of_their_own() {
     book.stray(8, false, &reply(Some(19_000))).unwrap();
     book.step(9, 1_500_000).unwrap();
     book.say(&EndLine { end: "complete", counts: None }).unwrap();
-    let told = &shown.lines()[1..];
-    assert_eq!((&told[0]["late"], &told[0]["by"]), (&json!(7), &json!("user")));
-    assert!(told[0].get("duplicate").is_none());
-    assert_eq!((&told[1]["duplicate"], &told[1]["rtt_ns"]), (&json!(8), &json!(19_000_000)));
-    assert_eq!(told[2], json!({ "clock_step_ns": 1_500_000, "before": 9 }));
-    assert_eq!(told[3], json!({ "end": "complete" }));
+    let lines = &shown.lines()[1..];
+    assert_eq!((&lines[0]["late"], &lines[0]["by"]), (&json!(7), &json!("user")));
+    assert!(lines[0].get("duplicate").is_none());
+    assert_eq!((&lines[1]["duplicate"], &lines[1]["rtt_ns"]), (&json!(8), &json!(19_000_000)));
+    assert_eq!(lines[2], json!({ "clock_step_ns": 1_500_000, "before": 9 }));
+    assert_eq!(lines[3], json!({ "end": "complete" }));
     let counts = EndCounts {
         echo_probes: 5,
         answered: 3,
@@ -284,7 +284,7 @@ fn the_file_and_the_watcher_have_the_same_lines() {
 }
 
 #[test]
-fn a_new_part_begins_after_so_many_echo_probes() {
+fn a_new_part_begins_after_a_number_of_echo_probes() {
     let place = Place::new();
     let rotation = Rotation { echo_probes: Some(2), span: None };
     let (mut book, shown) = book(Some(&place.0.join("long.jsonl")), rotation);
@@ -315,7 +315,7 @@ fn a_new_part_begins_after_so_many_echo_probes() {
 }
 
 #[test]
-fn a_new_part_begins_after_so_long_but_none_is_empty() {
+fn a_new_part_begins_after_a_time_but_no_part_is_empty() {
     let place = Place::new();
     let rotation = Rotation { echo_probes: None, span: Some(Duration::ZERO) };
     let (mut book, _) = book(Some(&place.0.join("q.jsonl")), rotation);
@@ -374,19 +374,19 @@ fn packets_for_finished_echo_probes_are_classified() {
         past.over(number, 100 + number, clocks(number), None, outcome);
     }
     for (key, late) in [(101, false), (102, true), (102, false), (103, true), (101, false)] {
-        assert_eq!(past.came_again(key), late, "{key}");
+        assert_eq!(past.is_duplicate(key), late, "{key}");
     }
-    assert!(!past.came_again(104), "nobody's");
+    assert!(!past.is_duplicate(104), "nobody's");
     let tally = past.tally;
     assert_eq!((tally.echo_probes, tally.answered), (3, 1));
     assert_eq!((tally.late, tally.duplicates), (2, 3));
-    assert_eq!(past.find(102).unwrap().left, clocks(2));
+    assert_eq!(past.find(102).unwrap().sent_at, clocks(2));
 }
 
 #[test]
 fn an_answer_is_described_in_the_words_of_its_protocol() {
     let router: Option<IpAddr> = "10.0.0.9".parse().ok();
-    for (six, told, words) in [
+    for (six, icmp_error, words) in [
         (false, (3, 0), "network unreachable"),
         (true, (1, 0), "network unreachable"),
         (false, (3, 1), "host unreachable"),
@@ -403,8 +403,8 @@ fn an_answer_is_described_in_the_words_of_its_protocol() {
         (false, (12, 1), "ICMP type 12 code 1"),
         (true, (4, 2), "ICMP type 4 code 2"),
     ] {
-        assert_eq!(returned(None, told, six), words, "{told:?}, IPv6: {six}");
-        assert_eq!(returned(router, told, six), format!("{words}, says 10.0.0.9"));
+        assert_eq!(returned(None, icmp_error, six), words, "{icmp_error:?}, IPv6: {six}");
+        assert_eq!(returned(router, icmp_error, six), format!("{words}, says 10.0.0.9"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kernel's ends of flows: hosts, sockets and applications.
+//! The ends of flows that run the kernel's TCP: hosts, sockets and applications.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,58 +12,58 @@ use super::sockets::Sockets;
 use crate::kernel::{Apps, FlowSocket, open, sysctls};
 use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, Wiring};
 
-/// One end on the kernel's TCP.
-pub(super) struct Made {
+/// An end that runs the kernel's TCP, with the host and the socket that were made for it.
+pub(super) struct HostedEnd {
     pub(super) end: EndId,
     pub(super) host: KernelHost,
     pub(super) socket: Option<OwnedFd>,
     pub(super) plan: HostPlan,
-    pub(super) asked: KernelEnd,
+    pub(super) config: KernelEnd,
 }
 
-/// Creates the hosts and sockets of the kernel's ends.
+/// Creates hosts and sockets for the ends that run the kernel's TCP.
 pub(super) fn make_ends(
     sandbox: &mut Sandbox,
     network: &Network,
     wiring: Wiring,
-) -> Result<Vec<Made>, LiveError> {
+) -> Result<Vec<HostedEnd>, LiveError> {
     let addresses: Vec<_> = flow_addresses(&network.names).collect();
     let mut made = Vec::new();
-    for (end, (what, _)) in (0..).map(EndId::at).zip(&network.ends) {
-        let NetworkEnd::Kernel(asked) = what else { continue };
+    for (end, (planned, _)) in (0..).map(EndId::at).zip(&network.ends) {
+        let NetworkEnd::Kernel(config) = planned else { continue };
         let (flow, side) = (end.flow().index(), end.side());
         let (own, peer) = (addresses[flow][side.index()], addresses[flow][side.peer().index()]);
         let plan = HostPlan {
             address: Some(own.ip()),
             peer: Some(peer.ip()),
-            mtu: asked.tcp.packet_bytes,
+            mtu: config.tcp.packet_bytes,
             hints: RouteHints {
-                initial_window_segs: Some(asked.tcp.initial_window_segs),
-                quick_acks: asked.tcp.quick_acks,
+                initial_window_segs: Some(config.tcp.initial_window_segs),
+                quick_acks: config.tcp.quick_acks,
                 // An option of the socket sets the congestion control, and not the route.
                 congestion: None,
             },
-            sysctls: sysctls(&asked.tcp),
+            sysctls: sysctls(&config.tcp),
             wiring,
         };
         let host = sandbox.add_host(&plan)?;
-        let socket = host.within(|| open(&asked.tcp, own, asked.listens))?.map_err(|error| {
+        let socket = host.within(|| open(&config.tcp, own, config.listens))?.map_err(|error| {
             LiveError::Socket { flow: network.names.flow_names[flow].clone(), error }
         })?;
-        made.push(Made { end, host, socket: Some(socket), plan, asked: asked.clone() });
+        made.push(HostedEnd { end, host, socket: Some(socket), plan, config: config.clone() });
     }
     Ok(made)
 }
 
-/// Returns the applications of the kernel's ends, and their sockets.
-pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
+/// Returns the applications and the sockets of the ends that run the kernel's TCP.
+pub(super) fn applications(made: &mut [HostedEnd], names: &Names) -> (Apps, Sockets) {
     let addresses: Vec<_> = flow_addresses(names).collect();
     let mut apps = Apps::default();
     let mut sockets: Sockets = vec![None; 2 * addresses.len()];
-    for Made { end, socket, asked, .. } in made {
+    for HostedEnd { end, socket, config, .. } in made {
         let Some(socket) = socket.take() else { continue };
         let flow = end.flow().index();
-        let KernelEnd { tcp, task, listens, .. } = asked.clone();
+        let KernelEnd { tcp, task, listens, .. } = config.clone();
         let shared = FlowSocket::default();
         // An end that only reads may still retransmit its FIN.
         sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));

@@ -29,7 +29,7 @@ impl Ledger {
         Self { octets, ..Self::default() }
     }
 
-    /// Takes notice that the source sent `segment`.
+    /// Called when the source sent `segment`.
     pub fn sent(&mut self, segment: &Segment) {
         let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
@@ -38,7 +38,7 @@ impl Ledger {
             self.finish_if_covered();
         }
         self.sum.sent += u64::from(segment.len > 0);
-        // Retransmissions of SYN and FIN count, too.
+        // Retransmissions of SYN and FIN count as well.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.retransmissions += 1;
         match cause {
@@ -51,7 +51,7 @@ impl Ledger {
         }
     }
 
-    /// Takes notice that `segment` reached the sink.
+    /// Called when `segment` reached the sink.
     pub fn received(&mut self, segment: &Segment) {
         if segment.len == 0 {
             return;
@@ -61,7 +61,7 @@ impl Ledger {
         self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
-    /// Takes notice that `segment` reached the source at `at`.
+    /// Called when `segment` reached the source at `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
         if !segment.flags.has(Flags::ACK) {
             return;

@@ -48,7 +48,7 @@ use crate::wall::WallClock;
 
 /// The settings of a live run that are not in the scenario.
 pub struct Options {
-    /// The greatest lateness that a delivery may have in a valid run.
+    /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
     /// For this span before each instant at which it must act, the driver polls the clock and does
     /// not sleep. It does so only if it has real-time priority.
@@ -78,7 +78,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
     // The processes of programs exist already, so they do not inherit the real-time priority.
-    let first = sys::run_first(FIRST).is_ok();
+    let first = sys::run_first(DRIVER_PRIORITY).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
     pair.iter().try_for_each(|pair| add_visits(&mut apps, pair, &network))?;
@@ -118,8 +118,9 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let (path, log) = driven?;
     watcher.polled(&polls);
     watcher.timed(&log.arrivals);
-    let said = watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));
-    watcher.polled(&said.unwrap_or_default());
+    let program_polls =
+        watcher.programs.as_mut().map(|programs| std::mem::take(&mut programs.polls));
+    watcher.polled(&program_polls.unwrap_or_default());
     let programs = options.programs.zip(status);
     let outcome = Outcome {
         path,
@@ -185,7 +186,7 @@ fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
 }
 
 /// The lowest real-time priority: the driver runs before all threads without one.
-const FIRST: i32 = 1;
+const DRIVER_PRIORITY: i32 = 1;
 
 /// Whether a packet may leave the path more than once.
 fn keeps_packets(network: &Network) -> bool {
@@ -193,7 +194,7 @@ fn keeps_packets(network: &Network) -> bool {
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    // A shim sends copies of packets, too.
+    // A shim sends copies of packets as well.
     let shim = |(end, _): &(NetworkEnd, u32)| match end {
         NetworkEnd::Kernel(end) => end.shim.is_some(),
         NetworkEnd::Programs(end) => end.shim.is_some(),

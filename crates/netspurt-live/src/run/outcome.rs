@@ -290,7 +290,7 @@ impl Outcome {
         });
         LiveReport {
             valid: packets.all_carried() && replayed.same && lateness.is_within(budget),
-            back_end: self.wiring.told(),
+            back_end: self.wiring.description(),
             wire: self.wiring.wire,
             offload: self.wiring.offload,
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),

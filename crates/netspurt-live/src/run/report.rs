@@ -7,7 +7,7 @@ use netspurt::record::{Names, Table};
 use netspurt::results::RunContents;
 use serde::Serialize;
 
-use super::ends::Made;
+use super::ends::HostedEnd;
 use super::error::LiveError;
 use crate::drive::Log;
 use crate::exec::ProgramPair;
@@ -31,7 +31,7 @@ pub struct LiveReport {
     pub kernel: String,
     /// Whether the driver had real-time priority.
     pub real_time: bool,
-    /// The greatest lateness that a delivery may have in a valid run.
+    /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
     /// The lateness of deliveries.
     pub lateness: LatenessReport,
@@ -143,7 +143,7 @@ pub struct EndReport {
 pub struct RouteReport {
     /// The initial window in segments.
     pub initcwnd: Option<u32>,
-    /// Whether every segment is acknowledged at once.
+    /// Whether every segment is acknowledged immediately.
     pub quickack: u8,
     /// The congestion control, if the sockets do not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,13 +165,13 @@ pub struct SocketReport {
     /// The congestion control.
     #[serde(rename = "TCP_CONGESTION", skip_serializing_if = "Option::is_none")]
     pub congestion: Option<&'static str>,
-    /// Whether short segments are sent at once.
+    /// Whether short segments are sent immediately.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
     /// The octets of the receive buffer.
     #[serde(rename = "SO_RCVBUF", skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
-    /// The greatest receive window that the socket advertises, in octets.
+    /// The maximum receive window that the socket advertises, in octets.
     #[serde(rename = "TCP_WINDOW_CLAMP", skip_serializing_if = "Option::is_none")]
     pub window_clamp: Option<u32>,
 }
@@ -206,8 +206,8 @@ pub struct ProgramsReport {
 
 impl EndReport {
     /// Makes the report on one of the kernel's ends of a flow.
-    pub(super) fn of_kernel(names: &Names, made: &Made) -> Self {
-        let tcp = &made.asked.tcp;
+    pub(super) fn of_kernel(names: &Names, made: &HostedEnd) -> Self {
+        let tcp = &made.config.tcp;
         Self {
             flow: names.name(made.end.flow()),
             side: made.end.side().name(),
@@ -236,7 +236,7 @@ impl EndReport {
             Self {
                 flow: names.name(pair.first),
                 side: side.name(),
-                profile: pair.asked.tcp.profile.name(),
+                profile: pair.config.tcp.profile.name(),
                 sysctls: sysctls(plan),
                 route: RouteReport {
                     initcwnd: plan.hints.initial_window_segs,

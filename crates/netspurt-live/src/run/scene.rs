@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::sockets::Sockets;
 use crate::kernel::TcpInfo;
 
-/// The greatest number of senders in a scene. A screen has no room for more, and the text of a
-/// scene must fit into a pipe at once.
+/// The maximum number of senders in a scene. A screen has no room for more, and the text of a scene
+/// must fit into a pipe at once.
 const SENDERS: usize = 4;
-/// The greatest number of queues in a scene.
+/// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
 /// A function that is called from time to time, with the run's time and a function that makes a

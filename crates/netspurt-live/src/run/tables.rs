@@ -12,31 +12,31 @@ use crate::drive::{Log, PacketArrival, PacketDelivery};
 pub(super) fn log_tables(names: &Names, log: &Log) -> [Table; 2] {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let Log { arrivals, deliveries, .. } = log;
-    let came = |of: fn(&PacketArrival) -> Time| {
+    let arrival_times = |of: fn(&PacketArrival) -> Time| {
         Data::I64(arrivals.iter().map(|arrival| nanos(of(arrival))).collect())
     };
     let senders: Vec<EndId> = arrivals.iter().map(|a| a.segment.source()).collect();
     let [flow, direction] = names.sender_columns(&senders);
-    let arrived = vec![
-        Column::new("t_ns", came(|arrival| arrival.at)),
-        Column::new("stamped_ns", came(|arrival| arrival.stamped)),
+    let arrival_columns = vec![
+        Column::new("t_ns", arrival_times(|arrival| arrival.at)),
+        Column::new("stamped_ns", arrival_times(|arrival| arrival.stamped)),
         flow,
         direction,
         Column::new("id", Data::U64(arrivals.iter().map(|a| a.segment.id.bits()).collect())),
     ];
-    let went = |of: fn(&PacketDelivery) -> Time| {
+    let delivery_times = |of: fn(&PacketDelivery) -> Time| {
         Data::I64(deliveries.iter().map(|delivery| nanos(of(delivery))).collect())
     };
     let senders: Vec<EndId> = deliveries.iter().map(|d| d.end.peer()).collect();
     let [flow, direction] = names.sender_columns(&senders);
-    let delivered = vec![
-        Column::new("t_ns", went(|delivery| delivery.due)),
-        Column::new("actual_ns", went(|delivery| delivery.actual)),
+    let delivery_columns = vec![
+        Column::new("t_ns", delivery_times(|delivery| delivery.due)),
+        Column::new("actual_ns", delivery_times(|delivery| delivery.actual)),
         flow,
         direction,
         Column::new("id", Data::U64(deliveries.iter().map(|d| d.id.bits()).collect())),
     ];
-    [Table::new("arrivals", arrived), Table::new("deliveries", delivered)]
+    [Table::new("arrivals", arrival_columns), Table::new("deliveries", delivery_columns)]
 }
 
 /// Makes the table `shims`. `None` if no shim retransmitted anything.

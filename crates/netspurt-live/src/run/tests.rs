@@ -69,7 +69,7 @@ fn report(programs: Option<ProgramsReport>) -> LiveReport {
 
 #[test]
 fn a_report_has_the_names_that_readers_know() {
-    let told = serde_json::to_value(report(None)).unwrap();
+    let json_report = serde_json::to_value(report(None)).unwrap();
     for (key, value) in [
         ("valid", json!(true)),
         ("wire", json!("tun")),
@@ -87,9 +87,9 @@ fn a_report_has_the_names_that_readers_know() {
         ("tables", json!({ "flows": 1 })),
         ("captures", json!({ "a": "a.pcapng" })),
     ] {
-        assert_eq!(told[key], value, "{key}");
+        assert_eq!(json_report[key], value, "{key}");
     }
-    assert_eq!(told.as_object().unwrap().len(), 20, "{told:#}");
+    assert_eq!(json_report.as_object().unwrap().len(), 20, "{json_report:#}");
 }
 
 #[test]
@@ -119,16 +119,19 @@ fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
         window_clamp: Some(24_000),
     };
     let route = RouteReport { initcwnd: Some(3), quickack: 1, congctl: None };
-    let told = serde_json::to_value(end_report(route, socket)).unwrap();
+    let json_report = serde_json::to_value(end_report(route, socket)).unwrap();
     let options = json!({ "TCP_CONGESTION": "reno", "TCP_NODELAY": 0, "SO_RCVBUF": 65_535,
                           "TCP_WINDOW_CLAMP": 24_000 });
-    assert_eq!(told["socket"], options);
-    assert_eq!(told["route"], json!({ "initcwnd": 3, "quickack": 1 }));
-    assert_eq!(told["sysctls"], json!({ "net.ipv4.tcp_sack": "0" }));
+    assert_eq!(json_report["socket"], options);
+    assert_eq!(json_report["route"], json!({ "initcwnd": 3, "quickack": 1 }));
+    assert_eq!(json_report["sysctls"], json!({ "net.ipv4.tcp_sack": "0" }));
     let route = RouteReport { congctl: Some("cubic"), ..RouteReport::default() };
-    let told = serde_json::to_value(end_report(route, SocketReport::default())).unwrap();
-    assert_eq!(told["route"], json!({ "initcwnd": null, "quickack": 0, "congctl": "cubic" }));
-    assert_eq!(told["socket"], json!({}), "programs choose those of theirs");
+    let json_report = serde_json::to_value(end_report(route, SocketReport::default())).unwrap();
+    assert_eq!(
+        json_report["route"],
+        json!({ "initcwnd": null, "quickack": 0, "congctl": "cubic" })
+    );
+    assert_eq!(json_report["socket"], json!({}), "programs choose those of theirs");
 }
 
 #[test]

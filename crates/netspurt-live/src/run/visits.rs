@@ -37,7 +37,7 @@ pub(super) fn add_visits(
     allow_many_descriptors();
     let [from, to] = addresses(&network.names, pair.first);
     let server = SocketAddr::new(to, LISTENING_PORT);
-    let tcp = &pair.asked.tcp;
+    let tcp = &pair.config.tcp;
     let backlog = i32::try_from(visits.len()).unwrap_or(i32::MAX);
     let listener = pair.hosts[1].within(|| open_for(tcp, server, Some(backlog)))?;
     let listener = listener.map_err(refused)?;

@@ -59,7 +59,7 @@ pub struct Watcher {
     pub(super) progress: Progress,
     /// The latest reported state, for scenes.
     seen: LastHeard,
-    /// The greatest number of rows that may be recorded.
+    /// The maximum number of rows that may be recorded.
     most_rows: Option<u64>,
 }
 

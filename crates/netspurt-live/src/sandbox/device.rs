@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 
-use super::error::{SandboxError, asked};
+use super::error::{SandboxError, failed_at};
 use crate::sys;
 
 /// The work that a device does in place of TCP and of the sender of packets, as single features.
@@ -22,12 +22,12 @@ const OFFLOADS: [(&str, u32); 6] = [
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
-        .map_err(|error| asked("a socket")(error.into()))?;
+        .map_err(|error| failed_at("a socket")(error.into()))?;
     let switched = if offload { &OFFLOADS[OFFLOADS.len() - 1..] } else { &OFFLOADS[..] };
     for (what, command) in switched {
         sys::set_device_value(socket.as_fd(), name, *command, 0)
-            .map_err(asked(format!("switching off {what}")))?;
+            .map_err(failed_at(format!("switching off {what}")))?;
     }
     netdevice::name_to_index(&socket, name)
-        .map_err(|error| asked("a device's number")(error.into()))
+        .map_err(|error| failed_at("a device's number")(error.into()))
 }

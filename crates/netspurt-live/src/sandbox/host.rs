@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::device::device;
-use super::error::{SandboxError, asked};
+use super::error::{SandboxError, failed_at};
 use super::netlink::{Netlink, RouteHints};
 use super::port::PacketPort;
 use super::wiring::{Wire, Wiring};
@@ -68,7 +68,7 @@ impl KernelHost {
     pub fn port_inside(&self, mtu: u16) -> Result<PacketPort, SandboxError> {
         self.within(|| {
             PacketPort::open(device(KernelHost::DEVICE, true)?, false, mtu)
-                .map_err(asked("a socket of packets"))
+                .map_err(failed_at("a socket of packets"))
         })?
     }
 
@@ -93,7 +93,7 @@ pub(super) fn within<T: Send>(
     let inside = move || enter(namespace).map(|()| act());
     let done = thread::scope(|scope| scope.spawn(inside).join());
     let done = done.map_err(|_| lost_thread()).and_then(|done| done.map_err(io::Error::from));
-    done.map_err(asked("entering a host's namespace"))
+    done.map_err(failed_at("entering a host's namespace"))
 }
 
 /// Prepares a host's device and returns its number.
@@ -102,11 +102,12 @@ fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
         return device(KernelHost::DEVICE, plan.wiring.offload);
     }
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
-    let told = |error: rustix::io::Errno| asked("a device's number")(error.into());
+    let into_error = |error: rustix::io::Errno| failed_at("a device's number")(error.into());
     let socket =
-        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(told)?;
-    sys::set_mtu(socket.as_fd(), KernelHost::DEVICE, plan.mtu).map_err(asked("a device's MTU"))?;
-    netdevice::name_to_index(&socket, KernelHost::DEVICE).map_err(told)
+        rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(into_error)?;
+    sys::set_mtu(socket.as_fd(), KernelHost::DEVICE, plan.mtu)
+        .map_err(failed_at("a device's MTU"))?;
+    netdevice::name_to_index(&socket, KernelHost::DEVICE).map_err(into_error)
 }
 
 /// Configures a host, from inside its namespace.
@@ -115,17 +116,18 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     let device = hosts_device(plan)?;
     be_quiet(plan.address.is_some_and(|address| address.is_ipv6()))?;
     for (name, value) in &plan.sysctls {
-        let told = asked(format!("net.ipv4.{name} = {value}"));
-        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(told)?;
+        let into_error = failed_at(format!("net.ipv4.{name} = {value}"));
+        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(into_error)?;
     }
-    let mut netlink = Netlink::open().map_err(asked("a connection to a host's configuration"))?;
-    netlink.switch_on(LOOPBACK).map_err(asked("switching loopback on"))?;
-    netlink.switch_on(device).map_err(asked("switching a host's device on"))?;
+    let mut netlink =
+        Netlink::open().map_err(failed_at("a connection to a host's configuration"))?;
+    netlink.switch_on(LOOPBACK).map_err(failed_at("switching loopback on"))?;
+    netlink.switch_on(device).map_err(failed_at("switching a host's device on"))?;
     if let Some(address) = plan.address {
-        netlink.add_address(device, address).map_err(asked("a host's address"))?;
+        netlink.add_address(device, address).map_err(failed_at("a host's address"))?;
     }
     if let Some(peer) = plan.peer {
-        netlink.add_route(device, peer, plan.hints).map_err(asked("a host's route"))?;
+        netlink.add_route(device, peer, plan.hints).map_err(failed_at("a host's route"))?;
     }
     Ok(())
 }
@@ -145,7 +147,7 @@ fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
         if let Err(error) = set
             && (with_ipv6 || error.kind() != io::ErrorKind::NotFound)
         {
-            return Err(asked(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
+            return Err(failed_at(format!("net.ipv6.conf.{device}.{name} = {value}"))(error));
         }
     }
     Ok(())

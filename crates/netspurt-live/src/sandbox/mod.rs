@@ -26,7 +26,7 @@ pub use port::PacketPort;
 pub use wiring::{Wire, Wiring};
 
 use device::device;
-use error::asked;
+use error::failed_at;
 use host::{configure, lost_thread, within};
 use netlink::Netlink;
 
@@ -45,21 +45,21 @@ impl Sandbox {
     /// When the kernel refuses.
     pub fn enter() -> Result<Self, SandboxError> {
         let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-        let alone = if user.is_root() { sys::unshare(Unshared::Network) } else { Err(denied()) };
-        if alone.is_err() {
+        let unshared = if user.is_root() { sys::unshare(Unshared::Network) } else { Err(denied()) };
+        if unshared.is_err() {
             let refused =
                 |error| SandboxError::NoNamespaces { error, why: crate::capability::refusal() };
             sys::unshare(Unshared::UserAndNetwork).map_err(refused)?;
             let map = |file: &str, text: String| {
                 fs::write(format!("/proc/self/{file}"), text)
-                    .map_err(asked(format!("/proc/self/{file}")))
+                    .map_err(failed_at(format!("/proc/self/{file}")))
             };
             map("setgroups", "deny".into())?;
             map("uid_map", format!("0 {} 1", user.as_raw()))?;
             map("gid_map", format!("0 {} 1", group.as_raw()))?;
         }
         let netlink =
-            Netlink::open().map_err(asked("a connection to the network's configuration"))?;
+            Netlink::open().map_err(failed_at("a connection to the network's configuration"))?;
         Ok(Self { netlink, hosts: 0 })
     }
 
@@ -68,12 +68,12 @@ impl Sandbox {
     /// # Errors
     /// When the kernel refuses.
     pub fn add_host(&mut self, plan: &HostPlan) -> Result<KernelHost, SandboxError> {
-        let namespace = new_namespace().map_err(asked("a network namespace for a host"))?;
+        let namespace = new_namespace().map_err(failed_at("a network namespace for a host"))?;
         let port = match plan.wiring.wire {
             Wire::Veth => self.pair(plan, namespace.as_fd())?,
             Wire::Tun => {
                 let make = || PacketPort::tun(KernelHost::DEVICE, plan.wiring.offload, plan.mtu);
-                within(namespace.as_fd(), make)?.map_err(asked(NO_TUN))?
+                within(namespace.as_fd(), make)?.map_err(failed_at(NO_TUN))?
             }
         };
         let host = KernelHost { namespace: Namespace(namespace), port };
@@ -89,14 +89,14 @@ impl Sandbox {
     ) -> Result<PacketPort, SandboxError> {
         let name = format!("host{}", self.hosts);
         self.hosts += 1;
-        let (here, there) = (name.as_str(), KernelHost::DEVICE);
-        let wire = netlink::VethPair { here, there, namespace, mtu: plan.mtu };
-        self.netlink.add_wire(&wire).map_err(asked("a pair of veth devices"))?;
-        let device = device(here, plan.wiring.offload)?;
-        self.netlink.switch_on(device).map_err(asked("switching a device on"))?;
+        let (device_name, host_device_name) = (name.as_str(), KernelHost::DEVICE);
+        let wire = netlink::VethPair { device_name, host_device_name, namespace, mtu: plan.mtu };
+        self.netlink.add_wire(&wire).map_err(failed_at("a pair of veth devices"))?;
+        let device = device(device_name, plan.wiring.offload)?;
+        self.netlink.switch_on(device).map_err(failed_at("switching a device on"))?;
         // Of a device that is off, a socket would first report that.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
-            .map_err(asked("a socket of packets"))
+            .map_err(failed_at("a socket of packets"))
     }
 }
 
@@ -121,10 +121,10 @@ fn new_namespace() -> io::Result<File> {
 /// # Errors
 /// When that one has ended already.
 pub fn end_with(parent: u32) -> Result<(), SandboxError> {
-    let told = |error: rustix::io::Errno| {
-        asked("ending with the process that started this one")(error.into())
+    let into_error = |error: rustix::io::Errno| {
+        failed_at("ending with the process that started this one")(error.into())
     };
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(told)?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(into_error)?;
     let now = rustix::process::getppid().map(Pid::as_raw_nonzero);
     if now.is_some_and(|now| now.get().cast_unsigned() == parent) {
         return Ok(());

@@ -16,9 +16,9 @@ const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 #[derive(Clone, Copy, Debug)]
 pub struct VethPair<'a> {
     /// The name of the device on this side.
-    pub here: &'a str,
+    pub device_name: &'a str,
     /// The name of the device on the other side.
-    pub there: &'a str,
+    pub host_device_name: &'a str,
     /// Where that is.
     pub namespace: BorrowedFd<'a>,
     /// Octets of the largest packet of either.
@@ -30,7 +30,7 @@ pub struct VethPair<'a> {
 pub struct RouteHints {
     /// Segments sent at the start of a connection (`initcwnd`).
     pub initial_window_segs: Option<u32>,
-    /// Whether every segment is acknowledged at once (`quickack`).
+    /// Whether every segment is acknowledged immediately (`quickack`).
     pub quick_acks: bool,
     /// The algorithm of the congestion window (`congctl`).
     pub congestion: Option<&'static str>,
@@ -61,7 +61,7 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn add_wire(&mut self, wire: &VethPair<'_>) -> io::Result<()> {
         let mut message = NetlinkMessage::new(NEW_LINK, CREATE, &link(0, 0));
-        message.text(libc::IFLA_IFNAME, wire.here);
+        message.text(libc::IFLA_IFNAME, wire.device_name);
         message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
         message.nest(libc::IFLA_LINKINFO, |message| {
             message.text(libc::IFLA_INFO_KIND, "veth");
@@ -69,7 +69,7 @@ impl Netlink {
                 const PEER: u16 = 1;
                 message.nest(PEER, |message| {
                     message.raw(&link(0, 0));
-                    message.text(libc::IFLA_IFNAME, wire.there);
+                    message.text(libc::IFLA_IFNAME, wire.host_device_name);
                     message.put(libc::IFLA_ADDRESS, &HOST_STATION);
                     message.put(libc::IFLA_MTU, &u32::from(wire.mtu).to_ne_bytes());
                     let namespace = wire.namespace.as_raw_fd().to_ne_bytes();
@@ -94,7 +94,7 @@ impl Netlink {
     /// # Errors
     /// When the kernel refuses.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
-        let AddressForm { family, octets, bits } = told(address);
+        let AddressForm { family, octets, bits } = address_form(address);
         // No other host exists that could have the same address.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
@@ -116,7 +116,7 @@ impl Netlink {
         const QUICKACK: u16 = 15;
         const CONGESTION: u16 = 16;
         let (table, kind) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
-        let AddressForm { family, octets, bits } = told(to);
+        let AddressForm { family, octets, bits } = address_form(to);
         let head =
             [family, bits, 0, 0, table, libc::RTPROT_STATIC, libc::RT_SCOPE_LINK, kind, 0, 0, 0, 0];
         let mut message = NetlinkMessage::new(NEW_ROUTE, CREATE, &head);
@@ -159,7 +159,7 @@ struct AddressForm {
     bits: u8,
 }
 
-fn told(address: IpAddr) -> AddressForm {
+fn address_form(address: IpAddr) -> AddressForm {
     match address {
         IpAddr::V4(v4) => {
             AddressForm { family: libc::AF_INET as u8, octets: v4.octets().to_vec(), bits: 32 }
@@ -296,7 +296,7 @@ mod tests {
         for (address, family, octets, bits) in
             [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
         {
-            let form = told(address.parse().unwrap());
+            let form = address_form(address.parse().unwrap());
             assert_eq!((i32::from(form.family), form.octets.len(), form.bits), {
                 (family, octets, bits)
             });

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::wiring::{Wire, Wiring};
-use crate::offload::{LONGEST_PREFIX, Shape, VIRTIO_BYTES};
+use crate::offload::{PREFIX_BYTES_MAX, Shape, VIRTIO_BYTES};
 use crate::sys::{self, Batch, Outbox, OutgoingPacket};
 
 /// A port that receives and sends the packets of a device.
@@ -28,7 +28,7 @@ enum PortEnd {
     Tun { file: OwnedFd, counts: File },
 }
 
-/// The most octets that may wait at a port.
+/// The maximum number of octets that may wait at a port.
 const ROOM: i32 = 16 << 20;
 
 /// Octets of an Ethernet header.
@@ -52,10 +52,11 @@ impl PacketPort {
         if offload {
             set(libc::SOL_PACKET, VIRTIO_HEADER, 1)?;
         }
-        for (forced, asked) in
+        for (forced, unforced) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
-            set(libc::SOL_SOCKET, forced, ROOM).or_else(|_| set(libc::SOL_SOCKET, asked, ROOM))?;
+            set(libc::SOL_SOCKET, forced, ROOM)
+                .or_else(|_| set(libc::SOL_SOCKET, unforced, ROOM))?;
         }
         sys::bind_packets(socket.as_fd(), device)?;
         let wiring = Wiring { wire: Wire::Veth, offload };
@@ -73,8 +74,8 @@ impl PacketPort {
         Ok(Self { wiring, end: PortEnd::Tun { file, counts }, mtu })
     }
 
-    /// Makes the kernel add a time stamp to each packet that arrives. A TUN device has no time
-    /// stamps.
+    /// Makes the kernel add a timestamp to each packet that arrives. A TUN device has no time
+    /// timestamps.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -98,7 +99,7 @@ impl PacketPort {
 
     /// The octets of a buffer that holds any packet that may arrive.
     pub fn room_bytes(&self) -> usize {
-        if self.wiring.offload { LONGEST_PREFIX + (1 << 16) } else { usize::from(self.mtu) + 64 }
+        if self.wiring.offload { PREFIX_BYTES_MAX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
 
     /// Receives waiting packets into `batch`. Returns whether more may wait.
@@ -125,7 +126,7 @@ impl PacketPort {
         &self,
         shape: Shape,
         headers: &[u8],
-        prefix: &mut [u8; LONGEST_PREFIX],
+        prefix: &mut [u8; PREFIX_BYTES_MAX],
     ) -> usize {
         if !self.wiring.offload {
             return 0;
@@ -243,7 +244,7 @@ mod tests {
             assert_eq!(port.prefix_bytes(), octets, "{wire:?}");
             for (six, kind, headers) in [(false, [8, 0], 40), (true, [0x86, 0xdd], 60)] {
                 let packet = packet(six);
-                let mut prefix = [0; LONGEST_PREFIX];
+                let mut prefix = [0; PREFIX_BYTES_MAX];
                 assert_eq!(port.write_prefix(shape, &packet[..headers], &mut prefix), octets);
                 let received = [&prefix[..octets], &packet].concat();
                 let expected = if offload { shape } else { Shape::WHOLE };
@@ -267,9 +268,11 @@ mod tests {
 
     #[test]
     fn there_is_room_for_the_largest_packet_of_a_device() {
-        for (mtu, offload, least) in [(576, false, 576), (9000, false, 9000), (576, true, 65_535)] {
+        for (mtu, offload, room_min) in
+            [(576, false, 576), (9000, false, 9000), (576, true, 65_535)]
+        {
             let (port, _far) = PacketPort::paired(Wiring { offload, ..TUN }, mtu, "");
-            assert!(port.room_bytes() >= least + port.prefix_bytes(), "{mtu}");
+            assert!(port.room_bytes() >= room_min + port.prefix_bytes(), "{mtu}");
         }
     }
 

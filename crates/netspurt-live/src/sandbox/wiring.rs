@@ -45,7 +45,7 @@ pub struct Wiring {
 
 impl Wiring {
     /// A description as text.
-    pub fn told(self) -> String {
+    pub fn description(self) -> String {
         let devices = match self.wire {
             Wire::Veth => "veth + AF_PACKET",
             Wire::Tun => "TUN",

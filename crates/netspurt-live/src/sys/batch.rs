@@ -8,7 +8,7 @@ use std::ptr;
 /// Packets in a batch.
 pub const BATCH: usize = 64;
 
-/// Octets for the control message of a packet: a time stamp with its header.
+/// Octets for the control message of a packet: a timestamp with its header.
 const BESIDE: usize = 64;
 
 /// The memory for one packet's control messages, aligned as `cmsghdr` must be.
@@ -23,14 +23,14 @@ pub struct Batch {
     /// Pointers into `rooms` and `beside`, whose memory does not move.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
-    /// The length and the time stamp of each received packet.
+    /// The length and the timestamp of each received packet.
     got: Vec<(usize, Option<u64>)>,
 }
 
 /// A packet that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// The kernel's time stamp, in nanoseconds since 1970, if there is one.
+    /// The kernel's timestamp, in nanoseconds since 1970, if there is one.
     pub unix_ns: Option<u64>,
     /// The packet's octets, cut to the size of the buffer.
     pub bytes: &'a [u8],
@@ -103,7 +103,7 @@ impl Batch {
         Ok(true)
     }
 
-    /// The most octets of a packet.
+    /// The maximum number of octets of a packet.
     pub fn room_bytes(&self) -> usize {
         self.rooms[0].len()
     }
@@ -146,10 +146,10 @@ fn nothing(error: io::Error) -> io::Result<bool> {
     if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) }
 }
 
-/// The time stamp of a packet (`SO_TIMESTAMPNS`).
+/// The timestamp of a packet (`SO_TIMESTAMPNS`).
 fn stamp(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
-    // macros walk; the stamp is read without regard to its alignment.
+    // macros walk; the timestamp is read without regard to its alignment.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

@@ -88,7 +88,7 @@ pub fn fork() -> io::Result<Option<u32>> {
     Ok(u32::try_from(number).ok().filter(|number| *number > 0))
 }
 
-/// Ends this process at once. Nothing is flushed, and no value is dropped.
+/// Ends this process immediately. Nothing is flushed, and no value is dropped.
 pub fn end(status: i32) -> ! {
     // SAFETY: it returns to nobody.
     unsafe { libc::_exit(status) }

@@ -1,5 +1,5 @@
-//! Datagrams with kernel time stamps: of their transmission, which the socket's error queue
-//! reports, and of their arrival.
+//! Datagrams with kernel timestamps: of their transmission, which the socket's error queue reports,
+//! and of their arrival.
 
 use std::io;
 use std::mem;
@@ -9,7 +9,7 @@ use std::ptr;
 
 use super::{checked, set_option};
 
-/// Octets for the control messages of a datagram: time stamps, hop limit, an error and its sender.
+/// Octets for the control messages of a datagram: timestamps, hop limit, an error and its sender.
 const BESIDE: usize = 512;
 
 /// One datagram, or what the error queue reports on a datagram that was sent.
@@ -17,7 +17,7 @@ const BESIDE: usize = 512;
 pub struct StampedDatagram<'a> {
     /// The datagram's octets; only the first ones if it failed.
     pub bytes: &'a [u8],
-    /// The kernel's time stamp, in nanoseconds since 1970.
+    /// The kernel's timestamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
     /// Its remaining hop limit.
     pub hops_left: Option<u8>,
@@ -44,7 +44,7 @@ pub enum Trouble {
     Local(i32),
 }
 
-/// Makes the kernel add software time stamps to every datagram that a socket sends or receives, and
+/// Makes the kernel add software timestamps to every datagram that a socket sends or receives, and
 /// number the sent ones from 0.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ fn beside_of(header: &libc::msghdr) -> ErrorReport {
             let data = libc::CMSG_DATA(at);
             let length = (*at).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
             match ((*at).cmsg_level, (*at).cmsg_type) {
-                // The message has three times. The first is the software time stamp.
+                // The message has three times. The first is the software timestamp.
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
                     if length >= mem::size_of::<libc::timespec>() =>
                 {
@@ -136,9 +136,9 @@ fn beside_of(header: &libc::msghdr) -> ErrorReport {
                 (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
                     if length >= mem::size_of::<Extended>() =>
                 {
-                    let told: Extended = ptr::read_unaligned(data.cast());
+                    let error: Extended = ptr::read_unaligned(data.cast());
                     let rest = std::slice::from_raw_parts(data, length);
-                    trouble = Some(told.meant(&rest[mem::size_of::<Extended>()..]));
+                    trouble = Some(error.meant(&rest[mem::size_of::<Extended>()..]));
                 }
                 _ => {}
             }

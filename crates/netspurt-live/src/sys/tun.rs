@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 /// The file through which TUN devices are created.
 pub const TUN_NODE: &str = "/dev/net/tun";
 
-/// The most packets that may wait in a device.
+/// The maximum number of packets that may wait in a device.
 const QUEUE: libc::c_int = 16_384;
 
 /// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, packets

@@ -81,8 +81,16 @@ fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
     let (at, copy) = left[1];
     assert_eq!((at, copy.seq, copy.cause.get()), (ms(90), 1, Some(Cause::Shim)));
     assert_ne!(copy.id, data(0).id, "a transmission of its own");
-    let told = gate.retransmissions();
-    assert_eq!((told.len(), told[0].at, told[0].armed, told[0].id), (1, ms(90), ms(30), copy.id));
+    let retransmissions = gate.retransmissions();
+    assert_eq!(
+        (
+            retransmissions.len(),
+            retransmissions[0].at,
+            retransmissions[0].armed,
+            retransmissions[0].id
+        ),
+        (1, ms(90), ms(30), copy.id)
+    );
 }
 
 #[test]

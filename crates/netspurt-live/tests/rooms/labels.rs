@@ -106,7 +106,7 @@ fn options_and_marks_are_kept() {
 }
 
 #[test]
-fn packets_of_ipv6_are_segments_too() {
+fn packets_of_ipv6_are_also_segments() {
     let mut labels = Labels::new();
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
     let bytes = packet_between("[2001:db8::1]:10000", "[2001:db8::2]:5001", syn);
@@ -207,7 +207,7 @@ fn packets_of_other_protocols_are_carried_by_their_size() {
 }
 
 #[test]
-fn the_kernel_is_asked_about_retransmissions_alone() {
+fn the_kernel_is_asked_only_about_retransmissions() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -234,14 +234,14 @@ fn each_timeout_labels_one_retransmission_and_the_others_are_go_back_n() {
     for seq in [1, 101, 201] {
         labels.read(HERE, &data(seq), || None).unwrap();
     }
-    let mut again = |seq: u32, timeouts: u32| {
+    let mut cause_of = |seq: u32, timeouts: u32| {
         let loss = TcpInfo { state: TcpInfo::LOSS, timeouts, ..TcpInfo::default() };
         labels.read(HERE, &data(seq), || Some(loss)).unwrap().cause.get().unwrap()
     };
-    assert_eq!(again(1, 1), Cause::Rto);
-    assert_eq!(again(101, 1), Cause::GoBackN);
-    assert_eq!(again(1, 2), Cause::Rto);
-    assert_eq!(again(201, 2), Cause::GoBackN);
+    assert_eq!(cause_of(1, 1), Cause::Rto);
+    assert_eq!(cause_of(101, 1), Cause::GoBackN);
+    assert_eq!(cause_of(1, 2), Cause::Rto);
+    assert_eq!(cause_of(201, 2), Cause::GoBackN);
 }
 
 #[test]
@@ -361,8 +361,8 @@ fn octets_are_counted_on_past_the_wrap_of_their_numbers() {
         assert_eq!((u64::from(read.seq), read.cause.get()), ((octet + 1) % (1 << 32), None));
     }
     assert_eq!(labels.damaged, 0, "contents depend on all 64 bits");
-    let again = labels.read(HERE, &at(8 << 30), || None).unwrap();
-    assert_eq!(again.cause.get(), Some(Cause::Rto));
+    let retransmission = labels.read(HERE, &at(8 << 30), || None).unwrap();
+    assert_eq!(retransmission.cause.get(), Some(Cause::Rto));
     // The same number two wraps ago carried other octets.
     let old = carrying(isn.wrapping_add(1), content::octets(0, 500));
     labels.read(HERE, &old, || None).unwrap();
@@ -391,8 +391,8 @@ fn a_repeated_fin_has_the_cause_that_the_kernel_reports() {
     let fin = Segment { seq: 1, flags: Flags::FIN.with(Flags::ACK), ..Segment::default() };
     assert_eq!(labels.read(HERE, &packet(fin), || None).unwrap().cause.get(), None);
     let loss = TcpInfo { state: TcpInfo::LOSS, timeouts: 1, ..TcpInfo::default() };
-    let again = labels.read(HERE, &packet(fin), || Some(loss)).unwrap();
-    assert_eq!((again.cause.get(), again.id.packet()), (Some(Cause::Rto), 2));
+    let retransmission = labels.read(HERE, &packet(fin), || Some(loss)).unwrap();
+    assert_eq!((retransmission.cause.get(), retransmission.id.packet()), (Some(Cause::Rto), 2));
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn of(nanos: &[u64]) -> Lateness {
 }
 
 #[test]
-fn quantiles_of_few_deliveries_are_the_latest_ones() {
+fn high_quantiles_of_few_deliveries_are_the_maximum() {
     // 1 to n nanoseconds: the quantile of a share is that share of n, rounded up.
     for (count, expected) in [
         (1, [1, 1, 1, 1]),
@@ -22,28 +22,28 @@ fn quantiles_of_few_deliveries_are_the_latest_ones() {
         (1001, [501, 991, 1000, 1001]),
         (2000, [1000, 1980, 1998, 2000]),
     ] {
-        let told = of(&(1..=count).rev().collect::<Vec<_>>()).quantiles_ns();
-        let found = [told.p50_ns, told.p99_ns, told.p999_ns, told.max_ns];
+        let summary = of(&(1..=count).rev().collect::<Vec<_>>()).quantiles_ns();
+        let found = [summary.p50_ns, summary.p99_ns, summary.p999_ns, summary.max_ns];
         assert_eq!(found, expected, "of {count}");
     }
 }
 
 #[test]
-fn a_budget_may_be_used_up_and_not_exceeded() {
-    let told = of(&[0, 3, 5]);
+fn a_lateness_equal_to_the_budget_is_within_it() {
+    let summary = of(&[0, 3, 5]);
     for (budget, within) in [(4, false), (5, true), (6, true)] {
-        assert_eq!(told.is_within(Duration::from_nanos(budget)), within, "{budget}");
+        assert_eq!(summary.is_within(Duration::from_nanos(budget)), within, "{budget}");
     }
     assert!(Lateness::default().is_within(Duration::ZERO), "nothing was late");
 }
 
 #[test]
 fn quantiles_are_reported_in_nanoseconds_by_their_names() {
-    let told = serde_json::to_value(of(&[7, 2_000_000_000]).quantiles_ns()).unwrap();
+    let summary = serde_json::to_value(of(&[7, 2_000_000_000]).quantiles_ns()).unwrap();
     let expected = serde_json::json!({
         "p50_ns": 7, "p99_ns": 2_000_000_000, "p999_ns": 2_000_000_000, "max_ns": 2_000_000_000,
     });
-    assert_eq!(told, expected);
+    assert_eq!(summary, expected);
 }
 
 proptest! {
@@ -51,14 +51,14 @@ proptest! {
     fn each_quantile_is_the_least_lateness_that_its_share_does_not_exceed(
         nanos in prop::collection::vec(0_u64..60, 1..1500)
     ) {
-        let told = of(&nanos);
-        prop_assert_eq!(told.count, nanos.len() as u64);
+        let summary = of(&nanos);
+        prop_assert_eq!(summary.count, nanos.len() as u64);
         let within = |limit: u64| nanos.iter().filter(|late| **late <= limit).count();
         for (share, found) in
-            [(500, told.p50), (990, told.p99), (999, told.p999), (1000, told.max)]
+            [(500, summary.p50), (990, summary.p99), (999, summary.p999), (1000, summary.max)]
         {
-            let least = (0..60).find(|limit| within(*limit) * 1000 >= share * nanos.len());
-            prop_assert_eq!(Some(found.as_nanos()), least, "{} in 1000", share);
+            let expected = (0..60).find(|limit| within(*limit) * 1000 >= share * nanos.len());
+            prop_assert_eq!(Some(found.as_nanos()), expected, "{} in 1000", share);
         }
     }
 }

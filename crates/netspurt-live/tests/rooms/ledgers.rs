@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::common::{ack, data, ms};
 
-fn again(number: u64, cause: Cause) -> Segment {
+fn retransmission(number: u64, cause: Cause) -> Segment {
     Segment { cause: Some(cause).into(), ..data(number) }
 }
 
@@ -24,7 +24,7 @@ fn each_cause_is_counted_under_its_name() {
     ] {
         let mut ledger = Ledger::new(None);
         (0..4).for_each(|number| ledger.sent(&data(number)));
-        ledger.sent(&again(0, cause));
+        ledger.sent(&retransmission(0, cause));
         let sum = ledger.sum();
         assert_eq!((sum.sent, sum.retransmissions), (5, 1), "{cause:?}");
         assert_eq!((sum.timeouts, sum.fast_retransmits), (timeouts, fast), "{cause:?}");
@@ -32,22 +32,22 @@ fn each_cause_is_counted_under_its_name() {
 }
 
 #[test]
-fn a_repair_after_the_recovery_point_counts_as_another_one() {
+fn a_repair_after_the_recovery_point_counts_as_a_new_repair() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
     // The recovery point is the highest octet sent when the repair begins.
-    ledger.sent(&again(0, Cause::SackRecovery));
+    ledger.sent(&retransmission(0, Cause::SackRecovery));
     (4..8).for_each(|number| ledger.sent(&data(number)));
-    ledger.sent(&again(3, Cause::SackRecovery));
+    ledger.sent(&retransmission(3, Cause::SackRecovery));
     assert_eq!(ledger.sum().fast_retransmits, 1);
-    ledger.sent(&again(4, Cause::SackRecovery));
+    ledger.sent(&retransmission(4, Cause::SackRecovery));
     assert_eq!(ledger.sum().fast_retransmits, 2);
-    ledger.sent(&again(5, Cause::SackRecovery));
+    ledger.sent(&retransmission(5, Cause::SackRecovery));
     assert_eq!((ledger.sum().fast_retransmits, ledger.sum().retransmissions), (2, 4));
 }
 
 #[test]
-fn a_syn_and_a_fin_that_go_out_again_count_and_pure_acks_do_not() {
+fn retransmitted_syns_and_fins_count_and_pure_acks_do_not() {
     let mut ledger = Ledger::new(Some(1000));
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, ..data(0) };
     ledger.sent(&syn);
@@ -82,7 +82,7 @@ fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
     for (at, up_to, acked, finished) in [
         (10, 1001, 1000, None),
         (20, 1001, 1000, None),
-        // The FIN's place is acknowledged, too.
+        // The FIN's place is also acknowledged.
         (30, 2002, 2000, Some(ms(30))),
         (40, 2002, 2000, Some(ms(30))),
         (50, 1001, 2000, Some(ms(30))),
@@ -121,11 +121,11 @@ fn sequence_numbers_go_on_past_their_wrap() {
 }
 
 #[test]
-fn timers_beside_the_hosts_count_as_retransmissions_alone() {
+fn shim_timers_count_only_as_retransmissions() {
     let mut ledger = Ledger::new(None);
     (0..3).for_each(|number| ledger.sent(&data(number)));
-    ledger.sent(&again(0, Cause::Shim));
-    ledger.sent(&again(1, Cause::Sfr));
+    ledger.sent(&retransmission(0, Cause::Shim));
+    ledger.sent(&retransmission(1, Cause::Sfr));
     let sum = ledger.sum();
     assert_eq!((sum.retransmissions, sum.timeouts, sum.fast_retransmits), (2, 0, 0));
 }
@@ -134,14 +134,14 @@ fn timers_beside_the_hosts_count_as_retransmissions_alone() {
 fn a_repair_may_begin_at_the_recovery_point_itself() {
     let mut ledger = Ledger::new(None);
     (0..2).for_each(|number| ledger.sent(&data(number)));
-    ledger.sent(&again(0, Cause::Fast));
+    ledger.sent(&retransmission(0, Cause::Fast));
     ledger.sent(&data(2));
     // The third segment begins where the first repair ended.
-    ledger.sent(&again(2, Cause::Fast));
+    ledger.sent(&retransmission(2, Cause::Fast));
     assert_eq!(ledger.sum().fast_retransmits, 2);
     // A timeout in between changes no recovery point.
-    ledger.sent(&again(0, Cause::Rto));
-    ledger.sent(&again(1, Cause::Fast));
+    ledger.sent(&retransmission(0, Cause::Rto));
+    ledger.sent(&retransmission(1, Cause::Fast));
     assert_eq!((ledger.sum().fast_retransmits, ledger.sum().timeouts), (2, 1));
 }
 

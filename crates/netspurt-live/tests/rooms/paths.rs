@@ -37,27 +37,27 @@ fn silent(_event: &Event<Segment>) {}
 
 /// The packets that leave a path when these packets enter it, up to 100 s.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
-    let mut left = Vec::new();
+    let mut departures = Vec::new();
     for (at, segment) in arrivals {
         path.enter(*at, *segment, &mut silent);
-        left.extend(path.departures());
+        departures.extend(path.departures());
     }
     path.advance(ms(100_000), &mut silent);
-    left.extend(path.departures());
+    departures.extend(path.departures());
     path.settle(&mut silent);
-    left
+    departures
 }
 
 #[test]
 fn a_packet_takes_its_transmission_and_the_delay() {
     let mut path = Path::new(network("", ""));
-    let left = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
+    let departures = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
     // 1040 octets at 1 Mbit/s are 8.32 ms, 40 octets 0.32 ms.
-    let due = |left: &Departure| left.due.as_nanos() / 10_000;
-    assert_eq!(left.len(), 2);
-    assert_eq!((due(&left[0]), left[0].segment.dest), (1132, EndId::at(0)));
-    assert_eq!((due(&left[1]), left[1].segment.dest), (1932, EndId::at(1)));
-    assert_eq!(left[1].segment, data(0), "links change nothing in it");
+    let due = |departures: &Departure| departures.due.as_nanos() / 10_000;
+    assert_eq!(departures.len(), 2);
+    assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
+    assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));
+    assert_eq!(departures[1].segment, data(0), "links change nothing in it");
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
         path.enter(ms(number), ack(number, 1), &mut silent);
     }
     path.advance(ms(1000), &mut silent);
-    let left = path.departures();
-    assert_eq!(left.len(), 10);
-    assert!(left.is_sorted_by_key(|departure| departure.due));
+    let departures = path.departures();
+    assert_eq!(departures.len(), 10);
+    assert!(departures.is_sorted_by_key(|departure| departure.due));
     assert!(path.departures().is_empty());
-    let mut reused = left;
+    let mut reused = departures;
     path.depart(&mut reused);
     assert!(reused.is_empty(), "what it held is gone");
 }
@@ -93,18 +93,24 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
 fn a_full_queue_drops_and_links_count_it() {
     let mut path = Path::new(network(r#"queue = "3 packets""#, ""));
     let burst: Vec<_> = (0..10).map(|number| (ms(1), data(number))).collect();
-    let left = through(&mut path, &burst);
+    let departures = through(&mut path, &burst);
     let counts = path.counts();
-    assert_eq!((left.len() as u64, counts[0].dropped), (counts[0].carried, 10 - counts[0].carried));
+    assert_eq!(
+        (departures.len() as u64, counts[0].dropped),
+        (counts[0].carried, 10 - counts[0].carried)
+    );
     assert!(counts[0].dropped > 0 && counts[1].carried == 0);
-    assert!(left.windows(2).all(|two| two[0].segment.seq < two[1].segment.seq), "in their order");
+    assert!(
+        departures.windows(2).all(|two| two[0].segment.seq < two[1].segment.seq),
+        "in their order"
+    );
 }
 
 #[test]
 fn a_link_that_loses_the_second_packet_delivers_the_others() {
     let mut path = Path::new(network("loss = [{ nth = [2] }, \"none\"]", ""));
-    let left = through(&mut path, &[(ms(1), data(0)), (ms(2), data(1)), (ms(3), data(2))]);
-    let seqs: Vec<u32> = left.iter().map(|departure| departure.segment.seq).collect();
+    let departures = through(&mut path, &[(ms(1), data(0)), (ms(2), data(1)), (ms(3), data(2))]);
+    let seqs: Vec<u32> = departures.iter().map(|departure| departure.segment.seq).collect();
     assert_eq!((seqs, path.counts()[0].lost), (vec![1, 2001], 1));
 }
 
@@ -114,9 +120,9 @@ fn capable_packets_are_marked_by_a_managed_queue() {
     let mut path = Path::new(network(queue, ""));
     let burst: Vec<_> =
         (0..200).map(|n| (ms(1 + n), Segment { ecn: Ecn::ECT0, ..data(n) })).collect();
-    let left = through(&mut path, &burst);
-    let marked = left.iter().filter(|departure| departure.segment.ecn == Ecn::CE).count();
-    assert_eq!(left.len(), 200, "a mark stands for a drop");
+    let departures = through(&mut path, &burst);
+    let marked = departures.iter().filter(|departure| departure.segment.ecn == Ecn::CE).count();
+    assert_eq!(departures.len(), 200, "a mark stands for a drop");
     assert!(marked > 0 && path.counts()[0].marked == marked as u64, "{marked}");
 }
 
@@ -127,9 +133,9 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
     let answer = Segment { flags: Flags::SYN.with(Flags::ACK), ..ack(0, 1) };
     let second = Segment { id: data(1).id, ..data(0) };
-    let left = through(&mut path, &[(ms(0), syn), (ms(11), answer), (ms(30), second)]);
+    let departures = through(&mut path, &[(ms(0), syn), (ms(11), answer), (ms(30), second)]);
     let to_b: Vec<_> =
-        left.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
+        departures.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
     let again = path.retransmissions();
     assert!(!again.is_empty(), "its copy crosses the link");
     assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
@@ -205,7 +211,7 @@ proptest! {
 }
 
 #[test]
-fn other_arrivals_have_other_drops() {
+fn different_arrivals_have_different_drops() {
     const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;
     let tables = [7, 8].map(|seed| replay(network(LINK, ""), &arrivals(seed, 300), ms(60_000)));
     assert_ne!(tables[0], tables[1]);
@@ -237,21 +243,22 @@ fn packets_of_one_end_at_one_instant_are_one_arrival() {
 #[test]
 fn a_narrow_link_cuts_a_packet_and_every_part_has_its_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
-    let left = through(&mut path, &[(ms(1), data(0))]);
-    assert_eq!(left.len(), 2, "1020 octets in parts of 552 at most");
-    assert!(left.iter().all(|departure| departure.segment.id == data(0).id));
-    let octets: u32 = left.iter().map(|part| u32::from(part.segment.size_bytes) - 20).sum();
+    let departures = through(&mut path, &[(ms(1), data(0))]);
+    assert_eq!(departures.len(), 2, "1020 octets in parts of 552 at most");
+    assert!(departures.iter().all(|departure| departure.segment.id == data(0).id));
+    let octets: u32 = departures.iter().map(|part| u32::from(part.segment.size_bytes) - 20).sum();
     assert_eq!(octets, 1020);
-    assert_eq!(left[0].segment.part.offset_bytes(), 0);
-    assert!(left[0].segment.part.more_follow() && !left[1].segment.part.more_follow());
+    assert_eq!(departures[0].segment.part.offset_bytes(), 0);
+    assert!(departures[0].segment.part.more_follow() && !departures[1].segment.part.more_follow());
 }
 
 #[test]
 fn a_duplicating_link_delivers_a_packet_twice() {
     let mut path = Path::new(network(r#"duplicate = { probability = 1.0 }"#, ""));
-    let left = through(&mut path, &[(ms(1), data(0))]);
-    assert_eq!(left.len(), 2);
-    let ids: Vec<TransmissionId> = left.iter().map(|departure| departure.segment.id).collect();
+    let departures = through(&mut path, &[(ms(1), data(0))]);
+    assert_eq!(departures.len(), 2);
+    let ids: Vec<TransmissionId> =
+        departures.iter().map(|departure| departure.segment.id).collect();
     assert_eq!(ids[0], ids[1], "the same transmission");
 }
 
@@ -280,8 +287,10 @@ fn a_program_of_the_simulators_answers_a_real_host() {
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
     path.enter(ms(1), syn, &mut silent);
     path.advance(ms(50), &mut silent);
-    let left = path.departures();
-    let [Departure { due, segment }] = left[..] else { panic!("one answer, not {left:?}") };
+    let departures = path.departures();
+    let [Departure { due, segment }] = departures[..] else {
+        panic!("one answer, not {departures:?}")
+    };
     assert!(segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK));
     assert_eq!((segment.dest, segment.ack), (EndId::at(0), 1));
     assert!(due > ms(21) && due < ms(30), "the delay in both directions: {due:?}");
@@ -305,9 +314,9 @@ fn packets_of_each_connection_of_programs_leave_with_their_flow() {
         path.enter(ms(number), Segment { dest: asks, ..ack(number, 1) }, &mut silent);
     }
     path.advance(ms(1000), &mut silent);
-    let left = path.departures();
+    let departures = path.departures();
     for side in Side::BOTH {
-        let reached: Vec<FlowId> = left
+        let reached: Vec<FlowId> = departures
             .iter()
             .filter(|departure| departure.segment.dest.side() == side)
             .map(|departure| departure.segment.flow())

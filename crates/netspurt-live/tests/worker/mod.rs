@@ -157,11 +157,11 @@ pub fn has(program: &str) -> bool {
 /// devices to this user.
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if said.starts_with("no namespaces") || said.starts_with("TUN, ") {
-        eprintln!("SKIPPED: {}", said.trim());
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if stderr.starts_with("no namespaces") || stderr.starts_with("TUN, ") {
+        eprintln!("SKIPPED: {}", stderr.trim());
         return None;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{stderr}");
     Some(())
 }

@@ -32,13 +32,13 @@ pub struct AckInfo {
     pub una: u64,
     /// The next octet to be sent.
     pub nxt: u64,
-    /// Whether the sender had filled the window before this ACK. The window may grow only then (RFC
-    /// 9438 §5.8, RFC 2861 §3.1).
+    /// Whether the sender had filled cwnd before this ACK. cwnd may grow only then (RFC 9438 §5.8,
+    /// RFC 2861 §3.1).
     pub window_limited: bool,
-    /// Whether loss recovery, or a similar phase, controls the window now.
+    /// Whether loss recovery, or a similar phase, controls cwnd now.
     pub in_recovery: bool,
-    /// Whether the repair after a timeout is not finished. A stretch ACK then opens the window by
-    /// one segment at most (RFC 3465 §2.3).
+    /// Whether the repair after a timeout is not finished. A stretch ACK then opens cwnd by one
+    /// segment at most (RFC 3465 §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -55,7 +55,7 @@ pub struct RateSample {
     pub prior_delivered_bytes: u64,
     /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application limited the rate of this flight, and not the window.
+    /// Whether the application limited the rate of this flight, and not cwnd.
     pub app_limited: bool,
 }
 
@@ -72,26 +72,25 @@ pub enum Congestion {
 
 /// A congestion control algorithm. Its state is packed while the connection rests.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Takes an ACK. For an algorithm that does not own the window, this is called only if the
-    /// window may grow: the ACK acknowledges new octets in order, and no recovery controls the
-    /// window.
+    /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if the window
+    /// may grow: the ACK acknowledges new octets in order, and no recovery controls the window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// Takes the round trip of an ACK that may not open the window: a duplicate ACK, or any ACK
-    /// during a recovery that controls the window. It is not called for an algorithm that owns the
+    /// Processes the round trip of an ACK that may not open cwnd: a duplicate ACK, or any ACK
+    /// during a recovery that controls cwnd. It is not called for an algorithm that owns the
     /// window.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }
 
-    /// Takes notice that the handshake is complete. `rtt` is its round trip, or `None` if the SYN
-    /// was retransmitted. `window` is the initial window.
+    /// Called when the handshake is complete. `rtt` is its round trip, or `None` if the SYN was
+    /// retransmitted. `window` is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// Takes notice of congestion at `now` with `flight` octets outstanding, and returns the new
-    /// slow-start threshold. It is called once for each window of data, before the window is cut.
+    /// Called on congestion at `now` with `flight` octets outstanding, and returns the new
+    /// slow-start threshold. It is called once for each window of data, before cwnd is cut.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -101,27 +100,26 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// Takes notice that a timeout at `now` begins a repair of all outstanding octets, up to `nxt`.
-    /// If the threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
+    /// Called when a timeout at `now` begins a repair of all outstanding octets, up to `nxt`. If
+    /// the threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
 
-    /// Takes notice that the congestion was not real. The sender has already restored `window`.
+    /// Called when the congestion was not real. The sender has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// Takes notice that recovery has ended. `window` is the window at its end.
+    /// Called when recovery has ended. `window` is the window at its end.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }
 
-    /// Takes notice that sending starts again with nothing outstanding, `idle` after the last
-    /// segment.
+    /// Called when sending starts again with nothing outstanding, `idle` after the last segment.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm controls the window in recovery, too. The sender then cuts the window
+    /// Whether the algorithm controls cwnd in recovery as well. The sender then cuts the window
     /// itself only at a timeout, to one segment.
     fn owns_window(&self) -> bool {
         false

@@ -1,9 +1,9 @@
-//! Congestion control algorithms, which set the size of the window and its growth.
+//! Congestion control algorithms, which set the size of cwnd and its growth.
 //!
 //! An algorithm does not know how losses are found or repaired. The sender reports the octets that
 //! an ACK acknowledged, and each window of data that met congestion. One trait serves two kinds of
-//! algorithms. Most algorithms only let the window grow, and decide how far it is cut; in between,
-//! the sender's loss recovery sets the window (RFC 9937). An algorithm that [owns the
+//! algorithms. Most algorithms only let cwnd grow, and decide how far it is cut; in between, the
+//! sender's loss recovery sets cwnd (RFC 9937). An algorithm that [owns the
 //! window](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
 
 mod bbr;

@@ -10,8 +10,8 @@ use super::{AckInfo, Congestion, CongestionControl, Window};
 /// The constants of Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenoConfig {
-    /// *L*: the maximum number of segments by which one ACK opens the window in slow start (RFC
-    /// 3465 §2.2). `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with at most one
+    /// *L*: the maximum number of segments by which one ACK opens cwnd in slow start (RFC 3465
+    /// §2.2). `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with at most one
     /// segment).
     pub abc_limit_segs: Option<u32>,
     /// The share of the flight that is left after congestion, as a fraction (RFC 5681, equation 4).
@@ -26,8 +26,8 @@ impl Default for RenoConfig {
     }
 }
 
-/// Reno: the window opens by one segment for each acknowledged segment in slow start, and later by
-/// one segment for each acknowledged window.
+/// Reno: cwnd opens by one segment for each acknowledged segment in slow start, and later by one
+/// segment for each acknowledged window.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, CongestionControl, Reno, RenoConfig, Window};
@@ -41,7 +41,7 @@ impl Default for RenoConfig {
 pub struct Reno {
     config: RenoConfig,
     slow_start: SlowStart,
-    /// The octets acknowledged since the window last grew (RFC 3465 §2.1).
+    /// The octets acknowledged since cwnd last grew (RFC 3465 §2.1).
     counted: u64,
 }
 
@@ -107,8 +107,8 @@ mod tests {
         Window { cwnd, ssthresh }
     }
 
-    /// RFC 3465 §2.2: an ACK opens the window by at most L segments in slow start. §2.3: it opens
-    /// the window by one segment after a timeout.
+    /// RFC 3465 §2.2: an ACK opens cwnd by at most L segments in slow start. §2.3: it opens cwnd by
+    /// one segment after a timeout.
     #[test]
     fn slow_start_counts_octets_up_to_the_limit() {
         let mut reno = Reno::new(RenoConfig::default());

@@ -1,8 +1,8 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve the window. Instead, the threshold becomes the number of octets that the
-//! path delivered in its minimum round trip. On a path that is not full, a loss therefore does not
-//! shrink the window. At a full queue, the window shrinks by the octets in the queue.
+//! A loss does not halve cwnd. Instead, the threshold becomes the number of octets that the path
+//! delivered in its minimum round trip. On a path that is not full, a loss therefore does not
+//! shrink cwnd. At a full queue, cwnd shrinks by the octets in the queue.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -12,7 +12,7 @@ use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 /// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// The growth of the window, and the cut before the first estimate of the rate.
+    /// The growth of cwnd, and the cut before the first estimate of the rate.
     pub reno: RenoConfig,
 }
 

@@ -17,7 +17,7 @@ impl Window {
     /// The slow-start threshold of a connection that has met no congestion (RFC 5681 §3.1).
     pub const NO_THRESHOLD: u64 = 1 << 62;
 
-    /// Whether the window grows by slow start.
+    /// Whether cwnd grows by slow start.
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

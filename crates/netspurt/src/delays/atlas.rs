@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::began::Began;
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
-use super::tally::MOST_MISSING;
+use super::tally::MISSING_MAX;
 use super::text::{MILLISECOND, SECOND, float_span};
 use super::{Delays, Probe, SendTimeSource};
 
@@ -77,7 +77,7 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Computes when a probe of a burst left, by its place in the burst. A burst has one stamp, in
+/// Computes when a probe of a burst left, by its place in the burst. A burst has one timestamp, in
 /// whole seconds.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
@@ -98,9 +98,9 @@ fn ping(
     let delays = &mut path.delays;
     let answered =
         delays.probes[before..].iter().filter(|probe| probe.rtt.is_some()).count() as u64;
-    let told = (whole(&item["sent"]), whole(&item["rcvd"]));
-    let (Some(sent), Some(received)) = told else { return Ok(()) };
-    if sent > MOST_MISSING {
+    let counts = (whole(&item["sent"]), whole(&item["rcvd"]));
+    let (Some(sent), Some(received)) = counts else { return Ok(()) };
+    if sent > MISSING_MAX {
         return Err(RecordingError::new(
             format!("a result says that {sent} probes were sent"),
             "remove that result from the file",

@@ -15,7 +15,8 @@ pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     if !line.contains('"') {
         let mut from = 0;
         if separator == ',' && begins_with_name(line) && line.get(3..4) == Some(",") {
-            // The comma of `Tue, 22 Oct 2024 10:11:12 +0200` (RFC 2822 §3.3) belongs to the stamp.
+            // The comma of `Tue, 22 Oct 2024 10:11:12 +0200` (RFC 2822 §3.3) belongs to the
+            // timestamp.
             from = leading(line).map_or(0, |(_, rest)| line.len() - rest.len());
         }
         let mut cells: Vec<Cow<'_, str>> =
@@ -43,7 +44,8 @@ pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// Splits a line at blanks. A number and its unit are one cell, and so is a stamp of several words.
+/// Splits a line at blanks. A number and its unit are one cell, and so is a timestamp of several
+/// words.
 fn words(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells: Vec<Cow<'_, str>> = Vec::new();
     let mut rest = line.trim();
@@ -75,8 +77,8 @@ fn is_half_day(word: &str) -> bool {
     matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
-/// Finds a stamp of several words at the beginning of a text: one in brackets, or one with the name
-/// of a day or month. Returns the stamp and the text behind it.
+/// Finds a timestamp of several words at the beginning of a text: one in brackets, or one with the
+/// name of a day or month. Returns the timestamp and the text behind it.
 fn stamp_words(text: &str) -> Option<(&str, &str)> {
     let bracketed = text.starts_with('[');
     if !bracketed && !begins_with_name(text) {
@@ -96,7 +98,7 @@ pub(super) fn separator(line: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|mark| text.contains(*mark))
 }
 
-/// Whether nothing follows a number in its cell.
+/// True if nothing follows a number in its cell.
 pub(super) fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
 }

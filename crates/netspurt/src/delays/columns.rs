@@ -1,4 +1,4 @@
-//! Finds out the contents of each column of a table: from its name, from the shape of the rows, or
+//! Determines the contents of each column of a table: from its name, from the shape of the rows, or
 //! from the user.
 
 use std::net::IpAddr;
@@ -53,8 +53,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has a single column of whole numbers. They are one-way delays at fixed
-    /// intervals.
+    /// Whether the table has a single column of whole numbers. They are one-way delays at
+    /// fixed intervals.
     pub paced: bool,
 }
 
@@ -228,9 +228,9 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
     let mut find =
-        |said: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, RecordingError> {
-            let at = match said {
-                Some(said) => Some(place(names, said)?),
+        |given: Option<&String>, known: &[&str]| -> Result<Option<SourceColumn>, RecordingError> {
+            let at = match given {
+                Some(given) => Some(place(names, given)?),
                 None => known.iter().find_map(|name| {
                     let named =
                         |at: &usize| same_word(&split_names[*at].0, name) && !taken.contains(at);
@@ -305,7 +305,7 @@ fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     }
 }
 
-/// Whether a column other than that of the delays has the name of a column of times of day.
+/// True if a column other than the column of delays has the name of a column of times of day.
 fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
     let clock = |at: usize| CLOCK.contains(&&*names[at].0);
     rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)
@@ -335,20 +335,21 @@ fn named_dates(text: Option<&String>) -> Result<Option<DateOrder>, RecordingErro
     DateOrder::by_name(text).map(Some).ok_or_else(unknown)
 }
 
-/// Returns the index of the column that the user gives by its name, or by its number from 1.
+/// Returns the index of the column that the user gives by its name, or by its number counted from
+/// 1.
 ///
 /// # Errors
 /// When there is no such column.
-fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
-    let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(said);
+fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
+    let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(given);
     let named = names.iter().position(same);
-    let counted = || said.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
+    let counted = || given.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
     named.or_else(counted).ok_or_else(|| {
         RecordingError::new(
-            format!("no column `{said}`"),
-            match unit_of(&said.to_lowercase()) {
-                Some(_) => format!("`--column unit={said}` says the unit of the delays"),
-                None => format!("the columns are {}; say `--column WHAT=NAME`", names.join(", ")),
+            format!("there is no column `{given}`"),
+            match unit_of(&given.to_lowercase()) {
+                Some(_) => format!("`--column unit={given}` gives the unit of the delays"),
+                None => format!("the columns are {}; write `--column WHAT=NAME`", names.join(", ")),
             },
         )
     })
@@ -372,7 +373,7 @@ pub(super) fn by_shape(
     if named.iter().any(|column| column.is_some()) {
         return Err(RecordingError::new(
             "the columns have no names, and `--column` does not say which one holds the delays",
-            "count its place from 1, as in `--column rtt=3`",
+            "give its number, such as `--column rtt=3` for the third column",
         ));
     }
     let known = |cell: &&str| is_value(cell) || is_address(cell);
@@ -380,8 +381,8 @@ pub(super) fn by_shape(
         return Ok(None);
     }
     let all = |at: usize, holds: fn(&str) -> bool| rows.iter().all(|row| holds(row[at]));
-    let whole: fn(&str) -> bool = |cell| cell.bytes().all(|c| c.is_ascii_digit());
-    let big: fn(&str) -> bool =
+    let whole_number: fn(&str) -> bool = |cell| cell.bytes().all(|c| c.is_ascii_digit());
+    let instant_like: fn(&str) -> bool =
         |cell| is_time(cell) || decimal(cell, 1).is_some_and(|(v, _)| v > 100_000_000);
     let (unit, time_unit) =
         (named_unit(columns.unit.as_ref())?, named_unit(columns.time_unit.as_ref())?);
@@ -392,23 +393,23 @@ pub(super) fn by_shape(
     let dated = first.len() > 2
         && all(0, |cell| whole_date(cell, Some(DateOrder::DayFirst)).is_some())
         && all(1, |cell| clock_of(cell).is_some());
-    let paced = all(0, whole) && rows.len() > 1;
+    let paced = all(0, whole_number) && rows.len() > 1;
     Ok(match first.len() {
         1 => Some(TablePlan { rtt: column(0), paced, one_way: paced || plan.one_way, ..plan }),
-        2 if all(0, big) => Some(TablePlan { sent: instants(0), rtt: column(1), ..plan }),
-        2 if all(0, whole) => Some(TablePlan { seq: Some(0), rtt: column(1), ..plan }),
+        2 if all(0, instant_like) => Some(TablePlan { sent: instants(0), rtt: column(1), ..plan }),
+        2 if all(0, whole_number) => Some(TablePlan { seq: Some(0), rtt: column(1), ..plan }),
         3 if dated => Some(TablePlan { date: Some(0), sent: instants(1), rtt: column(2), ..plan }),
-        4 if dated && all(2, whole) => {
+        4 if dated && all(2, whole_number) => {
             let (date, sent, seq) = (Some(0), instants(1), Some(2));
             Some(TablePlan { date, sent, seq, rtt: column(3), ..plan })
         }
-        3 if all(0, big) && all(1, whole) => {
+        3 if all(0, instant_like) && all(1, whole_number) => {
             Some(TablePlan { sent: instants(0), seq: Some(1), rtt: column(2), ..plan })
         }
-        3 if all(0, whole) && all(1, big) => {
+        3 if all(0, whole_number) && all(1, instant_like) => {
             Some(TablePlan { seq: Some(0), sent: instants(1), rtt: column(2), ..plan })
         }
-        3 if all(0, big) && all(1, is_address) => {
+        3 if all(0, instant_like) && all(1, is_address) => {
             Some(TablePlan { sent: instants(0), group: Some(1), rtt: column(2), ..plan })
         }
         _ => None,
@@ -420,7 +421,7 @@ pub(super) fn is_address(cell: &str) -> bool {
     cell.parse::<IpAddr>().is_ok()
 }
 
-/// Whether a cell holds only a bound of a value, as `>1000`.
+/// True if a cell holds only a bound of a value, such as `>1000`.
 pub(super) fn is_bound(cell: &str) -> bool {
     let number = cell.strip_prefix(['<', '>']).map(|rest| rest.trim_start_matches(['=', ' ']));
     number.is_some_and(|number| decimal(number, 1).is_some())

@@ -1,5 +1,5 @@
-//! Instants in cells of tables: stamps, dates with the year last, and times of day with 24 or 12
-//! hours.
+//! Instants in cells of tables: timestamps, dates with the year last, and times of day with 24 or
+//! 12 hours.
 
 use super::instant::DAY;
 use super::stamp::leading;
@@ -18,7 +18,7 @@ pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     whole_stamp(&midnight).filter(|ns| *ns >= DAY)
 }
 
-/// Reads a cell that holds a stamp and nothing else. Returns its instant or its time of day.
+/// Reads a cell that holds a timestamp and nothing else. Returns its instant or its time of day.
 fn whole_stamp(cell: &str) -> Option<i64> {
     let (stamp, "") = leading(cell)? else { return None };
     stamp.ns().ok()

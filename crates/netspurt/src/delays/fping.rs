@@ -37,7 +37,7 @@ fn read(line: &str) -> (&str, FpingLine) {
     let Some((target, rest)) = line.split_once(" : ") else {
         return ("", if is_ordinary(line) { FpingLine::Ordinary } else { FpingLine::Foreign });
     };
-    (target.trim(), told(rest.trim_start()))
+    (target.trim(), meaning(rest.trim_start()))
 }
 
 fn is_ordinary(line: &str) -> bool {
@@ -51,7 +51,7 @@ fn is_ordinary(line: &str) -> bool {
         || line.contains("fping: ")
 }
 
-fn told(rest: &str) -> FpingLine {
+fn meaning(rest: &str) -> FpingLine {
     if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
         return counted(counts)
             .map_or(FpingLine::Broken("no counts"), |(sent, got)| FpingLine::Counts(sent, got));
@@ -67,11 +67,11 @@ fn told(rest: &str) -> FpingLine {
     let Some(rest) = rest.strip_prefix(']') else { return FpingLine::Broken("no number") };
     let rest = rest.trim_start_matches([',', ' ']);
     if duplicate {
-        let whole = match reply(number, rest) {
+        let complete = match reply(number, rest) {
             Some(FpingLine::Reply(_, rtt, bytes)) => Some((rtt, bytes)),
             _ => None,
         };
-        return FpingLine::Duplicate(number, whole);
+        return FpingLine::Duplicate(number, complete);
     }
     if ["failed", "error"].iter().any(|word| rest.contains(word)) {
         return FpingLine::Failed(number);
@@ -82,7 +82,7 @@ fn told(rest: &str) -> FpingLine {
     reply(number, rest).unwrap_or(FpingLine::Broken("the line ends within the reply"))
 }
 
-/// `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
+/// Reads `64 bytes, 0.036 ms (0.036 avg, 0% loss)`.
 fn reply(number: u64, rest: &str) -> Option<FpingLine> {
     let (bytes, rest) = integer(rest)?;
     let (ns, rest) = decimal(rest.strip_prefix(" bytes, ")?, MILLISECOND)?;
@@ -93,13 +93,13 @@ fn reply(number: u64, rest: &str) -> Option<FpingLine> {
     Some(FpingLine::Reply(number, rtt, u32::try_from(bytes).ok()?))
 }
 
-/// `loss = 5/4/20%, min/avg/max = ...` behind `xmt/rcv/%`.
+/// Reads `loss = 5/4/20%, min/avg/max = ...`, which follows `xmt/rcv/%`.
 fn counted(text: &str) -> Option<(u64, u64)> {
     let (sent, rest) = integer(text.split_once("= ")?.1)?;
     Some((sent, integer(rest.strip_prefix('/')?)?.0))
 }
 
-/// `91.7 37.0 29.2 - 36.8`.
+/// Reads `91.7 37.0 29.2 - 36.8`.
 fn row(text: &str) -> Option<Vec<Option<Duration>>> {
     let cell = |word: &str| {
         if word == "-" {
@@ -140,32 +140,33 @@ impl Target {
                 }
             }
         }
-        let told = self.counts.or_else(|| {
+        let counts = self.counts.or_else(|| {
             let row = self.row.as_ref()?;
             Some((row.len() as u64, row.iter().flatten().count() as u64))
         });
         let seen = tally.ends();
-        if let (None, Some((sent, received))) = (seen, told)
+        if let (None, Some((sent, received))) = (seen, counts)
             && received > 0
         {
             return ping::summary(delays, sent, received);
         }
-        let last = seen.map(|(_, last)| last + 1).max(told.map(|(sent, _)| sent));
+        let last = seen.map(|(_, last)| last + 1).max(counts.map(|(sent, _)| sent));
         let received = tally.received();
-        if let (Some((sent, got)), Some(read)) = (told, last)
+        if let (Some((sent, got)), Some(read)) = (counts, last)
             && (sent, got) != (read, received)
         {
             delays.notes.push(format!(
-                "the summary says {sent} sent and {got} received, the lines say {read} and \
+                "the summary says {sent} sent and {got} received, but the lines show {read} and \
                  {received}"
             ));
         }
         let range = last.and_then(|count| count.checked_sub(1)).map(|last| (0, last));
         tally.finish(&mut delays, range, Some(interval))?;
         if let Some(pace) = hints.interval.filter(|_| self.stamped) {
-            delays
-                .notes
-                .push(format!("stamped: the interval {} was not needed", in_ms(pace.as_nanos())));
+            delays.notes.push(format!(
+                "the lines have timestamps, so the interval {} was not used",
+                in_ms(pace.as_nanos())
+            ));
         }
         Ok(delays)
     }
@@ -197,41 +198,41 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     // The number of further runs that each target began. A run ends with its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     let mut clock = LogClock::default();
-    for (number, whole) in lines(text) {
-        let StampedLine { ns: stamp, local, refused, rest } = clock.read(whole);
+    for (number, full_line) in lines(text) {
+        let StampedLine { ns: stamp, local, refused, rest } = clock.read(full_line);
         let (before, line) = unread_stamp(rest);
-        let (target, told) = read(line);
-        let why = match told {
+        let (target, details) = read(line);
+        let why = match details {
             FpingLine::Ordinary => continue,
             FpingLine::Broken(why) => why,
             FpingLine::Foreign => "not a line that fping writes",
-            told => {
+            details => {
                 let run = runs.entry(target).or_default();
                 let ended = targets.get(&(target, *run)).is_some_and(|one| one.counts.is_some());
-                let begins = matches!(told, FpingLine::Reply(0, ..) | FpingLine::TimedOut(0));
+                let begins = matches!(details, FpingLine::Reply(0, ..) | FpingLine::TimedOut(0));
                 if ended && begins {
                     *run += 1;
                 }
                 let state = targets.entry((target, *run)).or_default();
                 state.tally.local |= stamp.is_some() && local;
                 match refused {
-                    Some(why) => state.unread.saw(whole, why),
+                    Some(why) => state.unread.saw(full_line, why),
                     None => state.unread.saw(before, UNKNOWN_STAMP),
                 }
-                tell(state, target, told, stamp);
+                record(state, target, details, stamp);
                 continue;
             }
         };
-        reading.malformed.push(Malformed::new(number, whole, why));
+        reading.malformed.push(Malformed::new(number, full_line, why));
     }
-    for ((target, _), told) in targets {
-        reading.recordings.push(told.finish(&format!("{name}: {target}"), hints)?);
+    for ((target, _), results) in targets {
+        reading.recordings.push(results.finish(&format!("{name}: {target}"), hints)?);
     }
     Ok(reading)
 }
 
-/// Splits off text in brackets before the target, if it could not be read as a stamp. Returns that
-/// text and the rest of the line.
+/// Splits off text in brackets before the target, if it could not be read as a timestamp. Returns
+/// that text and the rest of the line.
 fn unread_stamp(line: &str) -> (&str, &str) {
     let split = || {
         let (before, rest) = line.strip_prefix('[')?.split_once("] ")?;
@@ -240,11 +241,11 @@ fn unread_stamp(line: &str) -> (&str, &str) {
     split().unwrap_or(("", line))
 }
 
-fn tell(target: &mut Target, address: &str, told: FpingLine, stamp: Option<i64>) {
-    match told {
+fn record(target: &mut Target, address: &str, details: FpingLine, stamp: Option<i64>) {
+    match details {
         FpingLine::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
             // The first reply is not in the log, so this one stands for it.
-            tell(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
+            record(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
         }
         FpingLine::Reply(number, rtt, bytes) => {
             let first = target.tally.reply(number, Some(rtt), wire(bytes, address));

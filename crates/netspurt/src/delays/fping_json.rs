@@ -1,4 +1,4 @@
-//! fping's JSON (`--json`, from version 5.3 on): an object per line.
+//! fping's JSON (`--json`, since version 5.3): one object per line.
 
 use indexmap::IndexMap;
 
@@ -22,22 +22,22 @@ pub(super) fn parse(
 ) -> Result<(), RecordingError> {
     let mut targets: IndexMap<String, (Tally, u64)> = IndexMap::new();
     for (line, item) in items {
-        let told = item.as_object().and_then(|object| object.iter().next());
-        let Some((kind, told)) = told else {
+        let entry = item.as_object().and_then(|object| object.iter().next());
+        let Some((kind, fields)) = entry else {
             reading.malformed.push(Malformed::new(*line, &label(item), "not a JSON object"));
             continue;
         };
-        let (tally, sent) = targets.entry(label(&told["host"])).or_default();
-        let number = whole(&told["seq"]);
+        let (tally, sent) = targets.entry(label(&fields["host"])).or_default();
+        let number = whole(&fields["seq"]);
         match (&**kind, number) {
             ("resp", Some(number)) => {
-                let rtt = float(&told["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
-                let bytes = whole(&told["size"]).and_then(|size| u32::try_from(size).ok());
+                let rtt = float(&fields["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
+                let bytes = whole(&fields["size"]).and_then(|size| u32::try_from(size).ok());
                 tally.reply(number, rtt, bytes.map_or(0, |bytes| bytes.saturating_add(20)));
             }
             ("timeout", Some(number)) => tally.sent(number).given_up = true,
             ("dup" | "duplicate", _) => tally.duplicate(),
-            ("summary", _) => *sent = whole(&told["xmt"]).unwrap_or(0),
+            ("summary", _) => *sent = whole(&fields["xmt"]).unwrap_or(0),
             ("vSum" | "intSum" | "stats", _) => {}
             _ => {
                 let why = "not an entry that fping writes";

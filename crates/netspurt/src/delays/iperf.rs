@@ -28,16 +28,16 @@ pub(super) fn parse(
         let streams = intervals.iter().flat_map(|interval| interval["streams"].as_array());
         for stream in streams.flatten() {
             // Only the sender of a stream reports a round-trip time.
-            let Some(told) = stream.get("rtt") else { continue };
-            let Some(us) = whole(told) else {
+            let Some(rtt) = stream.get("rtt") else { continue };
+            let Some(us) = whole(rtt) else {
                 let why = "`rtt` of an interval is not a number";
-                reading.malformed.push(Malformed::new(*line, &label(told), why));
+                reading.malformed.push(Malformed::new(*line, &label(rtt), why));
                 continue;
             };
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let at_ns = float(&stream["end"]).map(|s| (s * SECOND as f64) as i64);
             let srtt = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
-            let report = Report { at_ns, srtt: srtt.filter(|_| us > 0), least: None };
+            let report = Report { at_ns, srtt: srtt.filter(|_| us > 0), min_rtt: None };
             sockets.entry(label(&stream["socket"])).or_default().push(report);
         }
         if sockets.is_empty() {
@@ -50,9 +50,10 @@ pub(super) fn parse(
             let ends = item["end"]["streams"].as_array().into_iter().flatten();
             let mut sender = ends.map(|end| &end["sender"]);
             let sender = sender.find(|sender| label(&sender["socket"]) == socket);
-            let least = sender.and_then(|sender| whole(&sender["min_rtt"])).filter(|us| *us > 0);
-            if let (Some(us), Some(last)) = (least, reports.last_mut()) {
-                last.least = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
+            let min_rtt_us =
+                sender.and_then(|sender| whole(&sender["min_rtt"])).filter(|us| *us > 0);
+            if let (Some(us), Some(last)) = (min_rtt_us, reports.last_mut()) {
+                last.min_rtt = Some(Duration::from_nanos(us.saturating_mul(MICROSECOND)));
             }
             let name = format!("{name}: socket {socket}");
             reading.recordings.push(series(name, "iperf3", &reports, hints.interval));

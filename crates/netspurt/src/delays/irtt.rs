@@ -66,9 +66,9 @@ pub(super) fn parse(
         let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));
         let interval = whole(&config["params"]["interval"]).map(Duration::from_nanos);
         tally.finish(&mut delays, range, hints.interval.or(interval))?;
-        if one_way.values().any(|told| *told != HalfDelays::Unknown) {
-            let told = |number| one_way.get(&number).copied().unwrap_or(HalfDelays::Unknown);
-            delays.one_way = delays.probes.iter().map(|probe| told(probe.number)).collect();
+        if one_way.values().any(|half_delay| *half_delay != HalfDelays::Unknown) {
+            let half_delay = |number| one_way.get(&number).copied().unwrap_or(HalfDelays::Unknown);
+            delays.one_way = delays.probes.iter().map(|probe| half_delay(probe.number)).collect();
         }
         let first = delays.probes.first().map(|probe| probe.number);
         let wall = trips.iter().find(|trip| whole(&trip["seqno"]) == first && first.is_some());
@@ -93,9 +93,9 @@ fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
 }
 
 fn remark(delays: &mut Delays, stats: &serde_json::Value) {
-    let told = (whole(&stats["packets_sent"]), whole(&stats["packets_received"]));
+    let counts = (whole(&stats["packets_sent"]), whole(&stats["packets_received"]));
     let read = (delays.sent(), delays.received());
-    if let (Some(sent), Some(received)) = told {
+    if let (Some(sent), Some(received)) = counts {
         // irtt counts duplicates as received.
         let first = received.saturating_sub(delays.duplicates);
         if (sent, first) != read {

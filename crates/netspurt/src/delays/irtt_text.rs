@@ -10,8 +10,8 @@ use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::{Delays, HalfDelays};
 
-/// An answer, as `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`. The line ends with `(LATE)`
-/// if the answer to a later probe came first.
+/// An answer such as `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`. The line ends with
+/// `(LATE)` if the answer to a later probe came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IrttAnswer {
     number: u64,
@@ -26,23 +26,23 @@ struct IrttRun {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
     /// The duration of the run, and the part of it that was a wait for the last answers.
-    lasted: Option<(i64, i64)>,
-    /// The octets of a probe behind the header of UDP.
+    duration_and_wait: Option<(i64, i64)>,
+    /// The octets of a probe after the UDP header.
     length: Option<u32>,
     v6: bool,
 }
 
 impl IrttRun {
-    /// Takes a line, if it is about the whole run.
+    /// Reads a line if it is about the whole run.
     fn take(&mut self, line: &str) {
         let text = line.trim_start();
         if let Some(rest) = text.strip_prefix("packets sent/received: ") {
             self.counts = integer(rest)
                 .and_then(|(sent, rest)| Some((sent, integer(rest.strip_prefix('/')?)?.0)));
         } else if let Some(rest) = text.strip_prefix("duration: ") {
-            self.lasted = rest
-                .split_once(" (wait ")
-                .and_then(|(whole, wait)| Some((span(whole)?, span(wait.strip_suffix(')')?)?)));
+            self.duration_and_wait = rest.split_once(" (wait ").and_then(|(duration, wait)| {
+                Some((span(duration)?, span(wait.strip_suffix(')')?)?))
+            });
         } else if let Some(rest) = text.strip_prefix("packet length: ") {
             self.length = integer(rest).and_then(|(octets, _)| u32::try_from(octets).ok());
         } else if text.starts_with("[[") {
@@ -59,9 +59,9 @@ impl IrttRun {
     /// Returns the interval between probes in nanoseconds. The last probe left when the wait began.
     /// Three digits are kept, because irtt prints no more digits of the duration.
     fn interval(&self) -> Option<Duration> {
-        let ((sent, _), (whole, wait)) = (self.counts?, self.lasted?);
+        let ((sent, _), (duration, wait)) = (self.counts?, self.duration_and_wait?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;
-        let each = u64::try_from(whole - wait).ok()? / gaps;
+        let each = u64::try_from(duration - wait).ok()? / gaps;
         let unit = 10_u64.pow(each.checked_ilog10()?.saturating_sub(2));
         Some(Duration::from_nanos((each + unit / 2) / unit * unit))
     }
@@ -89,8 +89,8 @@ fn span(text: &str) -> Option<i64> {
     while !rest.is_empty() && rest != "0" {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (unit, ns) = UNITS.iter().find(|(unit, _)| rest[end..].starts_with(unit))?;
-        let (value, left) = decimal(&rest[..end], *ns)?;
-        if !left.is_empty() {
+        let (value, remainder) = decimal(&rest[..end], *ns)?;
+        if !remainder.is_empty() {
             return None;
         }
         sum = sum.checked_add(value)?;
@@ -106,19 +106,19 @@ fn answer(line: &str) -> Option<Result<IrttAnswer, &'static str>> {
     let mut words = rest.strip_prefix(' ')?.split(' ');
     let rtt = words.next()?.strip_prefix("rtt=")?;
     let Some(rtt) = span(rtt).and_then(|ns| u64::try_from(ns).ok()) else {
-        return Some(Err("`rtt` is no span of time"));
+        return Some(Err("`rtt` is not a span of time"));
     };
     let mut forward = None;
-    let mut whole = false;
+    let mut complete = false;
     for word in words {
-        whole |= word.starts_with("ipdv=");
+        complete |= word.starts_with("ipdv=");
         if let Some(text) = word.strip_prefix("sd=") {
-            let Some(ns) = span(text) else { return Some(Err("`sd` is no span of time")) };
+            let Some(ns) = span(text) else { return Some(Err("`sd` is not a span of time")) };
             forward = Some(ns);
         }
     }
-    let read = IrttAnswer { number, rtt: Duration::from_nanos(rtt), forward };
-    Some(if whole { Ok(read) } else { Err("the line ends within the answer") })
+    let answer = IrttAnswer { number, rtt: Duration::from_nanos(rtt), forward };
+    Some(if complete { Ok(answer) } else { Err("the line ends within the answer") })
 }
 
 /// Whether the line is one that irtt prints and that is not an answer.
@@ -155,7 +155,7 @@ fn is_ordinary(line: &str) -> bool {
         || STARTS.iter().any(|start| text.starts_with(start))
 }
 
-/// Whether only irtt writes such a line.
+/// True if only irtt writes such a line.
 pub(super) fn knows(line: &str) -> bool {
     answer(line).is_some()
 }
@@ -166,16 +166,16 @@ pub(super) fn knows(line: &str) -> bool {
 /// When more probes are missing than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
-    let mut whole = IrttRun::default();
+    let mut run = IrttRun::default();
     let mut tally = Tally::default();
     let mut one_way = HashMap::new();
     for (_, line) in lines(text) {
-        whole.take(line);
+        run.take(line);
     }
     for (place, line) in lines(text) {
         match answer(line) {
             Some(Ok(IrttAnswer { number, rtt, forward })) => {
-                if tally.reply(number, Some(rtt), whole.wire_bytes()) {
+                if tally.reply(number, Some(rtt), run.wire_bytes()) {
                     one_way.extend(forward.map(|ns| (number, HalfDelays::Forward(ns))));
                 }
             }
@@ -189,14 +189,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     let mut delays = Delays::new(name, "irtt");
-    let (interval, paced) = match (hints.interval, whole.interval()) {
+    let (interval, paced) = match (hints.interval, run.interval()) {
         (Some(given), _) => (given, Paced::AsGiven),
-        (None, Some(told)) => (told, Paced::ByStatistics),
+        (None, Some(interval)) => (interval, Paced::ByStatistics),
         (None, None) => (Duration::from_secs(1), Paced::Usual("irtt")),
     };
     delays.notes.push(paced.note(interval));
     let read = tally.received();
-    match whole.counts {
+    match run.counts {
         Some((_, received)) if received.saturating_sub(tally.duplicates()) != read => {
             delays.notes.push(format!(
                 "irtt counts {received} received, its lines say {read}: the text is not complete"
@@ -204,10 +204,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
         Some(_) => {}
         None => delays.notes.push(
-            "irtt's count of probes is missing: probes behind the last answer are not known".into(),
+            "irtt's count of probes is missing: probes after the last answer are unknown".into(),
         ),
     }
-    let sent = whole.counts.map_or(0, |(sent, _)| sent.saturating_sub(1));
+    let sent = run.counts.map_or(0, |(sent, _)| sent.saturating_sub(1));
     let range = tally.ends().map(|(_, last)| (0, last.max(sent)));
     tally.finish(&mut delays, range, Some(interval))?;
     if !one_way.is_empty() {

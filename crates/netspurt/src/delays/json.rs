@@ -11,7 +11,7 @@ pub(super) type Item = (usize, Value);
 /// Whether a text looks like JSON.
 pub(super) fn looks(text: &str) -> bool {
     let text = text.trim_start_matches(MARKS);
-    // A stamp in brackets is not JSON.
+    // A timestamp in brackets is not JSON.
     let list = text.strip_prefix('[').map(|rest| rest.trim_start_matches(MARKS));
     text.starts_with('{') || list.is_some_and(|rest| rest.starts_with(['{', '[', ']']))
 }
@@ -27,7 +27,7 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         Err(_) => {}
     }
     let mut items: Vec<Item> = Vec::new();
-    let mut wrong = Vec::new();
+    let mut unreadable = Vec::new();
     for (number, line) in super::text::lines(text) {
         let line = line.trim_matches(MARKS).trim_end_matches(',');
         if ["", "[", "]"].contains(&line) {
@@ -35,11 +35,13 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         }
         match serde_json::from_str(line) {
             Ok(value) => items.push((number, value)),
-            Err(error) => wrong.push(Malformed::new(number, line, format!("not JSON: {error}"))),
+            Err(error) => {
+                unreadable.push(Malformed::new(number, line, format!("not JSON: {error}")))
+            }
         }
     }
     if items.iter().any(|(_, value)| value.is_object()) {
-        malformed.append(&mut wrong);
+        malformed.append(&mut unreadable);
         return items;
     }
     // Several documents, each over several lines. The last one may be incomplete.

@@ -45,9 +45,9 @@ pub(super) fn parse(
 ) -> Result<(Format, Reading), RecordingError> {
     let mut reading = Reading::default();
     let items = values(text, &mut reading.malformed);
-    let shown = || items.iter().find_map(|(_, value)| format_of(value));
-    let Some(format) = hints.format.or_else(shown) else {
-        let first = reading.malformed.first().map_or(1, |one| one.line);
+    let recognised = || items.iter().find_map(|(_, value)| format_of(value));
+    let Some(format) = hints.format.or_else(recognised) else {
+        let first = reading.malformed.first().map_or(1, |entry| entry.line);
         let keys = items.iter().filter_map(|(_, value)| value.as_object()).next();
         let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
         return Err(match keys {
@@ -56,8 +56,10 @@ pub(super) fn parse(
                 "looked for irtt, RIPE Atlas, `netspurt probe`, qlog, Flent, iperf3, NDT7, tcp-info, \
                  scamper and fping",
             ),
-            None => RecordingError::new("JSON that is cut off or broken", "is the file whole?")
-                .at(first),
+            None => {
+                RecordingError::new("the JSON is cut off or malformed", "get the complete file")
+                    .at(first)
+            }
         });
     };
     let reader = match format {
@@ -76,6 +78,6 @@ pub(super) fn parse(
         }
     };
     reader(name, &items, hints, &mut reading)?;
-    reading.malformed.sort_by_key(|one| one.line);
+    reading.malformed.sort_by_key(|entry| entry.line);
     Ok((format, reading))
 }

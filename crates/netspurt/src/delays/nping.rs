@@ -81,7 +81,7 @@ fn read(line: &str) -> NpingLine<'_> {
     let value = |key: &str| Some(integer(about.split_once(key)?.1)?.0);
     let Some(number) = value("seq=") else {
         return NpingLine::Broken(
-            "no number behind `seq=`: it needs the output of nping 0.6 or later",
+            "no number after `seq=`: it needs the output of nping 0.6 or later",
         );
     };
     let bytes = value("iplen=").and_then(|bytes| u32::try_from(bytes).ok());
@@ -114,8 +114,8 @@ impl NpingTarget {
             return;
         }
         let sent = self.tally.sent(number);
-        let (left, wire_bytes) = (sent.sent_ns(), sent.wire_bytes);
-        let rtt = left.and_then(|left| u64::try_from(echo.at - left).ok());
+        let (sent_ns, wire_bytes) = (sent.sent_ns(), sent.wire_bytes);
+        let rtt = sent_ns.and_then(|sent_ns| u64::try_from(echo.at - sent_ns).ok());
         self.tally.reply(number, rtt.map(Duration::from_nanos), wire_bytes);
     }
 }
@@ -156,7 +156,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         .at(line));
     }
     let several = targets.len() > 1;
-    for (target, told) in targets {
+    for (target, results) in targets {
         let name = if several { format!("{name}: {target}") } else { name.to_owned() };
         let mut delays = Delays::new(name, "nping (ICMP)");
         delays.notes.push("nping's stamps have a resolution of 0.1 ms".into());
@@ -165,8 +165,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 "{errors} packets are not echoes, such as ICMP errors: they do not count as replies"
             ));
         }
-        let range = told.tally.ends();
-        told.tally.finish(&mut delays, range, hints.interval)?;
+        let range = results.tally.ends();
+        results.tally.finish(&mut delays, range, hints.interval)?;
         reading.recordings.push(delays);
     }
     Ok(reading)

@@ -11,7 +11,7 @@ fn compact(text: &str) -> String {
         .collect()
 }
 
-/// Whether a word means that no reply came. The words are those of .NET's `IPStatus` (which
+/// True if a word means that no reply came. The words are from .NET's `IPStatus` (which
 /// PowerShell's `Test-Connection` prints), of ping on Windows and Linux, of fping, and of
 /// monitoring tools.
 pub(super) fn says_lost(text: &str) -> bool {
@@ -32,14 +32,14 @@ pub(super) fn says_lost(text: &str) -> bool {
         "unanswered",
     ];
     let word = compact(text);
-    word.len() <= LONGEST && PARTS.iter().any(|part| word.contains(part))
+    word.len() <= LETTERS_MAX && PARTS.iter().any(|part| word.contains(part))
 }
 
-/// The most letters of a word for an outcome. A longer cell is other text.
-const LONGEST: usize = 48;
+/// The maximum number of letters of a word for an outcome. A longer cell is other text.
+const LETTERS_MAX: usize = 48;
 
 /// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
-/// the outcome. `None` if the cell does not show this. A number does not show it if it is a code.
+/// the outcome. `None` if the cell does not show it. A number does not show it if it is a code.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);

@@ -10,14 +10,14 @@ use super::columns::by_names;
 use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
-/// The most rows of a recording. The limit is necessary because a few octets of Parquet can stand
-/// for any number of equal rows.
-const MOST_ROWS: i64 = 1 << 24;
+/// The maximum number of rows of a recording. The limit is necessary because a few octets of
+/// Parquet can stand for any number of equal rows.
+const ROWS_MAX: i64 = 1 << 24;
 
 /// Reads the recordings of a Parquet file.
 ///
 /// # Errors
-/// When the file is broken or has more than [`MOST_ROWS`] rows, or no column holds delays.
+/// When the file is broken or has more than [`ROWS_MAX`] rows, or no column holds delays.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     guarded(|| read(name, bytes, hints)).unwrap_or_else(|| Err(damaged()))
 }
@@ -41,9 +41,9 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
         ParquetFault::Decoder(error) => broken(error),
     })?;
     let count = file.metadata().file_metadata().num_rows();
-    if count > MOST_ROWS {
+    if count > ROWS_MAX {
         return Err(RecordingError::new(
-            format!("the Parquet file has {count} rows, and a recording at most {MOST_ROWS}"),
+            format!("the Parquet file has {count} rows, and a recording at most {ROWS_MAX}"),
             "divide it into several files",
         ));
     }

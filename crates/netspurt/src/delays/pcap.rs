@@ -41,7 +41,7 @@ struct Trips {
 }
 
 impl Conversation {
-    /// Takes a packet that `side` sent and that was captured at `at`. `directions` counts the
+    /// Processes a packet that `side` sent and that was captured at `at`. `directions` counts the
     /// directions of all connections so far.
     fn take(&mut self, side: Side, at: Time, packet: &TcpView, directions: &mut usize) {
         let mut hear = |trips: &mut Trips| {
@@ -179,7 +179,7 @@ impl Contents {
         }
     }
 
-    /// Takes the packet `ip`, captured at `unix_ns`.
+    /// Processes the packet `ip`, captured at `unix_ns`.
     fn take(&mut self, unix_ns: i64, ip: CapturedIp<'_>) {
         if let Some(echo) = decode_echo(ip.bytes) {
             let ends = (echo.source, echo.destination);

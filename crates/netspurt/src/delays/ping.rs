@@ -6,9 +6,9 @@ use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
 use super::ping_line::{Dialect, Header, PingLine, Reply, foreign, read};
 use super::ping_rounds::PingRounds;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
-use super::slips::{Slip, Slips};
+use super::slips::{CarryForm, MissingCarries};
 use super::stamp::of_line;
-use super::tally::{MOST_MISSING, Tally};
+use super::tally::{MISSING_MAX, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
 
@@ -17,10 +17,10 @@ const NUMBERS: u64 = 1 << 16;
 
 /// The shortest interval of any ping, in nanoseconds. If a reply answers a request that left *n*
 /// requests before the newest answered one, its delay is at least *n* such intervals.
-const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
+const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
-const FEW: u64 = 16;
+const FIRST_NUMBERS_MAX: u64 = 16;
 
 /// The octets of the IP header.
 const fn ip_header(v6: bool) -> u32 {
@@ -37,7 +37,7 @@ struct PingRun {
     highest: Option<u64>,
     statistics: Option<(u64, u64)>,
     millis: Option<u64>,
-    /// The most probes that were in flight at once, if more than one.
+    /// The maximum number of probes that were in flight together, if more than one.
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
@@ -46,7 +46,7 @@ struct PingRun {
     /// The number of delays below the resolution of the output.
     below: u64,
     /// Delays such as 53.10, which mean 54.0 if iputils wrote the log.
-    slips: Slips,
+    missing_carries: MissingCarries,
     unread: UnreadStamps,
     rounds: PingRounds,
 }
@@ -56,7 +56,7 @@ impl PingRun {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
 
-    /// Unwraps the 16 bits `raw`: returns the full number nearest to the highest one so far.
+    /// Unwraps the 16 bits `raw`: returns the full number that is nearest to the highest so far.
     fn unwrap(&self, raw: u64) -> u64 {
         let Some(highest) = self.highest else { return raw };
         if raw >= NUMBERS {
@@ -71,32 +71,33 @@ impl PingRun {
         }
     }
 
-    /// Whether a reply must belong to a new run that began without a header. It does if it has one
-    /// of the first numbers of a run, is not marked as a duplicate, and cannot be a repeated or
-    /// late reply of this run. It also does if the statistics of this run were read before.
-    fn is_another(&self, reply: &Reply<'_>) -> bool {
+    /// True if a reply must belong to a new run that began without a header. It must if the
+    /// statistics of this run were read before. It also must if all of this is true: its number is
+    /// one of the first numbers of a run, it is not marked as a duplicate, and it cannot be a
+    /// repeated or late reply of this run.
+    fn begins_run(&self, reply: &Reply<'_>) -> bool {
         let Some(highest) = self.highest else { return false };
         if self.statistics.is_some() {
             return true;
         }
-        if reply.duplicate || reply.number > FEW {
+        if reply.duplicate || reply.number > FIRST_NUMBERS_MAX {
             return false;
         }
         let ahead = reply.number.wrapping_sub(highest) % NUMBERS;
         let behind = NUMBERS - ahead;
-        let soon = reply.nanos() < behind * SHORTEST_INTERVAL;
-        let impossible = ahead > NUMBERS / 4 && behind > FEW && soon;
+        let too_early = reply.nanos() < behind * INTERVAL_NS_MIN;
+        let impossible = ahead > NUMBERS / 4 && behind > FIRST_NUMBERS_MAX && too_early;
         let repeated = reply.number <= 2
             && self.unwrap(reply.number) == reply.number
             && self.tally.answered(reply.number)
             && highest >= reply.number + 3
             && self.dialect != Dialect::Bsd;
-        impossible || repeated || self.begins_anew(reply.number)
+        impossible || repeated || self.repeats_first_number(reply.number)
     }
 
-    /// Whether `number` begins a new run. It does if it repeats the run's lowest number after higher
-    /// ones, and the tool would have marked a duplicate.
-    fn begins_anew(&self, number: u64) -> bool {
+    /// True if `number` begins a new run. It does if it repeats the run's lowest number after
+    /// higher ones, and the tool would have marked a duplicate.
+    fn repeats_first_number(&self, number: u64) -> bool {
         let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();
         marks
@@ -110,28 +111,28 @@ impl PingRun {
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
-        let soon = reply.nanos() < behind.saturating_mul(SHORTEST_INTERVAL);
-        if behind > NUMBERS / 4 && soon { number.saturating_add(NUMBERS) } else { number }
+        let too_early = reply.nanos() < behind.saturating_mul(INTERVAL_NS_MIN);
+        if behind > NUMBERS / 4 && too_early { number.saturating_add(NUMBERS) } else { number }
     }
 
     fn saw(&mut self, number: u64) {
         self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
     }
 
-    /// Takes a line that holds only a stamp.
-    fn dated(&mut self, ns: i64, local: bool) {
+    /// Processes a line that holds only a timestamp.
+    fn timestamp_line(&mut self, ns: i64, local: bool) {
         self.tally.local |= local;
         if self.is_empty() {
-            self.rounds = PingRounds::begun(Some(ns));
+            self.rounds = PingRounds::starting_with(Some(ns));
             return;
         }
-        let single = match self.tally.ends() {
+        let one_probe = match self.tally.ends() {
             Some((lowest, highest)) => lowest == highest,
             None => self.statistics == Some((1, 0)),
         };
-        let left = self.rounds.left();
-        if self.rounds.next(ns, single) {
-            self.close_round(left);
+        let sent_ns = self.rounds.pending();
+        if self.rounds.next(ns, one_probe) {
+            self.close_round(sent_ns);
         }
     }
 
@@ -152,12 +153,12 @@ impl PingRun {
     /// earlier line has it.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
-        let number = if self.rounds.is_going() { own } else { placed };
+        let number = if self.rounds.is_loop() { own } else { placed };
         (number, self.rounds.take())
     }
 
     fn reply(&mut self, reply: &Reply<'_>, stamp: Option<i64>) {
-        let (number, left) = self.numbered(reply.number, self.place(reply));
+        let (number, sent_ns) = self.numbered(reply.number, self.place(reply));
         if self.dialect == Dialect::Unknown || reply.dialect == Dialect::Busybox {
             self.dialect = reply.dialect;
         }
@@ -171,17 +172,17 @@ impl PingRun {
         if marks && !reply.duplicate && self.tally.answered(number) {
             self.unmarked += 1;
         }
-        let (rtt, slip) = self.delay(reply);
+        let (rtt, carry_form) = self.delay(reply);
         let v6 = reply.v6 || self.header.is_some_and(|header| header.v6);
-        let whole = reply.dialect == Dialect::Hping || reply.bytes == 0;
-        let wire_bytes = reply.bytes.saturating_add(if whole { 0 } else { ip_header(v6) });
+        let has_header = reply.dialect == Dialect::Hping || reply.bytes == 0;
+        let wire_bytes = reply.bytes.saturating_add(if has_header { 0 } else { ip_header(v6) });
         if !self.tally.reply(number, rtt, wire_bytes) {
             return;
         }
-        self.slips.note(number, slip);
-        if left.is_some() {
+        self.missing_carries.note(number, carry_form);
+        if sent_ns.is_some() {
             self.stamped = true;
-            self.tally.sent(number).set_sent(left);
+            self.tally.sent(number).set_sent(sent_ns);
         }
         if let (Some(stamp), Some(rtt)) = (stamp, rtt) {
             self.stamped = true;
@@ -191,14 +192,14 @@ impl PingRun {
     }
 
     /// Returns the delay of a reply. If iputils may have rounded the delay without a carry
-    /// ([`Slips`]), also returns the form of the delay.
-    fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<Slip>) {
+    /// ([`MissingCarries`]), also returns the form of the delay.
+    fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<CarryForm>) {
         let Some((rtt, digits)) = reply.time else { return (None, None) };
         if reply.below {
             self.below += 1;
             return (Some(Duration::from_nanos(rtt.as_nanos() / 2)), None);
         }
-        (Some(rtt), self.slips.read(digits))
+        (Some(rtt), self.missing_carries.read(digits))
     }
 
     /// Returns the first number of the run. This is the number with which the tool begins if the log
@@ -212,8 +213,8 @@ impl PingRun {
             Dialect::Unknown => self.statistics.is_none_or(|(sent, _)| sent == highest),
         };
         let first = u64::from(from_one);
-        let begun = self.header.is_some() || self.statistics.is_some();
-        if begun { first.min(lowest) } else { lowest }
+        let has_start = self.header.is_some() || self.statistics.is_some();
+        if has_start { first.min(lowest) } else { lowest }
     }
 
     /// Returns the first and the last number of the run. The last is the highest that was seen, or
@@ -232,18 +233,18 @@ impl PingRun {
     }
 
     fn finish(mut self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
-        if self.rounds.is_going() && self.rounds.left().is_some() {
-            self.close_round(self.rounds.left());
+        if self.rounds.is_loop() && self.rounds.pending().is_some() {
+            self.close_round(self.rounds.pending());
         }
-        if self.rounds.repeated() {
+        if self.rounds.numbers_restarted() {
             (self.statistics, self.millis) = (None, None);
         }
         let mut delays = Delays::new(name, self.dialect.name());
         if matches!(self.dialect, Dialect::Iputils | Dialect::Unknown) {
-            let slips = self.slips.carry(&mut self.tally);
-            if slips > 0 {
+            let carried = self.missing_carries.carry(&mut self.tally);
+            if carried > 0 {
                 delays.notes.push(format!(
-                    "{slips} delays like 53.10 ms were read as 54.0 ms, because iputils rounds \
+                    "{carried} delays like 53.10 ms were read as 54.0 ms, because iputils rounds \
                      without a carry"
                 ));
             }
@@ -269,36 +270,38 @@ impl PingRun {
         let (steps, (_, last)) =
             (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
         let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
-        let told = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
+        let interval_ns = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
         // Some statistics have a time that is too short for the delays and the probes in flight. It
         // is not used.
-        let most = told.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
-        (self.tally.mean_ns() <= most).then(|| rounded(told))
+        let mean_max = interval_ns.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
+        (self.tally.mean_ns() <= mean_max).then(|| rounded(interval_ns))
     }
 
-    /// Takes a line that reports a probe but no reply.
+    /// Processes a line that reports a probe without a reply.
     fn sent(&mut self, number: u64, given_up: bool) {
-        let (number, left) = self.numbered(number, self.unwrap(number));
+        let (number, sent_ns) = self.numbered(number, self.unwrap(number));
         self.saw(number);
         let slot = self.tally.sent(number);
         slot.given_up |= given_up;
-        if left.is_some() {
-            slot.set_sent(left);
+        if sent_ns.is_some() {
+            slot.set_sent(sent_ns);
             self.stamped = true;
         }
     }
 
     /// Returns the interval of the probes, and its source.
     fn interval(&self, hints: &Hints) -> (Duration, Paced) {
-        const USUAL: Duration = Duration::from_secs(1);
-        let usual = USUAL.as_nanos();
+        const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+        let usual = USUAL_INTERVAL.as_nanos();
         match (hints.interval, self.pace()) {
             (Some(interval), _) => (interval, Paced::AsGiven),
-            (None, Some(told)) if told > 0 && told.abs_diff(usual) > usual / 20 => {
-                (Duration::from_nanos(told), Paced::ByStatistics)
+            (None, Some(interval_ns))
+                if interval_ns > 0 && interval_ns.abs_diff(usual) > usual / 20 =>
+            {
+                (Duration::from_nanos(interval_ns), Paced::ByStatistics)
             }
-            (None, Some(told)) if told > 0 => (USUAL, Paced::ByStatistics),
-            (None, _) => (USUAL, Paced::Usual("ping")),
+            (None, Some(interval_ns)) if interval_ns > 0 => (USUAL_INTERVAL, Paced::ByStatistics),
+            (None, _) => (USUAL_INTERVAL, Paced::Usual("ping")),
         }
     }
 
@@ -324,14 +327,14 @@ impl PingRun {
                 ));
             }
         }
-        if let Some(told) = self.pace()
+        if let Some(interval_ns) = self.pace()
             && !self.stamped
-            && told.abs_diff(interval.as_nanos()) > interval.as_nanos() / 5
+            && interval_ns.abs_diff(interval.as_nanos()) > interval.as_nanos() / 5
         {
-            let told = Duration::from_nanos(told);
-            let given = told.to_string().replace(' ', "");
+            let interval = Duration::from_nanos(interval_ns);
+            let given = interval.to_string().replace(' ', "");
             notes.push(format!(
-                "by the statistics line, probes left every {told}: omit `--interval`, or write \
+                "by the statistics line, probes left every {interval}: omit `--interval`, or write \
                  `--interval {given}`"
             ));
         }
@@ -355,7 +358,7 @@ impl PingRun {
             (self.corrupt, "replies had a wrong checksum and are not counted, as in ping"),
             (
                 self.unmarked,
-                "repeated numbers are not marked as duplicates: another run may have begun there",
+                "repeated numbers are not marked as duplicates: another run may have started there",
             ),
             (self.below, "delays have only a bound, as in `time<1ms`: half of the bound was used"),
         ];
@@ -427,9 +430,9 @@ pub(super) fn summary(
     received: u64,
 ) -> Result<Delays, RecordingError> {
     let lost = sent.saturating_sub(received);
-    if lost > MOST_MISSING {
+    if lost > MISSING_MAX {
         return Err(RecordingError::new(
-            format!("the statistics of a run count {lost} lost probes, more than {MOST_MISSING}"),
+            format!("the statistics of a run count {lost} lost probes, more than {MISSING_MAX}"),
             "remove this run from the file",
         ));
     }
@@ -458,20 +461,20 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut runs = Vec::new();
     let mut run = PingRun::default();
     let mut clock = LogClock::default();
-    for (number, whole) in lines(text) {
-        let StampedLine { ns: stamp, local, refused, rest } = clock.read(whole);
+    for (number, full_line) in lines(text) {
+        let StampedLine { ns: stamp, local, refused, rest } = clock.read(full_line);
         if let (Some(ns), true) = (stamp, rest.is_empty()) {
-            run.dated(ns, local);
+            run.timestamp_line(ns, local);
             continue;
         }
         let line = match read(rest) {
-            // Another program may have put its own stamp before the line.
+            // Another program may have put its own timestamp before the line.
             PingLine::Foreign => headed(rest),
             line => line,
         };
         match line {
             PingLine::Header(header) => {
-                if run.rounds.awaits() {
+                if run.rounds.needs_probe() {
                     run.header = run.header.or(Some(header));
                 } else {
                     next_round(&mut run, &mut runs);
@@ -480,13 +483,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 run.dialect = header.dialect;
             }
             PingLine::Reply(reply) => {
-                if !run.rounds.is_going() && run.is_another(&reply) {
+                if !run.rounds.is_loop() && run.begins_run(&reply) {
                     next_round(&mut run, &mut runs);
                 }
                 run.reply(&reply, stamp);
                 run.tally.local |= stamp.is_some() && local;
                 match refused {
-                    Some(why) => run.unread.saw(whole, why),
+                    Some(why) => run.unread.saw(full_line, why),
                     None => run.unread.saw(foreign(rest), UNKNOWN_STAMP),
                 }
             }
@@ -499,13 +502,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             PingLine::Statistics { sent, received, millis } => {
                 run.statistics = Some((sent, received));
                 run.millis = millis;
-                run.dialect = run.dialect.or_of_statistics(whole);
+                run.dialect = run.dialect.or_of_statistics(full_line);
             }
-            PingLine::Ordinary => run.pipe = pipe(whole).or(run.pipe),
-            PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
+            PingLine::Ordinary => run.pipe = pipe(full_line).or(run.pipe),
+            PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, full_line, why)),
             PingLine::Foreign => {
                 let why = "not a line that ping writes";
-                reading.malformed.push(Malformed::new(number, whole, why));
+                reading.malformed.push(Malformed::new(number, full_line, why));
             }
         }
     }
@@ -514,14 +517,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Ends the run, and begins the next run in the same round.
+/// Ends the run, and begins the next run. A timestamp that no probe has used goes to the next run.
 fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
-    let left = run.rounds.left();
+    let pending = run.rounds.pending();
     end(run, runs);
-    run.rounds = PingRounds::begun(left);
+    run.rounds = PingRounds::starting_with(pending);
 }
 
-/// Reads a header that follows text of another program, such as a stamp.
+/// Reads a header that follows text of another program, such as a timestamp.
 fn headed(line: &str) -> PingLine<'_> {
     let header = line.find("PING ").map(|at| &line[at..]);
     let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));
@@ -538,17 +541,17 @@ fn pipe(line: &str) -> Option<u64> {
 /// # Errors
 /// When all runs together lack more probes than the limit allows.
 fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>, RecordingError> {
-    let alien = runs.iter().any(|run| run.slips.is_alien());
+    let has_foreign = runs.iter().any(|run| run.missing_carries.is_foreign());
     let (mut all, mut missing) = (Vec::with_capacity(runs.len()), 0);
     for mut run in runs {
-        if alien {
-            run.slips = Slips::default();
+        if has_foreign {
+            run.missing_carries = MissingCarries::default();
         }
         let recording = run.finish(name, hints)?;
         missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
-        if missing > MOST_MISSING {
+        if missing > MISSING_MAX {
             return Err(RecordingError::new(
-                format!("the recordings of the file lack more than {MOST_MISSING} probes together"),
+                format!("the recordings of the file lack more than {MISSING_MAX} probes together"),
                 "split the file into its recordings",
             ));
         }
@@ -557,10 +560,10 @@ fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>
     Ok(all)
 }
 
-/// Ends a run, if one has begun.
+/// Ends a run, if one has started.
 fn end(run: &mut PingRun, runs: &mut Vec<PingRun>) {
-    let whole = core::mem::take(run);
-    if !whole.is_empty() {
-        runs.push(whole);
+    let ended = core::mem::take(run);
+    if !ended.is_empty() {
+        runs.push(ended);
     }
 }

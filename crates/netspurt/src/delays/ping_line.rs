@@ -96,7 +96,7 @@ impl Reply<'_> {
     }
 }
 
-/// Finds the meaning of `line`. A stamp before the line must already be removed.
+/// Finds the meaning of `line`. A timestamp before the line must already be removed.
 pub(super) fn read(line: &str) -> PingLine<'_> {
     // Toybox writes `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
@@ -120,7 +120,7 @@ pub(super) fn read(line: &str) -> PingLine<'_> {
         };
     }
     if line.contains("seq=") || line.contains("icmp_req=") {
-        return PingLine::Broken("no number behind `seq=`");
+        return PingLine::Broken("no number after `seq=`");
     }
     PingLine::Foreign
 }
@@ -190,7 +190,7 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
             );
             (reply.time, reply.below) = (Some((rtt, digits)), mark == "<");
         } else if size.is_some() {
-            return PingLine::Broken("the delay is no number");
+            return PingLine::Broken("the delay is not a number");
         }
     }
     reply.bytes = size.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
@@ -205,14 +205,14 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
     }
 }
 
-/// The fewest octets of an ICMP message with a delay: 8 of the header and 16 of the time of
-/// sending.
+/// The minimum number of octets of an ICMP message with a delay: 8 of the header and 16 of the time
+/// of sending.
 const TIMED: u32 = 24;
 
-/// The most octets that a reply can have. A larger number is something else.
-const LARGEST: u64 = 100_000;
+/// The maximum number of octets that a reply can have. A larger number is something else.
+const REPLY_BYTES_MAX: u64 = 100_000;
 
-/// Reads the size of a reply, after any stamp.
+/// Reads the size of a reply, after any timestamp.
 fn size(line: &str) -> Option<u64> {
     if let Some((bytes, _)) = before_bytes(line) {
         return Some(bytes);
@@ -224,7 +224,7 @@ fn size(line: &str) -> Option<u64> {
     // `64 Bytes von` begins with a size; `2024-01-01` and `1700000000 Request timeout` do not.
     let (bytes, rest) = integer(first)?;
     let sent = ["no answer yet", "Request timeout"].iter().any(|words| line.contains(words));
-    let reply = rest.starts_with(' ') && bytes <= LARGEST && !sent && !is_icmp_error(line);
+    let reply = rest.starts_with(' ') && bytes <= REPLY_BYTES_MAX && !sent && !is_icmp_error(line);
     reply.then_some(bytes)
 }
 
@@ -283,17 +283,17 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     let begin = line.find(" packets transmitted").map_or(0, |at| {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
     });
-    let told = line.get(begin..)?;
+    let counts_text = line.get(begin..)?;
     // The numbers come after the words only in languages that are not written with ASCII.
-    if told.is_ascii() && !told.starts_with(|c: char| c.is_ascii_digit()) {
+    if counts_text.is_ascii() && !counts_text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let mut parts = told.splitn(3, [',', '、', '，']);
+    let mut parts = counts_text.splitn(3, [',', '、', '，']);
     let (sent, received) = (count(parts.next()?)?, count(parts.next()?)?);
     // If nothing was sent, there is no percentage.
     let rest = match parts.next() {
         Some(rest) if rest.contains('%') => rest,
-        None if sent == 0 && told.contains(" transmitted") => "",
+        None if sent == 0 && counts_text.contains(" transmitted") => "",
         _ => return None,
     };
     // The time follows the percentage. It lasts from the first request to the last event.
@@ -322,7 +322,7 @@ fn count(part: &str) -> Option<u64> {
     None
 }
 
-/// Whether the line holds only a stamp, as `ts` and `date` write it.
+/// Whether the line holds only a timestamp, as `ts` and `date` write it.
 fn is_stamp(line: &str) -> bool {
     const NAMES: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun \
                          UTC GMT CET CEST AM PM";

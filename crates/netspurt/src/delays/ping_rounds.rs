@@ -1,81 +1,88 @@
-//! Lines that hold only a stamp, as a loop of `date` and `ping -c 1` writes them. A stamp is the
-//! time of sending of the next probe. A round of the loop begins where the numbers begin again.
+//! The log of a loop that calls `date` and `ping -c 1`. Each call of `date` writes a line that
+//! holds only a timestamp. This is the time of sending of the next probe.
+//!
+//! Such a loop is one *run*, which becomes one recording. Each pass through the loop is a *round*
+//! of the run: a timestamp and the output of ping, usually with one probe. In each round, ping
+//! numbers its probes from the start.
 
-/// The rounds of the loop within one recording.
+/// The state of a run while its lines are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PingRounds {
-    /// The last stamp, if the line of the probe that left at that time was not read yet.
+    /// The last timestamp in nanoseconds, if the line of its probe was not read yet.
     pending: Option<i64>,
-    /// Whether the run began with a stamp.
-    first: bool,
-    /// Whether each stamp begins a round.
-    going: bool,
-    /// The last number as written, and the number that is added to numbers so that they continue.
+    /// Whether the run began with a timestamp.
+    starts_with_timestamp: bool,
+    /// Whether each timestamp begins a round. This is known at the second timestamp.
+    is_loop: bool,
+    /// The last number as ping wrote it.
     raw: Option<u64>,
+    /// The value that is added to the numbers of this round, so that they continue the numbers of
+    /// the previous round.
     offset: u64,
-    /// Whether a stamp was used as a probe's time of sending.
+    /// Whether a timestamp was used as a probe's time of sending.
     used: bool,
 }
 
 impl PingRounds {
-    /// Begins with the stamp `pending`, if there is one.
-    pub fn begun(pending: Option<i64>) -> Self {
-        Self { pending, first: pending.is_some(), ..Self::default() }
+    /// Begins a run with the timestamp `pending`, if there is one.
+    pub fn starting_with(pending: Option<i64>) -> Self {
+        Self { pending, starts_with_timestamp: pending.is_some(), ..Self::default() }
     }
 
-    /// Takes the next stamp. `single` says that the run has had exactly one probe so far. Returns
-    /// whether a round ends here.
-    pub fn next(&mut self, ns: i64, single: bool) -> bool {
-        self.going |= self.first && single;
+    /// Reads the next timestamp. `one_probe` says that the run has had exactly one probe so far.
+    /// Returns true if the timestamp ends a round and begins the next one.
+    pub fn next(&mut self, ns: i64, one_probe: bool) -> bool {
+        self.is_loop |= self.starts_with_timestamp && one_probe;
         self.pending = Some(ns);
-        self.going
+        self.is_loop
     }
 
-    /// Whether a round has begun that has no probe yet. A header then belongs to this round.
-    pub fn awaits(&self) -> bool {
-        self.going && self.pending.is_some()
+    /// True if the current round has no probe yet. A header then belongs to this round.
+    pub fn needs_probe(&self) -> bool {
+        self.is_loop && self.pending.is_some()
     }
 
-    /// Whether each stamp begins a round.
-    pub fn is_going(&self) -> bool {
-        self.going
+    /// True if each timestamp begins a round.
+    pub fn is_loop(&self) -> bool {
+        self.is_loop
     }
 
-    /// Takes out the stamp for the next probe.
+    /// Removes and returns the timestamp of the next probe.
     pub fn take(&mut self) -> Option<i64> {
-        let stamp = self.pending.take();
-        self.used |= stamp.is_some();
-        stamp
+        let timestamp_ns = self.pending.take();
+        self.used |= timestamp_ns.is_some();
+        timestamp_ns
     }
 
-    /// Returns the stamp that no probe has used yet.
-    pub fn left(&self) -> Option<i64> {
+    /// Returns the timestamp that no probe has used yet.
+    pub fn pending(&self) -> Option<i64> {
         self.pending
     }
 
-    /// Returns the number of a probe whose line has the number `raw`. Numbers that begin again
-    /// continue behind `highest`.
+    /// Returns the number within the run of a probe whose line has the number `raw`. If ping starts
+    /// to count from the beginning in a new round, the numbers of the run continue after `highest`.
     pub fn number(&mut self, raw: u64, highest: Option<u64>) -> u64 {
-        if self.going && self.pending.is_some() && self.raw.is_some_and(|last| raw <= last) {
+        if self.needs_probe() && self.raw.is_some_and(|last| raw <= last) {
             self.offset = highest.map_or(0, |highest| (highest + 1).saturating_sub(raw));
         }
         self.raw = Some(raw);
         raw.saturating_add(self.offset)
     }
 
-    /// Notes that a round ended and that its probe was lost. The number of that probe is not known.
-    /// The next probe's number continues behind it.
+    /// Records that a round ended and that its probe was lost. The number that ping gave the probe
+    /// is unknown, so the next probe counts as the first of a new round.
     pub fn lose(&mut self) {
         self.raw.get_or_insert(u64::MAX);
     }
 
-    /// Whether numbers began again. The statistics are then those of one round, and not of the run.
-    pub fn repeated(&self) -> bool {
+    /// True if a later round began to count from the start. The statistics are then those of one
+    /// round, and not of the run.
+    pub fn numbers_restarted(&self) -> bool {
         self.offset > 0
     }
 
-    /// Returns the note that stamps were used, if they were.
+    /// Returns the note that timestamps were used, if they were.
     pub fn note(&self) -> Option<String> {
-        self.used.then(|| "stamps on lines of their own are times of sending".to_owned())
+        self.used.then(|| "lines with only a timestamp give the times of sending".to_owned())
     }
 }

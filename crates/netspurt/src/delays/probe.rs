@@ -28,11 +28,12 @@ struct ProbeRun {
     end: Option<String>,
     /// The number of answers to echo probes that are in an earlier part.
     earlier: u64,
-    /// The number of delays that were measured by the program's stamps, and not by the kernel's.
+    /// The number of delays that were measured by the program's timestamps, and not by the
+    /// kernel's.
     by_user: u64,
     clock_steps: u64,
-    /// The readings of two clocks at the beginning, in nanoseconds: the clock of the stamps, and
-    /// the time since 1970.
+    /// The readings of two clocks at the beginning, in nanoseconds: the clock of the timestamps,
+    /// and the time since 1970.
     clocks: Option<(i64, i64)>,
     /// The errors that came instead of answers, with their counts.
     failed: BTreeMap<String, u64>,
@@ -93,10 +94,10 @@ impl ProbeRun {
         if row.get("end").is_some() {
             self.end = Some(label(&row["end"]));
         } else if row.get("echo_probe").is_some() {
-            let number = whole(&row["echo_probe"]).ok_or("`echo_probe` is no number")?;
+            let number = whole(&row["echo_probe"]).ok_or("`echo_probe` is not a number")?;
             self.echo_probe(number, row)?;
         } else if row.get("late").is_some() {
-            self.late(whole(&row["late"]).ok_or("`late` is no number")?, row)?;
+            self.late(whole(&row["late"]).ok_or("`late` is not a number")?, row)?;
         } else if row.get("duplicate").is_some() {
             self.echo_probes.duplicate();
         } else if row.get("clock_step_ns").is_some() {
@@ -157,12 +158,12 @@ impl ProbeRun {
         reading: &mut Reading,
     ) -> Result<(), RecordingError> {
         let notes = self.notes();
-        let whole = [(name.to_owned(), self.echo_probes)];
+        let all_probes = [(name.to_owned(), self.echo_probes)];
         let hops = self.hops.into_iter().map(|(hop, (tally, by))| {
             let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(", {by}"));
             (format!("{name}: hop {hop}{by}"), tally)
         });
-        for (name, tally) in whole.into_iter().chain(hops) {
+        for (name, tally) in all_probes.into_iter().chain(hops) {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
             delays.order = ProbeOrder::Sequence;

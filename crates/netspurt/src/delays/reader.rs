@@ -8,7 +8,7 @@ use crate::wire::is_capture;
 use super::format::Format;
 use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
-use super::unpack::{MOST, too_long, unpack};
+use super::unpack::{CONTENT_BYTES_MAX, too_long, unpack};
 use super::{
     fping, irtt_text, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping,
     pingplotter, ss, table, tcping, text, windows,
@@ -39,7 +39,7 @@ pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recor
 }
 
 fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
-    let unpacked = unpack(bytes, MOST)?;
+    let unpacked = unpack(bytes, CONTENT_BYTES_MAX)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let (format, mut reading) = dispatch(name, bytes, hints)?;
     if hints.columns != Columns::default() && !matches!(format, Format::Table | Format::Parquet) {
@@ -48,9 +48,10 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
             "leave it out; if the file is a table, add `--format csv`",
         ));
     }
-    reading.recordings.retain(|one| one.sent() > 0);
-    let told = |one: &Delays| one.untimed == 0 || one.received() > one.untimed;
-    if !reading.recordings.iter().any(told) {
+    reading.recordings.retain(|recording| recording.sent() > 0);
+    let has_delays =
+        |recording: &Delays| recording.untimed == 0 || recording.received() > recording.untimed;
+    if !reading.recordings.iter().any(has_delays) {
         return Err(hollow(&reading, format));
     }
     number(&mut reading);
@@ -83,16 +84,16 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         Some(Format::Pcap) => return Ok((Format::Pcap, pcap::parse(name, bytes, hints)?)),
         _ => {}
     }
-    if bytes.len() as u64 > MOST {
-        return Err(too_long("the text has", MOST, "split it into several files"));
+    if bytes.len() as u64 > CONTENT_BYTES_MAX {
+        return Err(too_long("the text has", CONTENT_BYTES_MAX, "split it into several files"));
     }
     bounded(bytes)?;
     let content = text::decode(bytes);
     if content.trim().is_empty() {
         return Err(RecordingError::new("the file is empty", "record something first"));
     }
-    if json::looks(&content) && content.len() as u64 > MOST_JSON {
-        return Err(too_long("the JSON has", MOST_JSON, "split it into several files"));
+    if json::looks(&content) && content.len() as u64 > JSON_BYTES_MAX {
+        return Err(too_long("the JSON has", JSON_BYTES_MAX, "split it into several files"));
     }
     if hints.format.is_none() && json::looks(&content) {
         return json_reader::parse(name, &content, hints);
@@ -123,25 +124,25 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     Ok((format, reading))
 }
 
-/// The most lines of a text: as many as a probe a second gives in half a year. A line takes about
-/// 100 octets of memory at most.
-const MOST_LINES: usize = 1 << 24;
+/// The maximum number of lines of a text: as many as a probe a second gives in half a year. A line
+/// takes about 100 octets of memory at most.
+const LINES_MAX: usize = 1 << 24;
 
-/// The most octets of JSON. Its values take several times as much memory.
-const MOST_JSON: u64 = 1 << 28;
+/// The maximum number of octets of JSON. Its values take several times as much memory.
+const JSON_BYTES_MAX: u64 = 1 << 28;
 
-/// Checks that a text has at most [`MOST_LINES`] lines.
+/// Checks that a text has at most [`LINES_MAX`] lines.
 ///
 /// # Errors
 /// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
     // Lines may end with two octets.
-    if ends.count() <= MOST_LINES || text::lines(&text::decode(bytes)).count() <= MOST_LINES {
+    if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }
     Err(RecordingError::new(
-        format!("the text has more than {MOST_LINES} lines, the most that netspurt reads of it"),
+        format!("the text has more than {LINES_MAX} lines, the most that netspurt reads of it"),
         "split it into several files",
     ))
 }
@@ -168,8 +169,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
             windows::knows(line).then_some(Format::WindowsPing)
         }
     });
-    let told = hints.columns != Columns::default();
-    known.or_else(|| (told || table::knows(content, hints)).then_some(Format::Table))
+    let columns_given = hints.columns != Columns::default();
+    known.or_else(|| (columns_given || table::knows(content, hints)).then_some(Format::Table))
 }
 
 /// The message about a file of unknown format.

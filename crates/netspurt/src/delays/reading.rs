@@ -61,13 +61,13 @@ pub struct Malformed {
     pub why: String,
 }
 
-/// How many characters of a malformed line are kept.
-const KEPT: usize = 120;
+/// The maximum number of characters of a malformed line that are kept.
+const CHARS_MAX: usize = 120;
 
 impl Malformed {
-    /// Notes the malformed line number `line`; its `text` is shortened.
+    /// Makes the entry for the malformed line number `line`; its `text` is shortened.
     pub(super) fn new(line: usize, text: &str, why: impl Into<String>) -> Self {
-        Self { line, text: text.chars().take(KEPT).collect(), why: why.into() }
+        Self { line, text: text.chars().take(CHARS_MAX).collect(), why: why.into() }
     }
 }
 
@@ -80,7 +80,7 @@ pub struct Reading {
     pub malformed: Vec<Malformed>,
 }
 
-/// Why a file gives no recording.
+/// The error if a file gives no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingError {
     /// The name of the file.

@@ -57,7 +57,7 @@ impl ProbeSlot {
     }
 }
 
-/// The most slots in a chunk.
+/// The maximum number of slots in a chunk.
 const CHUNK: usize = 1 << 14;
 
 /// Slots by the numbers of their probes.
@@ -149,8 +149,8 @@ impl Slots {
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))
     }
 
-    /// Takes all slots in the order of their numbers. Each chunk is freed when its last slot is
-    /// taken.
+    /// Removes and returns all slots in the order of their numbers. Each chunk is freed when its
+    /// last slot is taken.
     pub fn into_sorted(self) -> impl Iterator<Item = (u64, ProbeSlot)> {
         merged(self.chunks.into_iter().flatten(), self.strays.into_iter())
     }
@@ -190,9 +190,9 @@ mod tests {
                 slots.entry(number).wire_bytes += 1;
                 *known.entry(number).or_insert(0) += 1;
             }
-            let told: Vec<(u64, u32)> = slots.iter().map(|(n, s)| (n, s.wire_bytes)).collect();
+            let stored: Vec<(u64, u32)> = slots.iter().map(|(n, s)| (n, s.wire_bytes)).collect();
             let expected: Vec<(u64, u32)> = known.iter().map(|(n, c)| (*n, *c)).collect();
-            prop_assert_eq!(&told, &expected);
+            prop_assert_eq!(&stored, &expected);
             prop_assert_eq!(slots.len(), known.len());
             let ends = (expected[0].0, expected[expected.len() - 1].0);
             prop_assert_eq!(slots.ends(), Some(ends));

@@ -13,7 +13,7 @@ pub(super) struct Report {
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// The shortest round trip of the connection so far.
-    pub least: Option<Duration>,
+    pub min_rtt: Option<Duration>,
 }
 
 /// Makes a recording with a row for each report. The rows have the reports' times if all reports
@@ -53,8 +53,8 @@ pub(super) fn series(
     delays.notes.push(
         "the kernel's smoothed round-trip time, which repeats between updates; not samples".into(),
     );
-    if let Some(least) = reports.iter().filter_map(|report| report.least).min() {
-        delays.notes.push(format!("the least round trip that the kernel measured: {least}"));
+    if let Some(min_rtt) = reports.iter().filter_map(|report| report.min_rtt).min() {
+        delays.notes.push(format!("the least round trip that the kernel measured: {min_rtt}"));
     }
     delays
 }

@@ -56,13 +56,17 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             connection = ports.join(" to ");
         }
         if line.contains(" rto:") || line.contains(" cwnd:") {
-            let (srtt, least) = (field(line, "rtt:"), field(line, "minrtt:"));
+            let (srtt, min_rtt) = (field(line, "rtt:"), field(line, "minrtt:"));
             if srtt.is_none() {
                 let why = "a snapshot without `rtt:`, taken before the first sample or cut off";
                 reading.malformed.push(Malformed::new(number, line, why));
                 continue;
             }
-            connections.entry(connection.clone()).or_default().push(Report { at_ns, srtt, least });
+            connections.entry(connection.clone()).or_default().push(Report {
+                at_ns,
+                srtt,
+                min_rtt,
+            });
         }
     }
     for (connection, reports) in connections {

@@ -39,7 +39,7 @@ impl Stamp {
     }
 }
 
-/// Reads the stamp at the beginning of `text`, and returns the text that follows. The forms are
+/// Reads the timestamp at the beginning of `text`, and returns the text that follows. The forms are
 /// those of RFC 3339, ISO 8601's basic form, `ctime`, `date`, RFC 2822 §3.3, Apache
 /// (`22/Oct/2024:10:11:12 +0200`), and a time of day alone.
 pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
@@ -58,7 +58,7 @@ pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
     })
 }
 
-/// Splits a line of a log into its stamp, in brackets or not, and the rest.
+/// Splits a line of a log into its timestamp, in brackets or not, and the rest.
 pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
     let found = || {
         let (stamp, rest) = match line.strip_prefix('[') {
@@ -72,11 +72,12 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 Stamp::epoch(line)
             })?,
         };
-        let behind = rest.strip_prefix([':', '|', ',']).unwrap_or(rest);
-        let dash = behind.strip_prefix(" -").filter(|rest| rest.starts_with(' '));
-        let behind = dash.unwrap_or(behind);
-        let apart = line.starts_with('[') || behind.is_empty() || behind.starts_with([' ', '\t']);
-        apart.then(|| (stamp, behind.trim_start()))
+        let after_mark = rest.strip_prefix([':', '|', ',']).unwrap_or(rest);
+        let dash = after_mark.strip_prefix(" -").filter(|rest| rest.starts_with(' '));
+        let after_mark = dash.unwrap_or(after_mark);
+        let is_separate =
+            line.starts_with('[') || after_mark.is_empty() || after_mark.starts_with([' ', '\t']);
+        is_separate.then(|| (stamp, after_mark.trim_start()))
     };
     found().map_or((None, line), |(stamp, rest)| (Some(stamp), rest))
 }
@@ -128,15 +129,15 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     }
 }
 
-/// Reads a stamp whose month is a word. If it has no year, as `ts` writes it, only the time of day
-/// is used.
+/// Reads a timestamp whose month is a word. If it has no year, as `ts` writes it, only the time of
+/// day is used.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
     // `mar` is a weekday in French and in Spanish, and also a month in Spanish.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }
 
-/// Reads a stamp whose month is a word, beginning with its date. `after_weekday` says that a
+/// Reads a timestamp whose month is a word, beginning with its date. `after_weekday` says that a
 /// weekday came before it.
 fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let (month, day, mut year, rest) = match month(rest) {
@@ -150,7 +151,7 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let day = i64::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
     let (of_day, rest) = clock(rest.strip_prefix([' ', ':', 'T']).map(str::trim_start)?)?;
     let (zone, mut rest) = zone(rest);
-    // Only a stamp that begins with a weekday can end with the year: in `Oct 22 10:11:12 2008
+    // Only a timestamp that begins with a weekday can end with the year: in `Oct 22 10:11:12 2008
     // bytes` the 2008 is not a year.
     if after_weekday && year.is_none() {
         (year, rest) = year_behind(rest, ' ');
@@ -240,7 +241,7 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a text begins with a weekday or a month, as a stamp of several words does.
+/// Whether a text begins with a weekday or a month, as a timestamp of several words does.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text, &WEEKDAYS).is_some()
         || name(text, &MONTHS).is_some()

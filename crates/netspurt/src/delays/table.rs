@@ -26,7 +26,7 @@ use super::{Delays, Measure, ProbeOrder};
 const PACE: Duration = Duration::from_millis(10);
 
 /// The number of rows used to recognise a table without a header.
-const SHOWN: usize = 20;
+const ROWS_TESTED: usize = 20;
 
 /// How to read a text as a table.
 struct TextLayout {
@@ -48,7 +48,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
     let Some(first) = plain.next() else { return Ok(None) };
     // The names of the columns may be in a line that begins with `#`, in the first other line, or
     // below a title.
-    for (number, line) in all().take(SHOWN) {
+    for (number, line) in all().take(ROWS_TESTED) {
         let commented = line.starts_with('#');
         let mark = if commented { separator(first) } else { separator(line) };
         let names = cells(line.trim_start_matches(['#', ' ']), mark);
@@ -59,14 +59,14 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             break;
         }
         let below = || all().filter(|(next, line)| *next > number && !line.starts_with('#'));
-        let mut rows = below().take(SHOWN).map(|(_, line)| cells(line, mark));
-        let shown =
+        let mut rows = below().take(ROWS_TESTED).map(|(_, line)| cells(line, mark));
+        let has_value =
             |row: &Vec<Cow<'_, str>>| row.iter().any(|cell| is_value(cell) && !is_missing(cell));
         let fits = match commented || line == first {
-            true => rows.any(|row| shown(&row)) || below().next().is_none() && !commented,
+            true => rows.any(|row| has_value(&row)) || below().next().is_none() && !commented,
             false => {
                 names.len() > 1
-                    && rows.next().is_some_and(|row| shown(&row) && row.len() == names.len())
+                    && rows.next().is_some_and(|row| has_value(&row) && row.len() == names.len())
             }
         };
         if !fits {
@@ -89,7 +89,7 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
         }
     }
     let separator = separator(first);
-    let rows = all().filter(|(_, line)| !line.starts_with('#')).take(SHOWN);
+    let rows = all().filter(|(_, line)| !line.starts_with('#')).take(ROWS_TESTED);
     let rows: Vec<Vec<Cow<'_, str>>> = rows.map(|(_, line)| cells(line, separator)).collect();
     let rows: Vec<Vec<&str>> =
         rows.iter().map(|row| row.iter().map(|cell| &**cell).collect()).collect();
@@ -103,24 +103,24 @@ pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }
 
-/// The most columns that a message lists.
-const MOST_NAMES: usize = 32;
+/// The maximum number of columns that a message lists.
+const NAMES_MAX: usize = 32;
 
-/// The most characters of a column's name that a message shows.
-const KEPT: usize = 30;
+/// The maximum number of characters of a column's name that a message shows.
+const NAME_CHARS_MAX: usize = 30;
 
 /// Returns the cells of the first row, for a message. `None` if the text does not look like a
 /// table: rows with equal numbers of cells, and a number in the last of the rows.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let shown: Vec<&str> = plain.take(SHOWN).map(|(_, line)| line).collect();
-    let mark = separator(shown.first()?);
-    let rows: Vec<Vec<Cow<'_, str>>> = shown.iter().map(|line| cells(line, mark)).collect();
+    let first_lines: Vec<&str> = plain.take(ROWS_TESTED).map(|(_, line)| line).collect();
+    let mark = separator(first_lines.first()?);
+    let rows: Vec<Vec<Cow<'_, str>>> = first_lines.iter().map(|line| cells(line, mark)).collect();
     let (first, last) = (rows.first()?, rows.last()?);
     let number = |cell: &Cow<'_, str>| decimal(cell, 1).is_some_and(bare);
     let even = rows.iter().all(|row| row.len() == first.len());
-    (even && (2..=MOST_NAMES).contains(&first.len()) && last.iter().any(number))
-        .then(|| first.iter().map(|name| name.chars().take(KEPT).collect()).collect())
+    (even && (2..=NAMES_MAX).contains(&first.len()) && last.iter().any(number))
+        .then(|| first.iter().map(|name| name.chars().take(NAME_CHARS_MAX).collect()).collect())
 }
 
 /// Reads the recordings of a table.
@@ -130,24 +130,24 @@ pub(super) fn names(text: &str) -> Option<Vec<String>> {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let Some(layout) = layout(text, hints)? else {
         return Err(RecordingError::new(
-            "a table without a known column of delays",
-            "name it, or count its place from 1, as in `--column rtt=3`",
+            "no column of this table is known to hold delays",
+            "give the column's name or its number, such as `--column rtt=3` for the third column",
         ));
     };
     let mut rows =
         TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
     // Only empty lines between rows are counted. Empty lines above and below the rows are not
     // probes.
-    let (mut begun, mut empty, mut left_out) = (false, 0_u64, 0);
+    let (mut started, mut empty, mut left_out) = (false, 0_u64, 0);
     for (number, line) in lines(text) {
         if line.trim().is_empty() {
-            empty += u64::from(begun);
+            empty += u64::from(started);
             continue;
         }
         if line.starts_with('#') || layout.header == Some(number) {
             continue;
         }
-        begun = true;
+        started = true;
         left_out += core::mem::take(&mut empty);
         if layout.header.is_some_and(|header| number < header) {
             let why = "the line is above the names of the columns";
@@ -165,14 +165,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         rows.read(number, row, || line.to_owned());
     }
     let format = match (rows.plan.paced, layout.separator) {
-        (true, _) => "one-way delays, one a line",
+        (true, _) => "one-way delays, one per line",
         (_, None) => "columns",
         (_, Some(_)) => "CSV",
     };
     let mut reading = rows.finish(name, format, hints)?;
     if layout.width == 1 && left_out > 0 {
-        for one in &mut reading.recordings {
-            one.notes.push(format!(
+        for recording in &mut reading.recordings {
+            recording.notes.push(format!(
                 "empty lines left out: {left_out}; if they are lost probes, write `-` in them"
             ));
         }
@@ -186,7 +186,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 /// # Errors
 /// When dates contradict each other, or some date allows both orders and no date decides.
 fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, RecordingError> {
-    const FIX: &str = "say `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)";
+    const FIX: &str =
+        "write `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)";
     let plan = &layout.plan;
     if plan.dates.is_some() {
         return Ok(plan.dates);
@@ -195,7 +196,7 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
     let (mut known, mut either) = (None, None);
     let mut dated = false;
     for (row, (number, line)) in lines(text).enumerate() {
-        if row > SHOWN && !dated {
+        if row > ROWS_TESTED && !dated {
             return Ok(None);
         }
         let cells = cells(line, layout.separator);
@@ -204,10 +205,12 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
             match (evidence(cell), known) {
                 (Some(DateOrderEvidence::Only(order)), None) => known = Some(order),
                 (Some(DateOrderEvidence::Only(order)), Some(other)) if order != other => {
-                    let told = format!(
+                    let message = format!(
                         "the date `{cell}` has day and month in another order than those above it"
                     );
-                    return Err(RecordingError::new(told, "write dates as 2024-10-22").at(number));
+                    return Err(
+                        RecordingError::new(message, "write dates as 2024-10-22").at(number)
+                    );
                 }
                 (Some(DateOrderEvidence::Either), _) => {
                     either.get_or_insert_with(|| (number, cell.clone().into_owned()));
@@ -260,8 +263,8 @@ impl TablePlan {
         mut sent: Option<i64>,
         cell: &impl Fn(usize) -> Option<&'a str>,
     ) -> Result<(Option<i64>, bool), &'static str> {
-        let there = |at: Option<usize>| at.and_then(cell).unwrap_or("");
-        let (date, clock) = (there(self.date), there(self.sent.map(|column| column.at)));
+        let cell_at = |at: Option<usize>| at.and_then(cell).unwrap_or("");
+        let (date, clock) = (cell_at(self.date), cell_at(self.sent.map(|column| column.at)));
         if let (false, Some(of_day)) = (date.is_empty(), sent) {
             sent = Some(match whole_date(date, self.dates) {
                 Some(midnight) if of_day.abs() <= DAY => midnight.saturating_add(of_day),
@@ -311,7 +314,7 @@ impl TableRows {
 
     fn take<'a>(&mut self, cell: &impl Fn(usize) -> Option<&'a str>) -> Result<(), &'static str> {
         let plan = &self.plan;
-        let there = |at: Option<usize>| at.and_then(cell);
+        let cell_at = |at: Option<usize>| at.and_then(cell);
         let time = |column: Option<SourceColumn>| plan.time(cell, column);
         let (sent, received) = (time(plan.sent)?, time(plan.received)?);
         let (sent, local) = plan.dated(sent, cell)?;
@@ -325,7 +328,7 @@ impl TableRows {
         if let Some(SourceColumn { at, unit: None }) = plan.rtt {
             self.assumed |= cell(at).is_some_and(|text| decimal(text, 1).is_some_and(bare));
         }
-        let lost = match (there(plan.lost), there(plan.answered)) {
+        let lost = match (cell_at(plan.lost), cell_at(plan.answered)) {
             (Some(text), _) => outcome::lost(text).ok_or("neither lost nor received")?,
             (None, Some(text)) => match outcome::success(text, plan.coded) {
                 Some(answered) => !answered,
@@ -345,19 +348,22 @@ impl TableRows {
         }
         rtt = if lost { late } else { rtt };
         let number = match plan.seq {
-            Some(at) => Some(whole(cell(at).ok_or("too few columns")?).ok_or("no number")?),
+            Some(at) => Some(
+                whole(cell(at).ok_or("too few columns")?)
+                    .ok_or("the number is not a whole number")?,
+            ),
             None => None,
         };
-        let size = there(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
-        let duplicates = there(plan.duplicates).and_then(whole).unwrap_or(0);
-        let group = there(plan.group).unwrap_or("");
-        let name = match there(plan.direction) {
+        let size = cell_at(plan.size).and_then(whole).and_then(|bytes| u32::try_from(bytes).ok());
+        let duplicates = cell_at(plan.duplicates).and_then(whole).unwrap_or(0);
+        let group = cell_at(plan.group).unwrap_or("");
+        let name = match cell_at(plan.direction) {
             None | Some("forward") => group.to_owned(),
             Some(direction) => format!("{group} {direction}"),
         };
-        let (order, measure) = (there(plan.order).map(order), there(plan.measure).map(measure));
+        let (order, measure) = (cell_at(plan.order).map(order), cell_at(plan.measure).map(measure));
         let group = self.groups.entry(name).or_default();
-        if let Some(estimator) = there(plan.estimator)
+        if let Some(estimator) = cell_at(plan.estimator)
             && group.estimator.get_or_insert_with(|| estimator.to_owned()) != estimator
         {
             return Ok(());
@@ -386,10 +392,10 @@ impl TableRows {
             let name = if group.is_empty() { name.into() } else { format!("{name}: {group}") };
             let mut delays = Delays::new(name, format);
             let plan = &self.plan;
-            let shown = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
-            delays.measure = rows.measure.unwrap_or(shown);
-            let shown = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
-            delays.order = rows.order.unwrap_or(shown);
+            let default = if plan.one_way { Measure::OneWay } else { Measure::RoundTrip };
+            delays.measure = rows.measure.unwrap_or(default);
+            let default = if plan.echo_probes { ProbeOrder::Sequence } else { ProbeOrder::Causal };
+            delays.order = rows.order.unwrap_or(default);
             if self.assumed {
                 delays.notes.push(
                     "the unit of the delays was taken for milliseconds; `--column unit=s` makes it \
@@ -405,9 +411,9 @@ impl TableRows {
             }
             if self.waiting > 0 {
                 let waiting = self.waiting;
-                delays
-                    .notes
-                    .push(format!("{waiting} requests had no reply when the run ended: left out"));
+                delays.notes.push(format!(
+                    "{waiting} requests without a reply at the end of the run are left out"
+                ));
             }
             let own = plan.echo_probes || plan.estimator.is_some() || plan.order.is_some();
             if !own && !plan.unused.is_empty() {
@@ -416,7 +422,7 @@ impl TableRows {
             let repeated = rows.tally.duplicates();
             if repeated > 0 {
                 delays.notes.push(format!(
-                    "{repeated} rows repeat a number: duplicates; if they are of another run, \
+                    "{repeated} rows repeat a number: duplicates; if they belong to another run, \
                      name the column that tells runs apart, as in `--column group=NAME`"
                 ));
             }
@@ -468,15 +474,16 @@ impl Group {
         }
     }
 
-    /// Unwraps a number of 16 bits: where numbers start again, they continue.
+    /// Unwraps a number of 16 bits: after the maximum, numbers continue and do not restart at 0.
     fn unwrap(&self, raw: u64) -> u64 {
-        const ALL: u64 = 1 << 16;
-        let within = self.last % ALL;
-        let wrapped = raw < ALL && self.last >= raw && within > ALL / 4 * 3 && raw < ALL / 4;
-        match raw < ALL {
-            true if wrapped => self.last - within + ALL + raw,
-            true if self.last >= ALL && raw <= within + ALL / 4 => self.last - within + raw,
-            true if self.last >= ALL => self.last - within - ALL + raw,
+        const NUMBERS: u64 = 1 << 16;
+        let within = self.last % NUMBERS;
+        let wrapped =
+            raw < NUMBERS && self.last >= raw && within > NUMBERS / 4 * 3 && raw < NUMBERS / 4;
+        match raw < NUMBERS {
+            true if wrapped => self.last - within + NUMBERS + raw,
+            true if self.last >= NUMBERS && raw <= within + NUMBERS / 4 => self.last - within + raw,
+            true if self.last >= NUMBERS => self.last - within - NUMBERS + raw,
             _ => raw,
         }
     }

@@ -7,9 +7,9 @@ use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
 
-/// The most numbers that may be missing from one file. Without a limit a short file could fill the
-/// memory.
-pub(super) const MOST_MISSING: u64 = 1 << 22;
+/// The maximum count of numbers that may be missing from one file. Without a limit a short file
+/// could fill the memory.
+pub(super) const MISSING_MAX: u64 = 1 << 22;
 
 /// The probes of one recording by their numbers.
 #[derive(Clone, Debug, Default)]
@@ -17,17 +17,17 @@ pub(super) struct Tally {
     slots: Slots,
     /// The number of further replies to probes.
     duplicates: u64,
-    /// Whether the times of sending are local times without a zone.
+    /// True if the times of sending are local times without a zone.
     pub local: bool,
 }
 
 impl Tally {
-    /// Notes that the probe `number` was sent. Returns its state.
+    /// Records that the probe `number` was sent. Returns its state.
     pub fn sent(&mut self, number: u64) -> &mut ProbeSlot {
         self.slots.entry(number)
     }
 
-    /// Notes a reply to the probe `number`. Returns whether it is the first reply.
+    /// Records a reply to the probe `number`. Returns true if it is the first reply.
     pub fn reply(&mut self, number: u64, rtt: Option<Duration>, wire_bytes: u32) -> bool {
         let slot = self.slots.entry(number);
         if slot.answered {
@@ -79,7 +79,7 @@ impl Tally {
         self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
     }
 
-    /// Whether the reply to `number` neither came nor was reported as missing.
+    /// True if the reply to `number` did not come and was not reported as missing.
     pub fn is_open(&self, number: u64) -> bool {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
@@ -110,9 +110,9 @@ impl Tally {
     }
 
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
-    /// a line is a lost probe. If some times of sending are recorded, the missing ones are computed
-    /// from these. If no time is recorded, all are computed from `interval`. Without an interval
-    /// they are unknown.
+    /// a line is a lost probe. If some times of sending are recorded, the missing times are
+    /// computed from these. If no time is recorded, all are computed from `interval`. Without an
+    /// interval they are unknown.
     ///
     /// # Errors
     /// When more numbers are missing than the limit allows.
@@ -125,10 +125,10 @@ impl Tally {
         delays.duplicates = self.duplicates;
         let Some((first, last)) = range else { return Ok(()) };
         let missing = (last - first).saturating_sub(self.slots.len() as u64);
-        if missing > MOST_MISSING {
+        if missing > MISSING_MAX {
             return Err(RecordingError::new(
                 format!("{missing} probes between the numbers {first} and {last} are missing"),
-                format!("netspurt fills gaps up to {MOST_MISSING}; cut the file there"),
+                format!("netspurt fills gaps up to {MISSING_MAX}; cut the file there"),
             ));
         }
         let known = KnownTimes::new(&self.slots, (first, last), interval);
@@ -140,14 +140,14 @@ impl Tally {
         let step = interval.map_or(1, Duration::as_nanos);
         let mut order = InOrder::default();
         delays.probes.reserve_exact(usize::try_from(last - first + 1).unwrap_or(0));
-        let (mut reckoned, mut place) = (0_u64, 0);
+        let (mut computed, mut place) = (0_u64, 0);
         for (number, slot) in filled(self.slots, first, last) {
             let sent = match &known {
                 None => Time::from_nanos((number - first).saturating_mul(step)),
                 Some(known) => {
-                    let told = slot.sent_ns();
-                    reckoned += u64::from(told.is_none());
-                    order.next(told.unwrap_or_else(|| known.reckon(number, &mut place)))
+                    let recorded_ns = slot.sent_ns();
+                    computed += u64::from(recorded_ns.is_none());
+                    order.next(recorded_ns.unwrap_or_else(|| known.compute(number, &mut place)))
                 }
             };
             if slot.answered && slot.rtt().is_none() {
@@ -157,9 +157,9 @@ impl Tally {
             let ProbeSlot { late, wire_bytes, .. } = slot;
             delays.probes.push(Probe { number, sent, rtt: slot.rtt(), late, wire_bytes });
         }
-        if reckoned > 0 {
+        if computed > 0 {
             delays.notes.push(format!(
-                "{reckoned} probes have no time of sending: reckoned from those beside them"
+                "{computed} probes have no time of sending: reckoned from those beside them"
             ));
         }
         delays.began = order.start.and_then(|start| Began::of(start, self.local));
@@ -170,16 +170,16 @@ impl Tally {
 
 /// Returns the slots `first..=last`. A missing number has an empty slot.
 fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, ProbeSlot)> {
-    let mut slots = slots.into_sorted().skip_while(move |one| one.0 < first).peekable();
+    let mut slots = slots.into_sorted().skip_while(move |slot| slot.0 < first).peekable();
     (first..=last).map(move |number| {
-        slots.next_if(|one| one.0 == number).unwrap_or((number, ProbeSlot::default()))
+        slots.next_if(|slot| slot.0 == number).unwrap_or((number, ProbeSlot::default()))
     })
 }
 
 /// The known times of sending, from which the missing ones are computed.
 struct KnownTimes {
     /// The numbers and times of the probes with a known time; empty if no time is missing.
-    told: Vec<(u64, i64)>,
+    known: Vec<(u64, i64)>,
     /// The usual interval of the probes in nanoseconds.
     pace: f64,
 }
@@ -187,34 +187,34 @@ struct KnownTimes {
 impl KnownTimes {
     /// Collects the known times of the probes `first..=last`; `None` if there are none.
     fn new(slots: &Slots, (first, last): (u64, u64), interval: Option<Duration>) -> Option<Self> {
-        let told = || {
+        let known_times = || {
             let within = slots.iter().filter(|(number, _)| (first..=last).contains(number));
             within.filter_map(|(number, slot)| slot.sent_ns().map(|ns| (number, ns)))
         };
-        let count = told().count() as u64;
+        let count = known_times().count() as u64;
         if count == 0 {
             return None;
         }
         if count == last - first + 1 {
-            return Some(Self { told: Vec::new(), pace: 0.0 });
+            return Some(Self { known: Vec::new(), pace: 0.0 });
         }
-        let told: Vec<(u64, i64)> = told().collect();
-        let pace = pace(&told, interval);
-        Some(Self { told, pace })
+        let known: Vec<(u64, i64)> = known_times().collect();
+        let pace = pace(&known, interval);
+        Some(Self { known, pace })
     }
 
     /// Computes when the probe `number` left, from the neighbours with a known time. The search in
-    /// [`told`](Self::told) begins at `place`, which moves forward from call to call.
-    fn reckon(&self, number: u64, place: &mut usize) -> i64 {
+    /// [`known`](Self::known) begins at `place`, which moves forward from call to call.
+    fn compute(&self, number: u64, place: &mut usize) -> i64 {
         let from = |(at, ns): (u64, i64), pace: f64| {
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let steps = ((number as f64 - at as f64) * pace) as i64;
             ns.saturating_add(steps)
         };
-        while self.told.get(*place).is_some_and(|one| one.0 < number) {
+        while self.known.get(*place).is_some_and(|known| known.0 < number) {
             *place += 1;
         }
-        match (place.checked_sub(1).map(|before| self.told[before]), self.told.get(*place)) {
+        match (place.checked_sub(1).map(|before| self.known[before]), self.known.get(*place)) {
             (Some(before), Some(after)) => {
                 let steps = (after.0 - before.0) as f64;
                 from(before, after.1.saturating_sub(before.1) as f64 / steps)
@@ -226,8 +226,8 @@ impl KnownTimes {
     }
 }
 
-/// Returns the interval of the probes in nanoseconds: the one that is given, or else the median of
-/// the known ones.
+/// Returns the interval of the probes in nanoseconds: the given interval, or else the median of the
+/// known intervals.
 fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     let step = |pair: &[(u64, i64)]| {
         (pair[1].1.saturating_sub(pair[0].1)) as f64 / (pair[1].0 - pair[0].0) as f64
@@ -244,7 +244,8 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
 struct InOrder {
     start: Option<i64>,
     latest: i64,
-    back: u64,
+    /// The number of times that were earlier than the time of the probe before.
+    moved: u64,
 }
 
 impl InOrder {
@@ -253,17 +254,17 @@ impl InOrder {
             self.latest = ns;
             ns
         });
-        self.back += u64::from(ns < self.latest);
+        self.moved += u64::from(ns < self.latest);
         self.latest = self.latest.max(ns);
         Time::from_nanos(self.latest.abs_diff(start))
     }
 
     fn remark(&self, delays: &mut Delays) {
-        if self.back > 0 {
+        if self.moved > 0 {
             delays.notes.push(format!(
                 "{} times of sending were earlier than that of the probe before, because a clock \
                  was set back or digits are missing: moved to the time of the probe before",
-                self.back
+                self.moved
             ));
         }
     }

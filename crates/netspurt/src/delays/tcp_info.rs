@@ -81,7 +81,7 @@ fn object(item: &Value) -> Option<Report> {
         at_ns: stamp.or(elapsed),
         srtt: (rtt > 0).then(|| span(rtt)),
         // If all bits are set, nothing was measured yet.
-        least: field(["MinRTT", "min_rtt", "tcpi_min_rtt"])
+        min_rtt: field(["MinRTT", "min_rtt", "tcpi_min_rtt"])
             .filter(|us| *us != u64::from(u32::MAX) && *us > 0)
             .map(span),
     })
@@ -96,9 +96,9 @@ fn raw(item: &Value) -> Option<Report> {
     };
     let span = |us: u64| Duration::from_nanos(us * MICROSECOND);
     let rtt = field(RTT_AT)?;
-    let least = field(MIN_RTT_AT).filter(|us| *us != u64::from(u32::MAX) && *us > 0);
+    let min_rtt_us = field(MIN_RTT_AT).filter(|us| *us != u64::from(u32::MAX) && *us > 0);
     let stamp = item["Timestamp"].as_str().and_then(instant).map(|(ns, _)| ns);
-    Some(Report { at_ns: stamp, srtt: (rtt > 0).then(|| span(rtt)), least: least.map(span) })
+    Some(Report { at_ns: stamp, srtt: (rtt > 0).then(|| span(rtt)), min_rtt: min_rtt_us.map(span) })
 }
 
 /// Decodes a text in base 64 (RFC 4648 §4); `None` if a character is not of its alphabet.

@@ -39,7 +39,7 @@ fn read(line: &str) -> ConnectLine {
     let failed = FAILED.iter().any(|part| text.contains(part));
     let named = text.starts_with("seq ") || text.starts_with("No reply from ");
     let about = begins || text.starts_with("Connecting to ") || named;
-    // `Ping tcp://8.8.8.8:443` is a title, as is `Connecting to 8.8.8.8 on TCP 443:`.
+    // `Ping tcp://8.8.8.8:443` and `Connecting to 8.8.8.8 on TCP 443:` are titles.
     if failed && (about || text == "Connection timed out") {
         return ConnectLine::Failed(number(text));
     }
@@ -73,8 +73,8 @@ fn delay(text: &str) -> Option<Duration> {
         }
     };
     let (ns, rest) = decimal(value, MILLISECOND)?;
-    let whole = rest.is_empty() || rest.trim_start().starts_with("ms");
-    whole.then(|| u64::try_from(ns).ok().map(Duration::from_nanos)).flatten()
+    let complete = rest.is_empty() || rest.trim_start().starts_with("ms");
+    complete.then(|| u64::try_from(ns).ok().map(Duration::from_nanos)).flatten()
 }
 
 fn is_ordinary(text: &str) -> bool {
@@ -113,26 +113,26 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut reading = Reading::default();
     let mut tally = Tally::default();
     let (mut next, mut refused) = (0, 0_u64);
-    for (number, line) in lines(text) {
+    for (line_number, line) in lines(text) {
         match read(line) {
-            ConnectLine::Opened(told, rtt) => {
-                let place = told.unwrap_or(next);
+            ConnectLine::Opened(number, rtt) => {
+                let place = number.unwrap_or(next);
                 tally.reply(place, Some(rtt), 0);
                 next = place.saturating_add(1);
             }
-            ConnectLine::Failed(told) => {
-                let place = told.unwrap_or(next);
+            ConnectLine::Failed(number) => {
+                let place = number.unwrap_or(next);
                 tally.sent(place).given_up = true;
                 next = place.saturating_add(1);
             }
             ConnectLine::Refused => refused += 1,
             ConnectLine::Ordinary => {}
             ConnectLine::Broken => {
-                reading.malformed.push(Malformed::new(number, line, "no delay in the line"));
+                reading.malformed.push(Malformed::new(line_number, line, "no delay in the line"));
             }
             ConnectLine::Foreign => {
                 let why = "not a line that programs like tcping write";
-                reading.malformed.push(Malformed::new(number, line, why));
+                reading.malformed.push(Malformed::new(line_number, line, why));
             }
         }
     }
@@ -140,12 +140,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let interval = hints.interval.unwrap_or(Duration::from_secs(1));
     delays.notes.push(Paced::of(hints.interval.is_some(), "tcping").note(interval));
     delays.notes.push(
-        "delays of opening a connection: the kernel sends a lost SYN again, so a loss may show as \
+        "delays of opening a connection: the kernel retransmits a lost SYN, so a loss may show as \
          a delay of a second or more"
             .into(),
     );
     if refused > 0 {
-        delays.notes.push(format!("{refused} connections were refused: left out"));
+        delays.notes.push(format!("{refused} refused connections are left out"));
     }
     let range = tally.ends();
     tally.finish(&mut delays, range, Some(interval))?;

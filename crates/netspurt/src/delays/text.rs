@@ -72,12 +72,12 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let (whole, mut rest) = match integer(digits) {
+    let (whole_part, mut rest) = match integer(digits) {
         Some(found) => found,
         None if digits.starts_with('.') => (0, digits),
         None => return None,
     };
-    let mut value = u128::from(whole) * u128::from(unit);
+    let mut value = u128::from(whole_part) * u128::from(unit);
     if let Some(fraction) = rest.strip_prefix(['.', ',']) {
         let end = fraction.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(fraction.len());
         let mut weight = u128::from(unit) * 1_000_000_000;

@@ -6,39 +6,43 @@ use crate::unpack::{Packing, Unpacked};
 
 use super::reading::RecordingError;
 
-/// The most octets of text, and the most that a compressed file may contain: 2 GiB.
-pub(super) const MOST: u64 = 1 << 31;
+/// The maximum number of octets of text, and the most that a compressed file may contain: 2 GiB.
+pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
 /// Up to this length, contents may be any multiple of the compressed file: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the compressed file. Recordings shrink
 /// to about a tenth. A file that shrinks far more was made to fill the memory.
-const MOST_RATIO: u64 = 100;
+const RATIO_MAX: u64 = 100;
 
 /// Decompresses a file; `None` if the file is not compressed.
 ///
 /// # Errors
-/// When the file is damaged, contains more than `most` octets, or contains far more than its own
-/// size makes likely.
-pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, RecordingError> {
+/// When the file is damaged, contains more than `octets_max` octets, or contains far more than its
+/// own size makes likely.
+pub(super) fn unpack(bytes: &[u8], octets_max: u64) -> Result<Option<Vec<u8>>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
-    let most = most.min(ANY_RATIO.max(MOST_RATIO * bytes.len() as u64));
+    let octets_max = octets_max.min(ANY_RATIO.max(RATIO_MAX * bytes.len() as u64));
     let mut unpacked = Vec::new();
-    let contents = Unpacked::new(bytes).map(|contents| contents.take(most + 1));
+    let contents = Unpacked::new(bytes).map(|contents| contents.take(octets_max + 1));
     contents
         .and_then(|mut contents| contents.read_to_end(&mut unpacked))
-        .map_err(|error| RecordingError::new(error.to_string(), "is the file whole?"))?;
-    if unpacked.len() as u64 > most {
-        let what = format!("the file that {} compressed contains", packing.name());
-        return Err(too_long(&what, most, "decompress it first, and split it if it is long"));
+        .map_err(|error| RecordingError::new(error.to_string(), "get the complete file"))?;
+    if unpacked.len() as u64 > octets_max {
+        let content = format!("the file that {} compressed contains", packing.name());
+        return Err(too_long(
+            &content,
+            octets_max,
+            "decompress it first, and split it if it is long",
+        ));
     }
     Ok(Some(unpacked))
 }
 
 /// Returns the error for a text or for contents that are longer than the limit.
-pub(super) fn too_long(what: &str, most: u64, fix: &str) -> RecordingError {
+pub(super) fn too_long(content: &str, octets_max: u64, fix: &str) -> RecordingError {
     RecordingError::new(
-        format!("{what} more than {most} octets, the most that netspurt reads of it"),
+        format!("{content} more than {octets_max} octets, the most that netspurt reads of it"),
         fix,
     )
 }
@@ -67,12 +71,12 @@ mod tests {
     #[test]
     fn all_members_of_gzip_and_all_frames_of_zstd_are_read() {
         let members = [gzip("one\n"), gzip("two\n")].concat();
-        assert_eq!(unpack(&members, MOST).unwrap().unwrap(), b"one\ntwo\n");
+        assert_eq!(unpack(&members, CONTENT_BYTES_MAX).unwrap().unwrap(), b"one\ntwo\n");
         // RFC 8878 §3.1.2: a skippable frame holds no contents.
         let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
         let frames = [zstd("one\n"), skippable.to_vec(), zstd("two\n")].concat();
-        assert_eq!(unpack(&frames, MOST).unwrap().unwrap(), b"one\ntwo\n");
-        assert_eq!(unpack(b"one\n", MOST), Ok(None));
+        assert_eq!(unpack(&frames, CONTENT_BYTES_MAX).unwrap().unwrap(), b"one\ntwo\n");
+        assert_eq!(unpack(b"one\n", CONTENT_BYTES_MAX), Ok(None));
     }
 
     #[test]
@@ -89,16 +93,16 @@ mod tests {
     #[test]
     fn a_small_file_does_not_fill_the_memory() {
         let packed = gzip(&"0".repeat(usize::try_from(ANY_RATIO).unwrap() + 1));
-        let error = unpack(&packed, MOST).unwrap_err().to_string();
+        let error = unpack(&packed, CONTENT_BYTES_MAX).unwrap_err().to_string();
         assert!(error.contains(&format!("more than {ANY_RATIO} octets")), "{error}");
     }
 
     #[test]
     fn a_file_that_is_cut_off_is_an_error() {
         for packed in [gzip("some text of some length\n"), zstd("some text\n")] {
-            assert!(unpack(&packed[..packed.len() - 9], MOST).is_err());
+            assert!(unpack(&packed[..packed.len() - 9], CONTENT_BYTES_MAX).is_err());
         }
         let skippable = [0x50, 0x2a, 0x4d, 0x18, 30, 0, 0, 0, 9];
-        assert!(unpack(&[zstd("one\n"), skippable.to_vec()].concat(), MOST).is_err());
+        assert!(unpack(&[zstd("one\n"), skippable.to_vec()].concat(), CONTENT_BYTES_MAX).is_err());
     }
 }

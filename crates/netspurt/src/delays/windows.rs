@@ -217,7 +217,7 @@ pub(super) fn knows(line: &str) -> bool {
 struct WindowsProbe {
     rtt: Option<Duration>,
     wire_bytes: u32,
-    /// When the probe left, if its line has a stamp.
+    /// When the probe left, if its line has a timestamp.
     sent_ns: Option<i64>,
     /// The line and its number, if the line was not understood.
     text: Option<(usize, String)>,
@@ -234,7 +234,7 @@ struct WindowsRun {
     titled: bool,
     /// The number and the text of a line that counts as a title only if the statistics follow it.
     title: Option<(usize, String)>,
-    /// Whether stamps are local times without a zone.
+    /// Whether timestamps are local times without a zone.
     local: bool,
 }
 
@@ -243,11 +243,11 @@ impl WindowsRun {
         self.header.is_none() && self.probes.is_empty() && self.statistics.is_none()
     }
 
-    /// Takes a reply that came at the instant `stamp`.
+    /// Processes a reply that came at the instant `stamp`.
     fn reply(&mut self, rtt: Duration, payload: Option<u32>, v6: bool, stamp: Option<i64>) {
-        let told = self.header.unwrap_or((0, false));
-        let payload = payload.unwrap_or(told.0);
-        let header = if v6 || told.1 { 48 } else { 28 };
+        let header_facts = self.header.unwrap_or((0, false));
+        let payload = payload.unwrap_or(header_facts.0);
+        let header = if v6 || header_facts.1 { 48 } else { 28 };
         let wire_bytes = if payload == 0 { 0 } else { payload.saturating_add(header) };
         let age = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
         let sent_ns = stamp.map(|came| came.saturating_sub(age));
@@ -306,7 +306,7 @@ impl WindowsRun {
                      lines say {read} and {received}"
                 ));
             }
-            if sent > read && sent - read <= super::tally::MOST_MISSING {
+            if sent > read && sent - read <= super::tally::MISSING_MAX {
                 self.probes.extend((0..sent - read).map(|_| WindowsProbe::default()));
                 delays.notes.push("probes without a line were added at the end, as lost".into());
             }
@@ -359,18 +359,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut clock = LogClock::default();
     for (number, whole) in lines(text) {
         let StampedLine { ns: stamp, local, rest: line, .. } = clock.read(whole);
-        let told = read(line);
-        let probe = matches!(told, WindowsLine::Reply { .. } | WindowsLine::Failure);
+        let meaning = read(line);
+        let probe = matches!(meaning, WindowsLine::Reply { .. } | WindowsLine::Failure);
         if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
             runs.push(WindowsRun::default());
         }
         let run = runs.last_mut().expect("there is one");
         if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
-            && !matches!(told, WindowsLine::Statistics(..))
+            && !matches!(meaning, WindowsLine::Statistics(..))
         {
             reading.malformed.push(Malformed::new(at, &text, "not a line that ping writes"));
         }
-        match told {
+        match meaning {
             WindowsLine::Header { payload, v6 } => {
                 if !run.is_empty() {
                     runs.push(WindowsRun::default());

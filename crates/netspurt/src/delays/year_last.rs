@@ -39,7 +39,7 @@ pub(super) enum DateOrderEvidence {
 }
 
 impl YearLast {
-    /// Reads the date at the beginning of a text. Returns it and the text behind.
+    /// Reads the date at the beginning of a text. Returns the date and the text after it.
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (first, rest) = integer(text).filter(|(number, _)| (1..=31).contains(number))?;
         let mark = rest.chars().next().filter(|mark| matches!(mark, '.' | '/' | '-'))?;
@@ -47,15 +47,15 @@ impl YearLast {
         let digits = rest.strip_prefix(mark)?;
         let (year, rest) = integer(digits)?;
         let dotted = mark == '.';
-        // A year of two digits is one of this century. With slashes it is not read, because the
-        // year may come first.
+        // A year of two digits is in this century. With slashes, it is not read, because the year
+        // may come first.
         let year = match digits.len() - rest.len() {
             4 => year,
             2 if dotted => 2000 + year,
             _ => return None,
         };
-        let one = Self { numbers: [first, second], year, dotted };
-        one.numbers.iter().any(|number| *number <= 12).then_some((one, rest))
+        let date = Self { numbers: [first, second], year, dotted };
+        date.numbers.iter().any(|number| *number <= 12).then_some((date, rest))
     }
 
     fn evidence(self) -> Option<DateOrderEvidence> {
@@ -70,7 +70,7 @@ impl YearLast {
     }
 
     /// Returns the midnight at which the day begins, in nanoseconds since 1970. `order` decides
-    /// between two possible days; without it the result is `None` then.
+    /// between two possible days; without `order`, the result is `None` in that case.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -81,8 +81,8 @@ impl YearLast {
             (DateOrder::DayFirst, numbers) => numbers,
             (DateOrder::MonthFirst, [month, day]) => [day, month],
         };
-        let whole = |number: u64| i64::try_from(number).ok();
-        days(whole(self.year)?, whole(month)?, whole(day)?).checked_mul(DAY)
+        let integer = |number: u64| i64::try_from(number).ok();
+        days(integer(self.year)?, integer(month)?, integer(day)?).checked_mul(DAY)
     }
 }
 
@@ -92,13 +92,13 @@ pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }
 
-/// Whether a cell begins with a date that ends with the year.
+/// True if a cell begins with a date that ends with the year.
 pub(super) fn is_year_last(cell: &str) -> bool {
     YearLast::read(cell).is_some()
 }
 
 /// Reads the date at the beginning of a line. Returns its midnight, if the order of day and month
-/// is certain, and the text behind.
+/// is certain, and the text after it.
 pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
     let (date, rest) = YearLast::read(line)?;
     let midnight = match date.evidence() {

@@ -1,6 +1,6 @@
-//! Time zones behind times: offsets, and abbreviations that have only one meaning.
+//! Time zones after times of day: offsets, and abbreviations that have only one meaning.
 
-/// The zone behind a time of day.
+/// The zone after a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zone {
     /// No zone is written.
@@ -12,9 +12,9 @@ pub(super) enum Zone {
     Ambiguous(&'static str),
 }
 
-/// Abbreviations and their minutes east of Greenwich. They are those of RFC 2822 §4.3 without CST,
-/// and those of Europe, Japan and Korea in the IANA time zone database.
-const NAMED: [(&str, i64); 18] = [
+/// Abbreviations and their minutes east of Greenwich: the abbreviations of RFC 2822 §4.3 without
+/// CST, and the abbreviations for Europe, Japan and Korea in the IANA time zone database.
+const UNIQUE_ABBREVIATIONS: [(&str, i64); 18] = [
     ("UTC", 0),
     ("GMT", 0),
     ("WET", 0),
@@ -36,63 +36,64 @@ const NAMED: [(&str, i64); 18] = [
 ];
 
 /// Abbreviations that several zones of the IANA time zone database share.
-const AMBIGUOUS: [(&str, &str); 3] = [
+const AMBIGUOUS_ABBREVIATIONS: [(&str, &str); 3] = [
     ("IST", "IST is India's, Ireland's and Israel's time: write the offset, as in +05:30"),
     ("CST", "CST is America's, China's and Cuba's time: write the offset, as in -06:00"),
     ("BST", "BST is Britain's and Bangladesh's time: write the offset, as in +01:00"),
 ];
 
 /// Returns the zone with the abbreviation `word`.
-fn named(word: &str) -> Option<Zone> {
-    let known = NAMED.iter().find(|(name, _)| *name == word);
-    let several = || AMBIGUOUS.iter().find(|(name, _)| *name == word);
+fn by_abbreviation(word: &str) -> Option<Zone> {
+    let known = UNIQUE_ABBREVIATIONS.iter().find(|(name, _)| *name == word);
+    let shared = || AMBIGUOUS_ABBREVIATIONS.iter().find(|(name, _)| *name == word);
     known
         .map(|(_, minutes)| Zone::East(minutes * 60))
-        .or_else(|| several().map(|(_, why)| Zone::Ambiguous(why)))
+        .or_else(|| shared().map(|(_, why)| Zone::Ambiguous(why)))
 }
 
-/// Whether a word that follows a blank is a zone: an abbreviation, `+0200` or `+02:00`.
+/// True if a word that follows a blank is a zone: an abbreviation, `+0200` or `+02:00`.
 pub(super) fn is_zone(word: &str) -> bool {
-    matches!(separate(word), Some((_, "")))
+    matches!(after_blank(word), Some((_, "")))
 }
 
 /// If a text has a time of day whose zone has several meanings, returns why it cannot be read.
 pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
     let timed = text.contains(':');
-    let why = |word: &str| match named(word) {
+    let why = |word: &str| match by_abbreviation(word) {
         Some(Zone::Ambiguous(why)) => Some(why),
         _ => None,
     };
     timed.then(|| text.split_whitespace().find_map(why)).flatten()
 }
 
-/// Reads the zone at the beginning of `text`, directly or behind a blank. Returns it and the text
-/// behind.
+/// Reads the zone at the beginning of `text`, directly or after a blank. Returns the zone and the
+/// text that follows it.
 pub(super) fn zone(text: &str) -> (Zone, &str) {
-    let behind = text.trim_start();
-    let found = if behind.len() < text.len() { separate(behind) } else { joined(text) };
+    let trimmed = text.trim_start();
+    let found = if trimmed.len() < text.len() { after_blank(trimmed) } else { without_blank(text) };
     found.unwrap_or((Zone::Unnamed, text))
 }
 
 /// Reads a zone that follows a time without a blank.
-fn joined(text: &str) -> Option<(Zone, &str)> {
-    offset(text).or_else(|| separate(text))
+fn without_blank(text: &str) -> Option<(Zone, &str)> {
+    offset(text).or_else(|| after_blank(text))
 }
 
-/// Reads a zone behind a blank. There a short number with a sign is another value, and not a zone.
-fn separate(text: &str) -> Option<(Zone, &str)> {
+/// Reads a zone that follows a blank. A short number with a sign is another value there, and not a
+/// zone.
+fn after_blank(text: &str) -> Option<(Zone, &str)> {
     let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (word, rest) = text.split_at(letters);
     if word == "Z" {
         return Some((Zone::East(0), rest));
     }
     if letters > 0 {
-        return named(word).map(|zone| (zone, rest));
+        return by_abbreviation(word).map(|zone| (zone, rest));
     }
     let (zone, rest) = offset(text)?;
-    let whole = text.len() - rest.len() >= "+0200".len();
+    let has_minutes = text.len() - rest.len() >= "+0200".len();
     let ends = !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':');
-    (whole && ends).then_some((zone, rest))
+    (has_minutes && ends).then_some((zone, rest))
 }
 
 /// Reads `+02`, `+0200` or `+02:00`.
@@ -102,14 +103,14 @@ fn offset(text: &str) -> Option<(Zone, &str)> {
         b'-' => -1,
         _ => return None,
     };
-    let two = |text: &str| -> Option<i64> {
+    let two_digits = |text: &str| -> Option<i64> {
         let digits = text.get(..2)?;
         digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?
     };
-    let hours = two(&text[1..])?;
+    let hours = two_digits(&text[1..])?;
     let rest = &text[3..];
     let after = rest.strip_prefix(':').unwrap_or(rest);
-    Some(match two(after) {
+    Some(match two_digits(after) {
         Some(minutes) => (Zone::East(sign * (hours * 3600 + minutes * 60)), &after[2..]),
         None => (Zone::East(sign * hours * 3600), rest),
     })

@@ -59,13 +59,13 @@ impl LinkConfig {
         self.rate.clone().silent(&dead)
     }
 
-    /// The least time in which a frame of `size` octets crosses the link at any time of the run,
+    /// The minimum time in which a frame of `size` octets crosses the link at any time of the run,
     /// rounded down. A frame that comes exactly at an opportunity waits for the next one.
     pub fn least_time(&self, size: u32) -> Duration {
         if matches!(self.rate, Rate::AtInstants(_)) {
-            return Duration::from_nanos(1) + self.delay.least();
+            return Duration::from_nanos(1) + self.delay.minimum();
         }
         let fastest = Rate::Constant(self.rate.greatest());
-        Serializer::new(&fastest, self.framing).line_time(size).1 + self.delay.least()
+        Serializer::new(&fastest, self.framing).line_time(size).1 + self.delay.minimum()
     }
 }

@@ -16,7 +16,7 @@ pub struct LinkCount {
     pub lost: u64,
     /// Frames that arrived before a frame that left earlier.
     pub overtook: u64,
-    /// The greatest length of the queue, including the frame in transmission.
+    /// The maximum length of the queue, including the frame in transmission.
     pub queue_max: u32,
 }
 

@@ -30,11 +30,11 @@ impl Delay {
         matches!(self.0, DelayKind::Constant(_))
     }
 
-    /// The least delay.
-    pub(super) fn least(&self) -> Duration {
+    /// The minimum delay.
+    pub(super) fn minimum(&self) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,
-            DelayKind::Following(timeline) => timeline.least().unwrap_or_default(),
+            DelayKind::Following(timeline) => timeline.minimum().unwrap_or_default(),
         }
     }
 

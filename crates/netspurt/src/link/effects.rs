@@ -208,7 +208,7 @@ pub struct Effects {
     /// Selects frames that are lost before the queue: they take no room in it and no transmission
     /// time.
     pub loss_at_entry: Option<Pick>,
-    /// Selects frames that are lost behind the queue: they have taken room in it and transmission
+    /// Selects frames that are lost after the queue: they have taken room in it and transmission
     /// time.
     pub loss: Option<Pick>,
     /// Selects frames that arrive a second time, later by this time.
@@ -222,7 +222,7 @@ pub struct Effects {
 /// The fate of a frame on its way.
 pub(super) struct Fate {
     pub(super) lost: bool,
-    pub(super) held: Duration,
+    pub(super) delay: Duration,
     pub(super) copied: Option<Duration>,
 }
 
@@ -249,7 +249,7 @@ impl Effects {
         let longer = long.map_or(Duration::ZERO, |(_, by)| by);
         Fate {
             lost: self.loss.as_mut().is_some_and(|pick| pick.picks(now, frame)),
-            held: span(&mut self.reorder).unwrap_or_default() + longer,
+            delay: span(&mut self.reorder).unwrap_or_default() + longer,
             copied: span(&mut self.duplicate),
         }
     }

@@ -105,7 +105,7 @@ impl Extras {
         if fate.lost {
             return self.doom(depart, End::OnTheWay, arrival.parcel);
         }
-        arrival.when.at += fate.held;
+        arrival.when.at += fate.delay;
         let change = self.handovers.change(depart, arrival.when.at);
         if let Some(opens) = change.copied {
             let mut copy = arrival;
@@ -116,7 +116,7 @@ impl Extras {
         if let Some(at) = change.dropped {
             return self.doom(at, End::OldPath, arrival.parcel);
         }
-        arrival.when.at += change.held;
+        arrival.when.at += change.delay;
         self.add(arrival, flight);
         if let Some(after) = fate.copied {
             arrival.when.at += after;

@@ -120,8 +120,8 @@ impl Overtaking {
     }
 }
 
-/// A frame that may be overtaken. The greatest frame in the heap arrives next. Of frames that
-/// arrive together, the one that left first is the greatest.
+/// A frame that may be overtaken. The largest frame in the heap arrives next. Of frames that arrive
+/// together, the one that left first is the largest.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,

@@ -1,4 +1,4 @@
-//! Handovers: the path behind a link is replaced by another one at an instant.
+//! Handovers: at an instant, another path replaces the path that a link stands for.
 
 use crate::units::{Duration, Time};
 
@@ -7,11 +7,11 @@ use crate::units::{Duration, Time};
 pub struct Handover {
     /// When the old path ends.
     pub at: Time,
-    /// How long the link transmits nothing from then on: the dead time.
+    /// The dead time: for this span after `at`, the link transmits nothing.
     pub dead: Duration,
     /// What happens to frames that are queued or in transmission at that instant.
     pub queue: QueueFate,
-    /// What happens to frames that come during the dead time.
+    /// What happens to frames that arrive at the link during the dead time.
     pub arrivals: ArrivalFate,
     /// What happens to frames that have been transmitted and have not arrived.
     pub in_flight: FlightFate,
@@ -20,17 +20,18 @@ pub struct Handover {
 /// What happens to a queue at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueFate {
-    /// It stays; the rest of the frame in transmission follows when the link transmits again.
+    /// The queue stays; the rest of the frame in transmission follows when the link transmits
+    /// again.
     #[default]
     Keep,
-    /// All frames in it are dropped, and the frame in transmission as well.
+    /// All frames in the queue are dropped, and also the frame in transmission.
     Flush,
 }
 
-/// What happens to frames that come during the dead time of a handover.
+/// What happens to frames that arrive at the link during the dead time of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrivalFate {
-    /// They wait in the queue, as far as it has room.
+    /// They wait in the queue if it has room.
     #[default]
     Queue,
     /// They are dropped.
@@ -45,7 +46,7 @@ pub enum FlightFate {
     Pass,
     /// They are dropped.
     Drop,
-    /// They arrive later by the dead time.
+    /// The dead time is added to their delay.
     Hold,
     /// They arrive by the old path. A copy of each leaves by the new path when the dead time ends.
     /// On a link that keeps the order, frames on the old path would wait for the copies.
@@ -66,7 +67,7 @@ pub(super) struct FlightChange {
     /// When the frame is dropped.
     pub(super) dropped: Option<Time>,
     /// How much later the frame arrives.
-    pub(super) held: Duration,
+    pub(super) delay: Duration,
     /// When a copy of the frame leaves by the new path.
     pub(super) copied: Option<Time>,
 }
@@ -81,43 +82,46 @@ impl Handovers {
         self.all.is_empty()
     }
 
-    /// Whether a frame that comes at `now` is dropped. Successive calls have ascending `now`.
+    /// True if a frame that arrives at the link at `now` is dropped. Successive calls have
+    /// ascending `now`.
     pub(super) fn refuses(&mut self, now: Time) -> bool {
-        while self.all.get(self.next).is_some_and(|this| this.at + this.dead <= now) {
+        while self.all.get(self.next).is_some_and(|handover| handover.at + handover.dead <= now) {
             self.next += 1;
         }
-        let this = self.all.get(self.next).filter(|this| this.at <= now);
-        this.is_some_and(|this| this.arrivals == ArrivalFate::Drop)
+        let handover = self.all.get(self.next).filter(|handover| handover.at <= now);
+        handover.is_some_and(|handover| handover.arrivals == ArrivalFate::Drop)
     }
 
     /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
     /// and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
-        let ahead = self.all[self.next..].iter().skip_while(|this| this.at <= now);
-        let mut due = ahead.take_while(|this| this.at < end);
-        due.find(|this| this.queue == QueueFate::Flush).map(|this| this.at)
+        let ahead = self.all[self.next..].iter().skip_while(|handover| handover.at <= now);
+        let mut due = ahead.take_while(|handover| handover.at < end);
+        due.find(|handover| handover.queue == QueueFate::Flush).map(|handover| handover.at)
     }
 
     /// What handovers do to a frame whose transmission ends at `depart`, and which would arrive at
     /// `arrives` without them.
     pub(super) fn change(&self, depart: Time, mut arrives: Time) -> FlightChange {
         let mut change = FlightChange::default();
-        let first = self.all.partition_point(|this| this.at < depart);
-        for this in &self.all[first..] {
-            if this.at >= arrives {
+        let first = self.all.partition_point(|handover| handover.at < depart);
+        for handover in &self.all[first..] {
+            if handover.at >= arrives {
                 break;
             }
-            match this.in_flight {
+            match handover.in_flight {
                 FlightFate::Pass => {}
                 FlightFate::Drop => {
-                    change.dropped = Some(this.at);
+                    change.dropped = Some(handover.at);
                     break;
                 }
                 FlightFate::Hold => {
-                    change.held = change.held + this.dead;
-                    arrives += this.dead;
+                    change.delay = change.delay + handover.dead;
+                    arrives += handover.dead;
                 }
-                FlightFate::Copy => change.copied = change.copied.or(Some(this.at + this.dead)),
+                FlightFate::Copy => {
+                    change.copied = change.copied.or(Some(handover.at + handover.dead))
+                }
             }
         }
         change

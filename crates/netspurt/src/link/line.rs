@@ -1,4 +1,4 @@
-//! The parts of a link behind its queue: transmitter, propagation, and counters.
+//! The parts of a link after its queue: transmitter, propagation, and counters.
 
 use crate::event::{DropReason, What};
 use crate::stage::{Appointment, Frame};
@@ -30,7 +30,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(index: u32, config: LinkConfig) -> Self {
         let serializer = Serializer::new(&config.rate_with_silence(), config.framing);
-        let (delay, moves) = (config.delay.least(), !config.delay.is_constant());
+        let (delay, moves) = (config.delay.minimum(), !config.delay.is_constant());
         let (extras, moving) = match Extras::needed(&config) {
             true => (Some(Box::new(Extras::of(config))), None),
             false => (None, moves.then(|| Box::new(config.delay))),
@@ -44,7 +44,7 @@ impl Line {
         self.serializer.line_time(size).1
     }
 
-    /// Whether the line is plain: it keeps the order and has neither effects nor handovers.
+    /// True if the line is plain: it keeps the order, and has no effects and no handovers.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.extras.is_none()
@@ -204,7 +204,7 @@ impl Line {
         }
     }
 
-    /// Whether no frame is on its way on a plain line.
+    /// True if no frame is on its way on a plain line.
     #[inline(always)]
     pub(super) fn is_clear(&self) -> bool {
         self.flight.is_empty()

@@ -126,7 +126,7 @@ fn a_flush_does_not_end_a_dead_period() {
 }
 
 #[test]
-fn a_flushed_queue_has_room_again_at_once() {
+fn a_flushed_queue_has_room_immediately() {
     let flushing = Handover { queue: QueueFate::Flush, ..handover(0) };
     let queue = Queue::DropTail(QueueLimit::Packets(2));
     let config = LinkConfig { queue, ..with(flushing) };
@@ -163,7 +163,7 @@ fn long_frames_travel_longer_and_keep_the_order() {
 }
 
 #[test]
-fn a_probability_over_time_and_one_by_bits_lose_what_they_say() {
+fn losses_match_their_probability_over_time_and_per_bit() {
     let fade = vec![(at(0), 1.0), (at(1000), 0.0)];
     let fade = Timeline::new(fade, Interpolation::Linear).unwrap();
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));

@@ -27,11 +27,11 @@ pub struct Mtu {
 
 impl Mtu {
     /// Every link of the internet must carry a datagram of this many octets (RFC 791 §3.2).
-    pub const LEAST: u32 = 68;
+    pub const BYTES_MIN: u32 = 68;
 
-    /// A limit of `bytes` octets, if it is at least [`LEAST`](Self::LEAST).
+    /// A limit of `bytes` octets, if it is at least [`BYTES_MIN`](Self::BYTES_MIN).
     pub const fn new(bytes: u32, too_big: TooBig) -> Option<Self> {
-        if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
+        if bytes < Self::BYTES_MIN { None } else { Some(Self { bytes, too_big }) }
     }
 
     /// The limit in octets.
@@ -116,7 +116,7 @@ mod tests {
     fn every_fragment_takes_its_own_time_on_the_line() {
         let narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
         let (out, _, count) = arrivals(narrow, datagram(1500));
-        // 1480 octets as 552, 552 and 376, each behind a header.
+        // 1480 octets as 552, 552 and 376, each after a header.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
         assert_eq!((count.carried, count.carried_bytes), (3, 1540));
     }
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn fragments_are_queued_and_lost_by_themselves() {
         let two = QueueLimit::Packets(2);
-        let (out, told, _) =
+        let (out, events, _) =
             arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));
         assert_eq!(out, [(572, 572), (1144, 572)]);
-        let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = told[..] else {
-            panic!("{told:?}")
+        let [What::Dropped { reason: DropReason::QueueFull, frame, .. }] = events[..] else {
+            panic!("{events:?}")
         };
         assert_eq!((frame.id.bits(), frame.part.offset_bytes()), (9, 1104));
         let loss = Some(Pick::default().nth(vec![2]));
@@ -138,18 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_does_not_fragment_drops_what_is_too_big() {
+    fn a_link_that_does_not_fragment_drops_packets_above_its_limit() {
         let narrow = || link(takes(576, TooBig::Drop), QueueLimit::Unlimited, None);
-        let (out, told, count) = arrivals(narrow(), datagram(577));
+        let (out, events, count) = arrivals(narrow(), datagram(577));
         let frame = datagram(577);
         let expected = What::Dropped { link: Some(3), reason: DropReason::TooBig, frame };
-        assert_eq!((out, told), (vec![], vec![expected]));
+        assert_eq!((out, events), (vec![], vec![expected]));
         assert_eq!(count.dropped, 1);
         assert_eq!(arrivals(narrow(), datagram(576)).0, [(576, 576)]);
     }
 
     #[test]
-    fn a_link_that_takes_what_comes_is_as_one_without_a_limit() {
+    fn a_limit_above_all_packets_has_no_effect() {
         let [wide, free] = [takes(1500, TooBig::Fragment), None]
             .map(|mtu| arrivals(link(mtu, QueueLimit::Unlimited, None), datagram(1500)));
         assert_eq!(wide, free);

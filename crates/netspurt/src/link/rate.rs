@@ -27,7 +27,7 @@ pub(super) enum MovingRate {
 
 impl MovingRate {
     /// Transmits a frame of `size` octets and returns the start, the end, and the rate at the
-    /// start. The frame is ready at `now`, and the line is free from `free` on.
+    /// start. The frame is ready at `now`, and the line is free starting at `free`.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit(
@@ -54,7 +54,7 @@ impl MovingRate {
 }
 
 impl Rate {
-    /// The greatest rate; unlimited for opportunities.
+    /// The maximum rate; unlimited for opportunities.
     pub fn greatest(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,

@@ -74,7 +74,7 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Drops what was to be transmitted after `at`: the transmitter is free from `at` on.
+    /// Drops what was to be transmitted after `at`: the transmitter is free starting at `at`.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }

@@ -141,7 +141,7 @@ fn a_constant_timeline_is_the_static_link_bit_for_bit() {
 }
 
 #[test]
-fn a_falling_delay_overtakes_only_where_told() {
+fn a_falling_delay_reorders_only_if_the_link_allows_it() {
     let falling = || {
         let points = vec![(at(0), ms(5000)), (at(1000), ms(100))];
         Delay::following(Timeline::new(points, Interpolation::Step).unwrap())

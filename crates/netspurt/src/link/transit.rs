@@ -8,8 +8,8 @@ use crate::stage::Frame;
 /// link uses. The owner of a parcel passes it on or takes it out of the transit, so there is only
 /// one parcel for each frame.
 ///
-/// It consists of two words, which the compiler keeps in registers. Four fields it would write to the
-/// stack one by one and copy from there at once, and the copy would wait for the writes.
+/// It consists of two words, which the compiler keeps in registers. Four fields it would write to
+/// the stack one by one and copy from there immediately, and the copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     /// The place, and above it the octets of the frame.
@@ -99,7 +99,7 @@ impl<F: Frame> Transit<F> {
         self.frames.len() - self.free.len()
     }
 
-    /// Whether no frame is on its way.
+    /// True if no frame is on its way.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

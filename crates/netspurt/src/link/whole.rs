@@ -104,7 +104,7 @@ impl Link {
         }
     }
 
-    /// Takes a frame at `when`.
+    /// Processes a frame at `when`.
     #[inline]
     pub fn offer<F: Frame>(&mut self, when: Appointment, parcel: Parcel, transit: &mut Transit<F>) {
         if let Some(arrival) = self.take_in(when, parcel, transit) {
@@ -112,9 +112,9 @@ impl Link {
         }
     }
 
-    /// Takes a frame at `when`. Returns the frame's arrival if it is already certain. The caller
-    /// then passes the arrival to [`keep`](Self::keep) or, if the link is
-    /// [`clear`](Self::is_clear), carries it out at once.
+    /// Processes a frame at `when`. Returns the frame's arrival if it is already certain. The
+    /// caller then passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// [`clear`](Self::is_clear), carries it out immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(
         &mut self,
@@ -137,8 +137,8 @@ impl Link {
         }
     }
 
-    /// Takes the fragments of a frame that is larger than the link's limit, one right behind the
-    /// other, or drops it.
+    /// Processes the fragments of a frame that is larger than the link's limit, one right behind
+    /// the other, or drops it.
     #[cold]
     #[inline(never)]
     fn take_in_too_big<F: Frame>(
@@ -157,7 +157,7 @@ impl Link {
         }
     }
 
-    /// Whether no frame that [`keep`](Self::keep) took is on its way.
+    /// True if no frame that [`keep`](Self::keep) took is on its way.
     #[inline(always)]
     pub fn is_clear(&self) -> bool {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_clear())

@@ -26,7 +26,7 @@ const LISTENING_PORT: u16 = 5001;
 pub struct Capturing {
     /// The numbers of the nodes that have captures.
     pub nodes: Vec<u32>,
-    /// The greatest number of octets that a capture keeps of each packet; `None` for all octets.
+    /// The maximum number of octets that a capture keeps of each packet; `None` for all octets.
     pub snap_bytes: Option<u32>,
 }
 
@@ -116,7 +116,7 @@ pub fn write_capture<W: Write>(
     let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
     let name = &names.nodes[node as usize];
     let mut file = PcapngWriter::cutting(out, name, application, snap_bytes)?;
-    let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
+    let (mut whole_packet, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
         // The rows of SACK blocks and SYNs are in the order of their segments.
         let (first, this) = (block, syn);
@@ -126,7 +126,7 @@ pub fn write_capture<W: Write>(
             continue;
         }
         if let Some(echo) = rows.echo(row, names) {
-            encode_echo(&echo, &mut whole);
+            encode_echo(&echo, &mut whole_packet);
         } else {
             let mut packet = rows.packet(row, names);
             if first < block {
@@ -135,11 +135,11 @@ pub fn write_capture<W: Write>(
             if this < syn {
                 packet.segment.set_syn_options(syns.options(this));
             }
-            encode(&packet, &mut whole);
+            encode(&packet, &mut whole_packet);
         }
         match rows.part(row) {
-            None => std::mem::swap(&mut whole, &mut bytes),
-            Some(part) => cut(&whole, part, &mut bytes),
+            None => std::mem::swap(&mut whole_packet, &mut bytes),
+            Some(part) => cut(&whole_packet, part, &mut bytes),
         }
         let comment = comment(usize::from(rows.size[row]), bytes.len(), block - first);
         let unix_ns = EPOCH_NS + rows.t_ns[row].cast_unsigned();

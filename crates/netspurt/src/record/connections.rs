@@ -180,16 +180,16 @@ impl PopulationSum {
         }
     }
 
-    fn add(&mut self, one: &ConnectionSum, exchanges: &[Exchange]) {
+    fn add(&mut self, sum: &ConnectionSum, exchanges: &[Exchange]) {
         self.connections += 1;
-        self.failed += u64::from(one.failed());
+        self.failed += u64::from(sum.failed());
         for side in 0..2 {
-            self.octets[side] = self.octets[side].saturating_add(one.octets[side]);
-            self.ends[side].add(&one.ends[side]);
+            self.octets[side] = self.octets[side].saturating_add(sum.octets[side]);
+            self.ends[side].add(&sum.ends[side]);
         }
-        self.durations.add(one.duration);
-        if one.requests > 0 {
-            self.responses.add(one.response);
+        self.durations.add(sum.duration);
+        if sum.requests > 0 {
+            self.responses.add(sum.response);
         }
         for exchange in exchanges {
             self.requests.add(exchange.complete.map(|at| at.saturating_since(exchange.asked)));
@@ -199,7 +199,7 @@ impl PopulationSum {
 
 impl PopulationSums {
     /// Makes empty sums for the populations of `names`. With `each`, a row of each connection is
-    /// kept, too.
+    /// kept as well.
     pub fn new(names: Names, each: bool) -> Self {
         let sums = names.populations().map(|_| PopulationSum::new()).collect();
         Self { names, sums, rows: each.then(Vec::new) }
@@ -214,25 +214,25 @@ impl PopulationSums {
     ///
     /// # Panics
     /// When the connection does not belong to a population.
-    pub fn add(&mut self, one: &ConnectionSum, exchanges: &[Exchange]) {
-        let population = self.names.population(one.flow).expect("a connection of a population");
+    pub fn add(&mut self, sum: &ConnectionSum, exchanges: &[Exchange]) {
+        let population = self.names.population(sum.flow).expect("a connection of a population");
         let first = self.names.populations().next().map_or(0, |first| first.0);
-        self.sums[(population.0 - first) as usize].add(one, exchanges);
+        self.sums[(population.0 - first) as usize].add(sum, exchanges);
         let Some(rows) = &mut self.rows else { return };
         let both = |of: fn(&FlowSum) -> u64| {
-            u32::try_from(one.ends.iter().map(of).sum::<u64>()).unwrap_or(u32::MAX)
+            u32::try_from(sum.ends.iter().map(of).sum::<u64>()).unwrap_or(u32::MAX)
         };
         rows.push(ConnectionOutcome {
-            flow: one.flow,
-            start: one.start,
-            octets: one.octets,
-            requests: one.requests,
-            duration: one.duration,
-            response: one.response,
+            flow: sum.flow,
+            start: sum.start,
+            octets: sum.octets,
+            requests: sum.requests,
+            duration: sum.duration,
+            response: sum.response,
             sent: both(|end| end.sent),
             timeouts: both(|end| end.timeouts),
-            retransmissions: one.retransmissions(),
-            failed: one.failed(),
+            retransmissions: sum.retransmissions(),
+            failed: sum.failed(),
         });
     }
 

@@ -18,7 +18,7 @@ pub struct EchoProbeSum {
     pub size_bytes: u16,
     /// The round trip, if the reply came in time.
     pub rtt: Option<Duration>,
-    /// Whether no reply came before the give-up time.
+    /// True if no reply came before the give-up time.
     pub lost: bool,
     /// The round trip, if the reply came after the give-up time.
     pub late: Option<Duration>,

@@ -13,9 +13,9 @@ use crate::segment::{Cause, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// The greatest number of octets in a segment. A retransmission that begins at most this far before
+/// The maximum number of octets in a segment. A retransmission that begins at most this far before
 /// an arriving octet may contain that octet.
-const LONGEST: u64 = 1 << 17;
+const SEGMENT_BYTES_MAX: u64 = 1 << 17;
 
 /// The number of retransmissions and of spurious retransmissions, for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,8 +92,8 @@ pub struct SenderVerdict {
 /// let [id, second] = [1, 2].map(|count| TransmissionId::new(end, count));
 /// let first = Segment { id, dest: end.peer(), seq: 1, len: 1000, ..Segment::default() };
 /// let again = Segment { id: second, cause: Some(Cause::Rto).into(), ..first };
-/// judge.left(Time::ZERO, &first);
-/// judge.left(Time::ZERO, &again);
+/// judge.departed(Time::ZERO, &first);
+/// judge.departed(Time::ZERO, &again);
 /// judge.reached(Time::ZERO, &first);
 /// judge.reached(Time::ZERO, &again);
 /// assert_eq!(judge.spurious(), [second]);
@@ -141,9 +141,9 @@ impl Judge {
         self.senders[self.slots.place(end)].verdict()
     }
 
-    /// Takes notice that `segment` left its source at `at`.
+    /// Called when `segment` left its source at `at`.
     #[inline(always)]
-    pub fn left(&mut self, at: Time, segment: &Segment) {
+    pub fn departed(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.source());
         let sender = &mut self.senders[place];
         if let Some(cause) = segment.cause.get() {
@@ -152,7 +152,7 @@ impl Judge {
         sender.last = at;
     }
 
-    /// Takes notice that `segment` reached its destination at `at`.
+    /// Called when `segment` reached its destination at `at`.
     #[inline(always)]
     pub fn reached(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.dest);
@@ -173,8 +173,8 @@ impl Judge {
 
 impl<E> Population<Segment, E> for Judge {
     #[inline]
-    fn left(&mut self, at: Time, segment: &Segment) {
-        Judge::left(self, at, segment);
+    fn departed(&mut self, at: Time, segment: &Segment) {
+        Judge::departed(self, at, segment);
     }
 
     #[inline]
@@ -239,7 +239,7 @@ impl Doubts {
         spurious: &mut Vec<TransmissionId>,
     ) {
         let mut settled = None;
-        let from = (left.saturating_sub(LONGEST), TransmissionId::default());
+        let from = (left.saturating_sub(SEGMENT_BYTES_MAX), TransmissionId::default());
         for (key, open) in self.open.range_mut(from..(right, TransmissionId::default())) {
             if key.1 <= id {
                 continue;
@@ -277,7 +277,7 @@ mod tests {
         judge.watch(FlowId(0));
         for (leaves, segment) in steps {
             if *leaves {
-                judge.left(Time::ZERO, segment);
+                judge.departed(Time::ZERO, segment);
             } else {
                 judge.reached(Time::ZERO, segment);
             }
@@ -287,23 +287,26 @@ mod tests {
 
     #[test]
     fn a_retransmission_of_lost_octets_is_needed() {
-        let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Fast)));
-        let judge = judge(&[(true, first), (true, again), (false, again)]);
+        let (first, retransmission) =
+            (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Fast)));
+        let judge = judge(&[(true, first), (true, retransmission), (false, retransmission)]);
         assert!(judge.spurious().is_empty());
         assert_eq!(judge.verdict(EndId::at(0)).retransmissions.sent[Cause::Fast as usize], 1);
     }
 
     #[test]
     fn a_retransmission_of_octets_that_arrived_or_will_arrive_is_spurious() {
-        let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
+        let (first, retransmission) =
+            (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
         for steps in [
-            [(true, first), (false, first), (true, again)],
-            [(true, first), (true, again), (false, first)],
+            [(true, first), (false, first), (true, retransmission)],
+            [(true, first), (true, retransmission), (false, first)],
         ] {
             assert_eq!(judge(&steps).spurious(), [TransmissionId::from_bits(2)]);
         }
         // The later copy may also overtake the earlier one.
-        let overtaken = [(true, first), (true, again), (false, again), (false, first)];
+        let overtaken =
+            [(true, first), (true, retransmission), (false, retransmission), (false, first)];
         assert_eq!(judge(&overtaken).spurious(), [TransmissionId::from_bits(2)]);
     }
 

@@ -127,17 +127,17 @@ impl Names {
     /// ```
     pub fn connection(&self, population: FlowId, number: u32) -> Option<FlowId> {
         let place = population.0 - (self.named() - self.populations);
-        let behind = number.checked_mul(self.populations)?.checked_add(place)?;
+        let offset = number.checked_mul(self.populations)?.checked_add(place)?;
         // The two ends of each flow have a number each.
-        self.named().checked_add(behind).filter(|id| *id < u32::MAX / 2).map(FlowId)
+        self.named().checked_add(offset).filter(|id| *id < u32::MAX / 2).map(FlowId)
     }
 
     /// Returns the population of a connection, and the connection's number in it. `None` if the
     /// flow does not belong to a population.
     fn in_population(&self, flow: FlowId) -> Option<(FlowId, u32)> {
-        let behind = flow.0.checked_sub(self.named())?;
-        let place = self.named() - self.populations + behind % self.populations;
-        Some((FlowId(place), behind / self.populations))
+        let offset = flow.0.checked_sub(self.named())?;
+        let place = self.named() - self.populations + offset % self.populations;
+        Some((FlowId(place), offset / self.populations))
     }
 
     /// Returns the population of a connection; `None` if the flow does not belong to a population.

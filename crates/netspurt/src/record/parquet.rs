@@ -28,7 +28,7 @@ pub enum TableError {
     #[error("the Parquet file is damaged: its octets contradict each other")]
     Damaged,
     /// The file has more values than a table may have.
-    #[error("the Parquet file has {0} rows; its table may have {MOST_VALUES} values at most")]
+    #[error("the Parquet file has {0} rows; its table may have {VALUES_MAX} values at most")]
     TooLong(i64),
     /// The column has a kind that our tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]
@@ -44,10 +44,10 @@ impl From<ParquetFault> for TableError {
     }
 }
 
-/// The greatest number of values in a table: 16 GiB of whole numbers.
-const MOST_VALUES: usize = 1 << 31;
+/// The maximum number of values in a table: 16 GiB of whole numbers.
+const VALUES_MAX: usize = 1 << 31;
 
-/// The greatest number of rows in a row group.
+/// The maximum number of rows in a row group.
 const ROWS: usize = 1 << 20;
 
 /// Writes `table` as a Parquet file, flushes `out` and returns it.
@@ -61,7 +61,7 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
     for column in &table.columns {
         let path = ColumnPath::from(column.name.as_ref());
         properties = match column.data {
-            // The statistics (the least and the greatest text) are not used, and computing them
+            // The statistics (the minimum and the maximum text) are not used, and computing them
             // takes more time than everything else.
             Data::Text { .. } | Data::Tag { .. } => properties
                 .set_column_dictionary_enabled(path.clone(), true)
@@ -130,11 +130,11 @@ fn write_column(
             out.write_batch(&all[from..to], None, None)?;
         }
         (Data::OptionalI64(all), ColumnWriter::Int64ColumnWriter(out)) => {
-            let (present, levels) = there(&all[from..to]);
+            let (present, levels) = present_values(&all[from..to]);
             out.write_batch(&present, Some(&levels), None)?;
         }
         (Data::OptionalF64(all), ColumnWriter::DoubleColumnWriter(out)) => {
-            let (present, levels) = there(&all[from..to]);
+            let (present, levels) = present_values(&all[from..to]);
             out.write_batch(&present, Some(&levels), None)?;
         }
         (Data::MissingI64(_), ColumnWriter::Int64ColumnWriter(out)) => {
@@ -174,12 +174,12 @@ fn write_column(
 
 /// Returns the values that exist, and the definition level of each row: 1 if its value exists,
 /// otherwise 0.
-fn there<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+fn present_values<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let present = all.iter().flatten().copied().collect();
     (present, all.iter().map(|value| i16::from(value.is_some())).collect())
 }
 
-/// The inverse of [`there`]: returns a value for each row, `None` if it is absent.
+/// The inverse of [`present_values`]: returns a value for each row, `None` if it is absent.
 fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
     let mut values = values.into_iter();
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
@@ -197,8 +197,8 @@ pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table
 fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
     let file = open_parquet(file)?;
     let count = file.metadata().file_metadata().num_rows();
-    let most = MOST_VALUES / file.metadata().file_metadata().schema_descr().num_columns().max(1);
-    if usize::try_from(count).is_ok_and(|count| count > most) {
+    let rows_max = VALUES_MAX / file.metadata().file_metadata().schema_descr().num_columns().max(1);
+    if usize::try_from(count).is_ok_and(|count| count > rows_max) {
         return Err(TableError::TooLong(count));
     }
     let schema = file.metadata().file_metadata().schema_descr_ptr();

@@ -28,9 +28,9 @@ pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
         ("first_ns", span(|exchange| exchange.began)),
         ("complete_ns", span(|exchange| exchange.complete)),
     ];
-    let asked = Data::I64(each().map(|(_, _, exchange)| nanos(exchange.asked)).collect());
+    let ask_times = Data::I64(each().map(|(_, _, exchange)| nanos(exchange.asked)).collect());
     let flow = names.flow_column(each().map(|(flow, ..)| flow).collect());
     let columns = columns.map(|(name, data)| Column::new(name, data));
-    let columns = [Column::new("t_ns", asked), flow].into_iter().chain(columns);
+    let columns = [Column::new("t_ns", ask_times), flow].into_iter().chain(columns);
     Table::new("requests", columns.collect()).in_time()
 }

@@ -77,7 +77,7 @@ pub(super) struct SegmentRows {
     ecn: Vec<u8>,
     /// The row and the offset of each fragment.
     offsets: Vec<(usize, u32)>,
-    /// The row and the time stamps of each segment that has time stamps.
+    /// The row and the timestamps of each segment that has timestamps.
     stamps: Vec<(usize, Timestamps)>,
     blocks: Blocks,
     syns: Syns,

@@ -121,8 +121,8 @@ fn an_ack_of_a_fin_on_a_full_packet_covers_no_further_packet() {
 
 #[test]
 fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
-    // RFC 5681 §2: a duplicate ACK has no data, SYN and FIN off, the greatest acknowledgment
-    // number, and the same window.
+    // RFC 5681 §2: a duplicate ACK has no data, SYN and FIN off, the largest acknowledgment number,
+    // and the same window.
     let update = Segment { window: 501, ..ack(2001) };
     let fin = sent(OPENER, Flags::ACK.with(Flags::FIN), 1, 2001);
     let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];
@@ -297,8 +297,8 @@ proptest! {
         prop_assert_eq!(packets.len(), seen.len());
         for (packet, part) in packets.iter().zip(&seen) {
             prop_assert_eq!(packet.len(), usize::from(part.size_bytes));
-            let told = decode(packet, Checks::Whole);
-            let fault = told.err().map(|error| error.what);
+            let decoded = decode(packet, Checks::Whole);
+            let fault = decoded.err().map(|error| error.what);
             // The checksum of the header is correct, so that only the intended fault remains.
             prop_assert_eq!(fault.is_some(), seen.len() > 1);
             prop_assert!(fault.is_none_or(|fault| fault == Fault::Fragment));

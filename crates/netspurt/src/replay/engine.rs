@@ -17,8 +17,8 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
     /// The algorithm gets only samples. Every reply is an unambiguous sample, as in RFC 889 and as
-    /// for a sender with time stamps. The algorithm does not learn of its timeouts, so each probe
-    /// is judged independently.
+    /// for a sender with timestamps. The algorithm does not learn of its timeouts, so each probe is
+    /// judged independently.
     #[default]
     Samples,
     /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.
@@ -54,7 +54,7 @@ pub struct Replay {
     /// The clock of the host: how it measures round trips, and when its timers fire.
     pub clock: Clock,
     /// The facts that the algorithm learns in addition to its samples.
-    pub told: Notice,
+    pub notice: Notice,
 }
 
 /// Why a recording cannot be replayed.
@@ -120,7 +120,7 @@ impl Replay {
     /// Makes the default settings for a recording: its own order, an exact clock, and an algorithm
     /// that learns only of samples.
     pub const fn of(delays: &Delays) -> Self {
-        Self { order: delays.order, clock: Clock::EXACT, told: Notice::Samples }
+        Self { order: delays.order, clock: Clock::EXACT, notice: Notice::Samples }
     }
 
     /// Replays `delays` on `algorithm`. Calls `each` for each probe with its verdict, in the order
@@ -186,7 +186,7 @@ impl<'a> Bench<'a> {
             let sent = if timed { probe.sent.max(free) } else { free };
             let judged = self.judge(probe, sent, 1);
             each(judged);
-            if self.how.told == Notice::Timeouts && judged.verdict != TimerVerdict::InTime {
+            if self.how.notice == Notice::Timeouts && judged.verdict != TimerVerdict::InTime {
                 self.algorithm.on_timeout(sent + judged.wait, TimeoutKind::Rto);
             }
             free = sent + probe.rtt.unwrap_or(if timed { judged.wait } else { GIVEN_UP_AFTER });
@@ -200,8 +200,8 @@ impl<'a> Bench<'a> {
     fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
         let mut retransmitted = Vec::new();
-        let told = self.how.told == Notice::Timeouts;
-        if told {
+        let notice = self.how.notice == Notice::Timeouts;
+        if notice {
             retransmitted.resize(delays.probes.len(), false);
         }
         let mut flight = 0;
@@ -213,7 +213,7 @@ impl<'a> Bench<'a> {
                     bench.algorithm.on_timeout(at, TimeoutKind::Rto);
                 }
                 Next::Reply => {
-                    bench.reply(probe, probe.sent, at, told && retransmitted[place]);
+                    bench.reply(probe, probe.sent, at, notice && retransmitted[place]);
                 }
             }
         };
@@ -228,7 +228,7 @@ impl<'a> Bench<'a> {
             }
             let judged = self.judge(probe, probe.sent, flight + 1);
             each(judged);
-            if told && judged.verdict != TimerVerdict::InTime {
+            if notice && judged.verdict != TimerVerdict::InTime {
                 due.push(Reverse((probe.sent + judged.wait, place, Next::Timeout)));
             }
             if let Some(rtt) = probe.rtt {
@@ -254,7 +254,7 @@ impl<'a> Bench<'a> {
             at,
             sent,
             rtt: self.algorithm.reading(self.how.clock, sent, at),
-            ambiguous: self.how.told == Notice::Timeouts && retransmitted,
+            ambiguous: self.how.notice == Notice::Timeouts && retransmitted,
             source: SampleSource::Probe,
             wire_bytes: probe.wire_bytes,
             acked_bytes: u64::from(probe.wire_bytes),

@@ -1,4 +1,4 @@
-//! Replays with many settings of RFC 889's two-gain filter at once.
+//! Replays with many settings of RFC 889's two-gain filter in one pass.
 
 use crate::delays::{Delays, ProbeOrder};
 use crate::units::Duration;

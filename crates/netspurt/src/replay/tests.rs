@@ -98,7 +98,7 @@ fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() 
     let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
-        let how = Replay { order, told: Notice::Timeouts, ..Replay::of(&delays) };
+        let how = Replay { order, notice: Notice::Timeouts, ..Replay::of(&delays) };
         // The loss doubles the timer, and the next sample ends the backoff. The reply of 900 ms is
         // late and ambiguous: the timer doubles again, and the sample is ignored.
         assert_eq!(
@@ -158,13 +158,13 @@ proptest! {
     #[test]
     fn every_probe_is_judged_once_in_order_by_every_algorithm(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..60),
-        told in any::<bool>(),
+        notice in any::<bool>(),
     ) {
         let delays = recording(&rtts);
-        let told = if told { Notice::Timeouts } else { Notice::Samples };
+        let notice = if notice { Notice::Timeouts } else { Notice::Samples };
         for name in EstimatorConfig::NAMES {
             for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
-                let how = Replay { order, told, ..Replay::of(&delays) };
+                let how = Replay { order, notice, ..Replay::of(&delays) };
                 let mut algorithm = EstimatorConfig::named(name).unwrap().build();
                 let (mut next, mut account) = (0, Account::default());
                 how.run(&delays, algorithm.as_mut(), |judged| {

@@ -33,8 +33,8 @@ pub struct EndedRun {
     pub requests: Vec<(u32, Vec<Exchange>)>,
     /// The sums of populations, whose connections come and go, if there are any.
     pub populations: Option<PopulationSums>,
-    /// The first flow of programs, which choose their own ports. All later flows belong to
-    /// programs, too.
+    /// The first flow of programs, which choose their own ports. All later flows belong to programs
+    /// as well.
     pub programs: Option<FlowId>,
     /// Timers that run as shadows beside those of the senders.
     pub shadows: Vec<EstimatorConfig>,

@@ -122,7 +122,7 @@ fn contents_list_rows_files_and_addresses() {
 }
 
 #[test]
-fn nodes_whose_names_look_alike_have_files_of_their_own() {
+fn nodes_with_similar_names_have_separate_files() {
     for (nodes, files) in [
         (&["a", "b"][..], &["a", "b"][..]),
         (&["x/y", "x y", "x_y"], &["x_y", "x_y-1", "x_y-2"]),
@@ -256,7 +256,7 @@ fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let octets = files.borrow()["flows.parquet"].clone();
-    let told = |files: &Files| {
+    let described = |files: &Files| {
         let manifest: Value = serde_json::from_slice(&files.borrow()[MANIFEST]).unwrap();
         manifest["files"]["flows.parquet"].as_str().unwrap().to_owned()
     };
@@ -265,7 +265,7 @@ fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
     let mut writer = FolderWriter::new(MemoryFolder { files: noted.clone(), full: None });
     writer.note("flows.parquet", &octets[..]).unwrap();
     writer.end(IDENTITY, &contents).unwrap();
-    assert_eq!(told(&files), told(&noted));
+    assert_eq!(described(&files), described(&noted));
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn the_probe_in_flight_is_the_last_of_its_flow() {
         prober.pop(at, &mut events);
     }
     let sums = echo_probe_sums(3, &prober);
-    let told: Vec<_> =
+    let rows: Vec<_> =
         sums.iter().map(|sum| (sum.flow, sum.number, sum.size_bytes, sum.lost)).collect();
-    assert_eq!(told, [(3, 1, 40, true), (3, 2, 256, false)]);
+    assert_eq!(rows, [(3, 1, 40, true), (3, 2, 256, false)]);
     assert_eq!((sums[0].rtt, sums[1].rtt), (None, None));
 }

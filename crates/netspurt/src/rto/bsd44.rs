@@ -16,9 +16,9 @@ pub struct Bsd44Config {
     /// The round-trip time that is assumed before the first sample: `TCPTV_SRTTDFLT`. The first
     /// timer is twice this time.
     pub default_rtt: Duration,
-    /// The minimum timer: `TCPTV_MIN`.
+    /// The minimum RTO: `TCPTV_MIN`.
     pub min: Duration,
-    /// The maximum timer: `TCPTV_REXMTMAX`.
+    /// The maximum RTO: `TCPTV_REXMTMAX`.
     pub max: Duration,
 }
 
@@ -59,14 +59,14 @@ impl Keys for Bsd44Config {
 /// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
 /// its value. Before the first sample the mean is zero, the deviation is the default round trip,
 /// and the first timer is twice the default round trip. A timeout computes the next timer from the
-/// deviation. A SYN is therefore sent again after 6 s, and then after 24 s (Stevens 1994, TCP/IP
+/// deviation. A SYN is therefore retransmitted after 6 s, and then after 24 s (Stevens 1994, TCP/IP
 /// Illustrated 1, §18.3).
 ///
 /// Each timeout takes the next factor of the table 1 2 4 ... 64; the count of timeouts stops at 12.
 /// From the fourth timeout on, the mean is added to the deviation and set to zero. The timer does
 /// not change by that, but the next sample counts as the first. A sample ends the backoff only if
-/// it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious ends it, too: 4.4BSD
-/// does not find such timeouts, but later BSDs do.
+/// it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious ends it as well:
+/// 4.4BSD does not find such timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -105,7 +105,7 @@ impl Bsd44 {
     /// When the tick is zero or the bounds are crossed.
     pub fn new(config: Bsd44Config) -> Self {
         let config = checked(config);
-        let default_ticks = config.default_rtt.whole(config.tick);
+        let default_ticks = config.default_rtt.whole_units(config.tick);
         let mut timer = Self {
             config,
             srtt: 0,
@@ -120,7 +120,7 @@ impl Bsd44 {
 
     fn within_bounds(&self, ticks: u64) -> u64 {
         let Bsd44Config { tick, min, max, .. } = self.config;
-        ticks.clamp(min.whole(tick), max.whole(tick))
+        ticks.clamp(min.whole_units(tick), max.whole_units(tick))
     }
 
     fn factor(&self) -> u32 {
@@ -138,7 +138,7 @@ impl RtoEstimator for Bsd44 {
         if sample.ambiguous {
             return;
         }
-        let ticks = sample.rtt.whole(self.config.tick);
+        let ticks = sample.rtt.whole_units(self.config.tick);
         if self.srtt == 0 {
             let counter = ticks + 1;
             (self.srtt, self.rttvar) = (counter << 3, counter << 1);

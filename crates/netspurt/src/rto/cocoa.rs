@@ -28,7 +28,7 @@ pub struct CocoaConfig {
     pub weak: Ratio,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
     /// Whether an estimate without new samples ages towards the initial one.
     pub ageing: bool,
@@ -97,7 +97,7 @@ impl Keys for CocoaConfig {
 /// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither has
 /// a random stream of its own. It is drawn with each sample, and the backoff keeps it.
 ///
-/// Every sample that is taken ends the backoff. A spurious timeout ends it, too.
+/// Every sample that is taken ends the backoff. A spurious timeout ends it as well.
 ///
 /// ```
 /// use netspurt::rto::{Cocoa, CocoaConfig, RtoEstimator};
@@ -130,7 +130,7 @@ pub struct Cocoa {
 const LOW: Duration = Duration::from_secs(1);
 const HIGH: Duration = Duration::from_secs(3);
 /// Samples of segments with more retransmissions are ignored.
-const MOST_RETRANSMISSIONS: u8 = 2;
+const RETRANSMISSIONS_MAX: u8 = 2;
 
 impl Cocoa {
     /// A timer that has seen no sample.
@@ -191,7 +191,7 @@ impl RtoEstimator for Cocoa {
             let estimate = with(self.strong);
             self.strong = Some(estimate);
             self.mix(estimate, k_strong, strong);
-        } else if sample.retransmissions <= MOST_RETRANSMISSIONS {
+        } else if sample.retransmissions <= RETRANSMISSIONS_MAX {
             let estimate = with(self.weak);
             self.weak = Some(estimate);
             self.mix(estimate, k_weak, weak);

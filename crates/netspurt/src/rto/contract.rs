@@ -10,7 +10,7 @@ use super::{EstimatorConfig, FixedConfig, MillsConfig, Rfc793Config, RtoEstimato
 /// An algorithm and its expected behaviour.
 struct Algorithm {
     config: EstimatorConfig,
-    /// The minimum and the maximum timer that its documentation gives.
+    /// The minimum and the maximum RTO that its documentation gives.
     bounds: (Duration, Duration),
     /// Whether it ignores ambiguous samples.
     karn: bool,
@@ -37,7 +37,7 @@ fn nearly(span: Duration) -> (Duration, Duration) {
 /// The range from the whole ticks of `unit` to three ticks more. Three quarters of a tick of
 /// deviation never fade, and the timer has four deviations.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
-    let ticks = rtt.whole(unit).max(least);
+    let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
 }
 

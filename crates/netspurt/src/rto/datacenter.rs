@@ -21,9 +21,9 @@ pub struct DatacenterConfig {
     pub k: u32,
     /// The clock's granularity.
     pub granularity: Duration,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
     /// The timer before any sample.
     pub initial: Duration,

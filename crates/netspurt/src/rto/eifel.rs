@@ -19,9 +19,9 @@ pub struct EifelConfig {
     pub tick: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
 }
 
@@ -84,9 +84,9 @@ pub struct Eifel {
 }
 
 /// The smallest n, so that the gain is at most a third.
-const LEAST_FLIGHT: u64 = 3;
+const FLIGHT_SEGS_MIN: u64 = 3;
 /// The largest n.
-const MOST_FLIGHT: u64 = 1 << 16;
+const FLIGHT_SEGS_MAX: u64 = 1 << 16;
 
 impl Eifel {
     /// A timer that has seen no sample.
@@ -103,7 +103,7 @@ impl Eifel {
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };
-        samples.clamp(LEAST_FLIGHT, MOST_FLIGHT)
+        samples.clamp(FLIGHT_SEGS_MIN, FLIGHT_SEGS_MAX)
     }
 
     /// The timer before its backoff.

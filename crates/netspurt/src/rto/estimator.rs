@@ -58,10 +58,10 @@ pub enum TimeoutKind {
 /// assert_eq!(timer.rto(), Duration::from_millis(120));
 /// ```
 pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
-    /// Takes a sample, or ignores it. The algorithm decides about ambiguous samples.
+    /// Processes a sample, or ignores it. The algorithm decides about ambiguous samples.
     fn on_sample(&mut self, sample: &RttSample);
 
-    /// Takes notice that a timer fired at `now`.
+    /// Called when a timer fired at `now`.
     fn on_timeout(&mut self, now: Time, kind: TimeoutKind);
 
     /// The value with which the timer would be armed now.
@@ -75,20 +75,20 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.state().rttvar
     }
 
-    /// Takes notice that a segment of `wire_bytes` octets, including headers, left at `now`.
+    /// Called when a segment of `wire_bytes` octets, including headers, left at `now`.
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         let _ = (now, wire_bytes);
     }
 
-    /// Takes notice that the handshake is complete. It is called once, with the handshake's round
-    /// trip, in place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was
+    /// Called when the handshake is complete. It is called once, with the handshake's round trip,
+    /// in place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was
     /// retransmitted.
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
     }
 
-    /// Takes notice that a timeout proved spurious. `sample` is the sample of the ACK that proved
-    /// it. It is not given to [`on_sample`](Self::on_sample) as well.
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it. It
+    /// is not given to [`on_sample`](Self::on_sample) as well.
     ///
     /// By default the [backoff ends](Self::end_backoff), and the sample is taken.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
@@ -102,7 +102,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// algorithm that has no backoff, or has a backoff that only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// Takes notice that an ACK acknowledged new data without giving a sample. `covers_timed` says
+    /// Called when an ACK acknowledged new data without giving a sample. `covers_timed` says
     /// whether it covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;

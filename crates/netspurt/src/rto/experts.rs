@@ -20,7 +20,7 @@ pub struct ExpertsConfig {
     pub alpha: Ratio,
     /// RTT_min: all guesses are above this span.
     pub rtt_min: Duration,
-    /// RTT_max: the greatest guess is this far above `rtt_min`.
+    /// RTT_max: the largest guess is this far above `rtt_min`.
     pub rtt_max: Duration,
     /// The unit of time in which losses are computed.
     pub unit: Duration,
@@ -30,9 +30,9 @@ pub struct ExpertsConfig {
     pub k: u32,
     /// G: the minimum distance between the mean and the timer (RFC 6298 §2.3).
     pub granularity: Duration,
-    /// The minimum timer (RFC 6298 §2.4).
+    /// The minimum RTO (RFC 6298 §2.4).
     pub min: Duration,
-    /// The maximum timer (RFC 6298 §2.5).
+    /// The maximum RTO (RFC 6298 §2.5).
     pub max: Duration,
     /// The timer before any sample (RFC 6298 §2.1).
     pub initial: Duration,
@@ -58,7 +58,7 @@ impl Default for ExpertsConfig {
 }
 
 /// The maximum number of experts. Each sample asks all of them.
-const MOST_EXPERTS: u32 = 10_000;
+const EXPERTS_MAX: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
@@ -80,9 +80,9 @@ impl Keys for ExpertsConfig {
 
     fn check(&self) -> Result<(), Contradiction> {
         some("experts", self.experts)?;
-        if self.experts > MOST_EXPERTS {
+        if self.experts > EXPERTS_MAX {
             let message = format!("{} is too many", self.experts);
-            let fix = format!("write a number up to {MOST_EXPERTS}");
+            let fix = format!("write a number up to {EXPERTS_MAX}");
             return Err(Contradiction { key: "experts", message, fix });
         }
         part("alpha", self.alpha)?;

@@ -41,7 +41,7 @@ impl Keys for FixedConfig {
 /// A constant timer, with or without a backoff: the baseline for all algorithms.
 ///
 /// Samples do not change the timer. An unambiguous sample ends the backoff (Karn and Partridge
-/// 1987). A spurious timeout ends it, too.
+/// 1987). A spurious timeout ends it as well.
 ///
 /// ```
 /// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};

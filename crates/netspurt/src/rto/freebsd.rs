@@ -19,7 +19,7 @@ pub struct FreeBsdConfig {
     pub slop: Duration,
     /// The timer before any sample: the sysctl `rexmit_initial`.
     pub initial: Duration,
-    /// The maximum timer: `TCPTV_REXMTMAX`.
+    /// The maximum RTO: `TCPTV_REXMTMAX`.
     pub max: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Keys for FreeBsdConfig {
 /// `tcp_timer.c`), in whole ticks.
 ///
 /// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
-/// counted as with time stamps: one tick is added to each, and subtracted again except from the
+/// counted as with timestamps: one tick is added to each, and subtracted again except from the
 /// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms of
 /// slop. After a sample R the timer is at least R + 2 ticks. Timeouts of the handshake multiply the
 /// initial timer. After more than three timeouts, the next sample counts as the first.
@@ -100,13 +100,13 @@ impl FreeBsd {
     /// When the tick is zero or the bounds are crossed.
     pub fn new(config: FreeBsdConfig) -> Self {
         let config = checked(config);
-        let initial = config.initial.whole(config.tick);
-        let current = initial.min(config.max.whole(config.tick));
+        let initial = config.initial.whole_units(config.tick);
+        let current = initial.min(config.max.whole_units(config.tick));
         Self { config, srtt: 0, rttvar: initial.saturating_mul(8), shift: 0, current }
     }
 
     fn ticks(&self, span: Duration) -> u64 {
-        span.whole(self.config.tick)
+        span.whole_units(self.config.tick)
     }
 
     fn factor(&self) -> u32 {

@@ -19,9 +19,9 @@ pub struct Jacobson88Config {
     pub deviations: Deviations,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The minimum timer; it applies before the backoff.
+    /// The minimum RTO; it applies before the backoff.
     pub min: Duration,
-    /// The maximum timer; it applies after the backoff.
+    /// The maximum RTO; it applies after the backoff.
     pub max: Duration,
 }
 
@@ -101,7 +101,7 @@ impl RtoEstimator for Jacobson88 {
         if sample.ambiguous {
             return;
         }
-        let rtt = sample.rtt.whole(self.config.tick);
+        let rtt = sample.rtt.whole_units(self.config.tick);
         self.scaled = Some(match self.scaled {
             None => (rtt << 3, rtt << 1),
             Some((sa, sv)) => {

@@ -65,7 +65,7 @@ fn read_setting(
     setting: &str,
 ) -> Result<&'static str, EstimatorError> {
     let Some((key, value)) = setting.split_once('=') else {
-        let message = format!("`{}` is no setting", setting.trim());
+        let message = format!("`{}` is not a setting", setting.trim());
         let fix = format!("write `{name}`, or `{name}:key=value,...`");
         return Err(EstimatorError::new(name, setting.trim(), "", message, fix));
     };
@@ -88,7 +88,7 @@ pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of the constants for the first, the minimum and the maximum timer.
+    /// The names of the constants for the first, the minimum and the maximum RTO.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }

@@ -1,4 +1,4 @@
-//! The timer of Linux 6. Its deviation rises at once, and falls once in a round trip.
+//! The timer of Linux 6. Its deviation rises immediately, and falls once in a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -15,7 +15,7 @@ pub struct LinuxConfig {
     /// The minimum of rttvar, which is the minimum distance of the timer from srtt: `TCP_RTO_MIN`,
     /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
     pub rto_min: Duration,
-    /// The maximum timer: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    /// The maximum RTO: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
     pub rto_max: Duration,
     /// The timer before any sample: `TCP_TIMEOUT_INIT`.
     pub initial: Duration,
@@ -33,11 +33,11 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// The most retransmissions of a SYN, and the span since the first SYN, if the sysctl allows
-    /// `retries` retransmissions (`tcp_write_timeout`, `tcp_model_timeout`). The kernel gives up at
-    /// the first timeout after this number of retransmissions or after this span. The number is the
-    /// sum of `retries` and the linear timeouts. The span is computed as if the timer doubled from
-    /// the first timeout on.
+    /// The maximum number of retransmissions of a SYN, and the span since the first SYN, if the
+    /// sysctl allows `retries` retransmissions (`tcp_write_timeout`, `tcp_model_timeout`). The
+    /// kernel gives up at the first timeout after this number of retransmissions or after this
+    /// span. The number is the sum of `retries` and the linear timeouts. The span is computed as if
+    /// the timer doubled from the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -89,8 +89,9 @@ impl Keys for LinuxConfig {
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
 /// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
 /// above the mean would add, because a path that becomes faster is no reason to wait longer.
-/// Second, rttvar rises at once to the largest deviation of a round trip, and falls by a quarter of
-/// the way at the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
+/// Second, rttvar rises immediately to the largest deviation of a round trip, and falls by a
+/// quarter of the way at the end of each round trip. Third, the minimum `rto_min` applies to
+/// rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
@@ -225,7 +226,7 @@ impl RtoEstimator for Linux {
             return;
         }
         let (rtt, rto_min) =
-            (sample.rtt.whole(MICROSECOND), self.config.rto_min.whole(MICROSECOND));
+            (sample.rtt.whole_units(MICROSECOND), self.config.rto_min.whole_units(MICROSECOND));
         match &mut self.smoothed {
             Some(smoothed) => smoothed.take(rtt, rto_min, sample.round),
             none => *none = Some(LinuxMean::first(rtt, rto_min, sample.round)),
@@ -316,7 +317,7 @@ mod tests {
     }
 
     fn micros(timer: &Linux) -> u64 {
-        timer.rto().whole(MICROSECOND)
+        timer.rto().whole_units(MICROSECOND)
     }
 
     /// The first sample becomes the mean, and twice the sample becomes the fourfold deviation, but
@@ -334,9 +335,9 @@ mod tests {
 
     /// A rise, by hand: samples of 150 and 550 ms in the same round. The error is 400 000 and srtt
     /// is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this
-    /// value at once. The timer is 200 000 + 625 000.
+    /// value immediately. The timer is 200 000 + 625 000.
     #[test]
-    fn a_rise_lifts_the_variation_at_once() {
+    fn a_rise_of_the_rtt_raises_rttvar_immediately() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
         assert_eq!(fields(&timer), (1_600_000, 625_000, 625_000, 625_000));
         assert_eq!(micros(&timer), 825_000);
@@ -369,7 +370,7 @@ mod tests {
     /// At the second mdev_max is 450, so rttvar is 800 - 350/4 = 712.5. At the third mdev_max is
     /// 337.5, so rttvar is 712.5 - 375/4 = 618.75.
     #[test]
-    fn the_variation_comes_down_once_in_a_round() {
+    fn rttvar_falls_once_per_round_trip() {
         let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
         let mut timer = after(&[]);
         for (round, rttvar) in steps {

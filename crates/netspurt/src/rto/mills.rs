@@ -24,9 +24,9 @@ pub struct MillsConfig {
     pub initial: Option<Duration>,
     /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The minimum timer, if there is one.
+    /// The minimum RTO, if there is one.
     pub min: Option<Duration>,
-    /// The maximum timer, if there is one.
+    /// The maximum RTO, if there is one.
     pub max: Option<Duration>,
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.
@@ -232,7 +232,7 @@ mod tests {
 
     /// By hand: 875 + 250 = 1125; 984.375 + 31.25 = 1015.625.
     #[test]
-    fn the_single_gain_moves_by_an_eighth_either_way() {
+    fn the_single_gain_moves_by_an_eighth_up_and_down() {
         let mut timer = started(MillsConfig::single_gain());
         timer.on_sample(&sample(ms(2000)));
         assert_eq!(timer.rto(), ms(2250));

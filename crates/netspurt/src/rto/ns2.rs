@@ -12,11 +12,11 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct Ns2Config {
     /// `tcpTick_`: the unit of samples and of the smoothed values.
     pub tick: Duration,
-    /// `rtxcur_init_`: the timer before any sample.
+    /// `rtxcur_init_`: the RTO before any sample.
     pub initial: Duration,
-    /// `minrto_`: the minimum timer; it applies before the backoff (`rfc2988_ true`).
+    /// `minrto_`: the minimum RTO; it applies before the backoff (`rfc2988_ true`).
     pub min: Duration,
-    /// `maxrto_`: the maximum timer; it applies after the backoff.
+    /// `maxrto_`: the maximum RTO; it applies after the backoff.
     pub max: Duration,
 }
 
@@ -44,24 +44,26 @@ impl Keys for Ns2Config {
     fn check(&self) -> Result<(), Contradiction> {
         above_zero("tick", self.tick)?;
         ordered(("min", self.min), ("max", self.max))?;
-        if self.tick * MIN_TICKS <= self.max {
+        if self.tick * RTO_TICKS_MIN <= self.max {
             return Ok(());
         }
-        let message =
-            format!("the timer is at least {MIN_TICKS} ticks, which is above `max`, {}", self.max);
-        let fix = format!("write at most {}, or raise `max`", self.max / MIN_TICKS);
+        let message = format!(
+            "the RTO is at least {RTO_TICKS_MIN} ticks, which is above `max`, {}",
+            self.max
+        );
+        let fix = format!("write at most {}, or raise `max`", self.max / RTO_TICKS_MIN);
         Err(Contradiction { key: "tick", message, fix })
     }
 }
 
-/// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and
-/// no time stamps.
+/// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and no
+/// timestamps.
 ///
-/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's code
-/// of 1988. The timer is srtt + 4 rttvar in whole ticks. Two rules are ns-2's own. First, an ACK of
-/// the timed segment ends a backoff, with or without a sample; a sample of an echoed time stamp
-/// does not end it. Second, a backoff above 8 adds srtt to rttvar and clears srtt, so the next
-/// sample counts as the first. ns-2 does not detect spurious timeouts; here they end a backoff.
+/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's code of
+/// 1988. The RTO is srtt + 4 rttvar in whole ticks. Two rules are ns-2's own. First, an ACK of the
+/// timed segment ends a backoff, with or without a sample; a sample of an echoed timestamp does not
+/// end it. Second, a backoff above 8 adds srtt to rttvar and clears srtt, so the next sample counts
+/// as the first. ns-2 does not detect spurious timeouts; here they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
@@ -76,18 +78,19 @@ pub struct Ns2 {
     srtt: u64,
     rttvar: u64,
     sampled: bool,
-    /// `t_rtxcur_`: the timer that was last computed from a sample.
+    /// `t_rtxcur_`: the RTO that was last computed from a sample.
     current: Duration,
     backoff: u32,
 }
 
 /// `rttvar_init_`: the deviation before any sample, in quarters of a tick.
 const RTTVAR_INIT: u64 = 12;
-/// From this value on, the backoff doubles only while the timer is below `max`.
+/// A backoff of this value or more doubles only while the RTO is below `max`.
 const BACKOFF_CAP: u32 = 64;
-/// A backoff above this clears srtt.
-const FORGETFUL: u32 = 8;
-const MIN_TICKS: u64 = 2;
+/// A backoff above this value clears srtt.
+const SRTT_BACKOFF_MAX: u32 = 8;
+/// The minimum RTO in ticks.
+const RTO_TICKS_MIN: u64 = 2;
 
 impl Ns2 {
     /// A timer that has seen no sample.
@@ -111,7 +114,7 @@ impl RtoEstimator for Ns2 {
         if sample.ambiguous {
             return;
         }
-        let rtt = sample.rtt.whole(self.config.tick).max(1);
+        let rtt = sample.rtt.whole_units(self.config.tick).max(1);
         if self.srtt == 0 {
             self.srtt = rtt << 3;
             self.rttvar = rtt << 1;
@@ -135,7 +138,7 @@ impl RtoEstimator for Ns2 {
         if self.backoff < BACKOFF_CAP || self.rto() < self.config.max {
             self.backoff = self.backoff.saturating_mul(2);
         }
-        if self.backoff > FORGETFUL {
+        if self.backoff > SRTT_BACKOFF_MAX {
             self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }
@@ -143,7 +146,7 @@ impl RtoEstimator for Ns2 {
 
     fn rto(&self) -> Duration {
         let backed_off = self.current.max(self.config.min) * u64::from(self.backoff);
-        backed_off.min(self.config.max).max(self.config.tick * MIN_TICKS)
+        backed_off.min(self.config.max).max(self.config.tick * RTO_TICKS_MIN)
     }
 
     fn on_progress(&mut self, covers_timed: bool) {
@@ -157,10 +160,11 @@ impl RtoEstimator for Ns2 {
     }
 
     fn state(&self) -> RtoState {
-        let eighths = |n: u64, shift: u32| self.config.tick * n / (1 << shift);
+        // `scaled` counts fractions of a tick: 2^`shift` of them are one tick.
+        let span = |scaled: u64, shift: u32| self.config.tick * scaled / (1 << shift);
         RtoState {
-            srtt: self.sampled.then(|| eighths(self.srtt, 3)),
-            rttvar: self.sampled.then(|| eighths(self.rttvar, 2)),
+            srtt: self.sampled.then(|| span(self.srtt, 3)),
+            rttvar: self.sampled.then(|| span(self.rttvar, 2)),
             backoff: self.backoff,
             rto: self.rto(),
             fired: false,
@@ -187,7 +191,7 @@ mod tests {
     /// The expected values are the columns srtt, rttvar and rto of ns-2.35's trace of RFC 2416 with
     /// tahoe and an initial window of 1 (authorities/ns2). The samples are 1.22, 1.22 and 1.67 s.
     #[test]
-    fn the_integers_are_ns2s() {
+    fn srtt_rttvar_and_rto_equal_those_of_ns_2() {
         let mut timer = timer();
         assert_eq!(timer.rto(), ms(3000));
         timer.on_sample(&sample(ms(1220)));
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_comes_before_the_backoff_and_the_ceiling_after() {
+    fn the_minimum_applies_before_the_backoff_and_the_maximum_after() {
         let mut timer = timer();
         timer.on_sample(&sample(ms(10)));
         assert_eq!(timer.rto(), ms(200));

@@ -20,9 +20,9 @@ pub struct Ns3Config {
     pub granularity: Duration,
     /// The mean before any sample: `InitialEstimation`.
     pub initial: Duration,
-    /// The minimum timer: `MinRto`.
+    /// The minimum RTO: `MinRto`.
     pub min: Duration,
-    /// The maximum timer, which is a constant of 60 s in ns-3.
+    /// The maximum RTO, which is a constant of 60 s in ns-3.
     pub max: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The Peak-Hopper: a timer that rises to peaks at once, and fades from them slowly.
+//! The Peak-Hopper: a timer that rises to peaks immediately, and fades from them slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -21,9 +21,9 @@ pub struct PeakHopperConfig {
     pub tick: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Duration,
 }
 

@@ -19,7 +19,7 @@ pub struct QuicConfig {
     /// The longest time for which the peer delays an acknowledgment on purpose (its transport
     /// parameter `max_ack_delay`).
     pub max_ack_delay: Duration,
-    /// The maximum timer. The RFC has none.
+    /// The maximum RTO. The RFC has none.
     pub max: Option<Duration>,
 }
 
@@ -59,7 +59,7 @@ impl Keys for QuicConfig {
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
 /// min_rtt (§5.3). Once the handshake is complete, a report counts only up to max_ack_delay. Before
 /// the first sample of data, max_ack_delay is not added to the timer, because handshake packets are
-/// acknowledged at once. So the timer of a new connection is 999 ms.
+/// acknowledged immediately. So the timer of a new connection is 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
@@ -98,7 +98,7 @@ impl QuicMean {
         Self { min_rtt: rtt, srtt, rttvar: srtt.half() }
     }
 
-    /// Takes a later sample (RFC 9002 §5.2 and §5.3).
+    /// Processes a later sample (RFC 9002 §5.2 and §5.3).
     fn take(&mut self, rtt: Duration, ack_delay: Duration) {
         self.min_rtt = self.min_rtt.min(rtt);
         let adjusted = if rtt >= self.min_rtt + ack_delay { rtt - ack_delay } else { rtt };

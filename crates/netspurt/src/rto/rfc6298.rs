@@ -23,9 +23,9 @@ pub struct Rfc6298Config {
     /// G: the clock's granularity, which is the minimum distance between the mean and the timer.
     /// The RFC leaves it to the host and recommends 100 ms or less (§4). By default it is 1 ms.
     pub granularity: Duration,
-    /// The minimum timer: 1 s (§2.4).
+    /// The minimum RTO: 1 s (§2.4).
     pub min: Duration,
-    /// The maximum timer: 60 s, the lowest value that §2.5 allows.
+    /// The maximum RTO: 60 s, the lowest value that §2.5 allows.
     pub max: Duration,
     /// The timer before any sample: 1 s (§2.1).
     pub initial: Duration,
@@ -88,7 +88,7 @@ impl Rfc6298Config {
 /// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5). Timeouts double it (§5.5). The backoff
 /// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
 ///
-/// With `spread_gains`, the gains for samples of echoed time stamps or of each segment are divided
+/// With `spread_gains`, the gains for samples of echoed timestamps or of each segment are divided
 /// by ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G). FlightSize is its value when the ACK
 /// arrived.
 ///

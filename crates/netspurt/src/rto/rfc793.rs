@@ -17,9 +17,9 @@ pub struct Rfc793Config {
     pub alpha: Ratio,
     /// β: the factor for the variance of delays, 1.3 to 2.0 in the RFC.
     pub beta: Ratio,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub lbound: Duration,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub ubound: Duration,
     /// The timer before any sample: 3 s (RFC 1122 §4.2.3.1). RFC 793 gives no value.
     pub initial: Duration,

@@ -15,9 +15,9 @@ pub struct SmoltcpConfig {
     pub margin: Duration,
     /// The timer before any sample: `RTTE_INITIAL_RTO`.
     pub initial: Duration,
-    /// The minimum timer: `RTTE_MIN_RTO`.
+    /// The minimum RTO: `RTTE_MIN_RTO`.
     pub min: Duration,
-    /// The maximum timer: `RTTE_MAX_RTO`.
+    /// The maximum RTO: `RTTE_MAX_RTO`.
     pub max: Duration,
     /// The number of timeouts after which the next sample counts as the first.
     pub forget_after: u32,
@@ -106,7 +106,7 @@ impl RtoEstimator for Smoltcp {
         if sample.ambiguous {
             return;
         }
-        let rtt = sample.rtt.whole(MS);
+        let rtt = sample.rtt.whole_units(MS);
         self.estimate = Some(match self.estimate {
             Some((mean, variation)) if !self.forgotten => {
                 let distance = mean.abs_diff(rtt);

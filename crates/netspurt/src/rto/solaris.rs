@@ -14,9 +14,9 @@ pub struct SolarisConfig {
     /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. The first
     /// timer is an eighth longer, because a quarter of the mean is added.
     pub initial: Duration,
-    /// The minimum timer: `tcp_rexmit_interval_min`.
+    /// The minimum RTO: `tcp_rexmit_interval_min`.
     pub min: Duration,
-    /// The maximum timer: `tcp_rexmit_interval_max`.
+    /// The maximum RTO: `tcp_rexmit_interval_max`.
     pub max: Duration,
     /// The span that is added to every timer: `tcp_rexmit_interval_extra`.
     pub extra: Duration,
@@ -104,21 +104,21 @@ impl Solaris {
     /// When the bounds are crossed.
     pub fn new(config: SolarisConfig) -> Self {
         let config = checked(config);
-        let initial = config.initial.whole(MS);
+        let initial = config.initial.whole_units(MS);
         let (sa, sd) = (initial << 2, initial >> 1);
         let mut timer = Self { config, sa, sd, sampled: false, backoff: 0, rto: 0, waited: 0 };
-        timer.rto = timer.within_bounds(timer.sum() + config.grace.whole(MS));
+        timer.rto = timer.within_bounds(timer.sum() + config.grace.whole_units(MS));
         timer
     }
 
     /// The timer before its bounds: the mean, four deviations, the extra, and a quarter of the
     /// mean.
     fn sum(&self) -> u64 {
-        (self.sa >> 3) + self.sd + self.config.extra.whole(MS) + (self.sa >> 5)
+        (self.sa >> 3) + self.sd + self.config.extra.whole_units(MS) + (self.sa >> 5)
     }
 
     fn within_bounds(&self, ms: u64) -> u64 {
-        ms.clamp(self.config.min.whole(MS), self.config.max.whole(MS))
+        ms.clamp(self.config.min.whole_units(MS), self.config.max.whole_units(MS))
     }
 }
 
@@ -127,7 +127,7 @@ impl RtoEstimator for Solaris {
         if sample.ambiguous {
             return;
         }
-        let rtt = sample.rtt.whole(MS);
+        let rtt = sample.rtt.whole_units(MS);
         if self.sa == 0 {
             (self.sa, self.sd) = (rtt << 3, rtt << 1);
         } else {
@@ -135,7 +135,7 @@ impl RtoEstimator for Solaris {
             self.sa = (self.sa + rtt - mean).max(1);
             self.sd = self.sd + rtt.abs_diff(mean) - (self.sd >> 2);
         }
-        self.sd = self.sd.max(self.config.sd_min.whole(MS));
+        self.sd = self.sd.max(self.config.sd_min.whole_units(MS));
         self.sampled = true;
         (self.backoff, self.waited) = (0, 0);
         self.rto = self.within_bounds(self.sum());
@@ -145,12 +145,13 @@ impl RtoEstimator for Solaris {
         if kind == TimeoutKind::Probe {
             return;
         }
-        if self.waited > self.config.notify.whole(MS) && self.sa > 0 {
+        if self.waited > self.config.notify.whole_units(MS) && self.sa > 0 {
             self.sd += (self.sa >> 3) + (self.sa >> 5);
             self.sa = 0;
         }
         self.backoff += 1;
-        let (sum, max) = (self.sum().max(self.config.min.whole(MS)), self.config.max.whole(MS));
+        let (sum, max) =
+            (self.sum().max(self.config.min.whole_units(MS)), self.config.max.whole_units(MS));
         let ms = sum.saturating_mul(1 << self.backoff);
         if ms > max || self.backoff == MAX_BACKOFF {
             self.backoff -= 1;

@@ -20,10 +20,10 @@ use super::keys::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SfrConfig {
-    /// The timer in halves of the handshake's round trip. The paper's factor 3 is 6 halves.
+    /// The RTO, counted in halves of the handshake's round trip: 6 for the paper's factor 3.
     pub factor_halves: u32,
-    /// The number of acknowledged octets after which the timer stops for good; `None` if it never
-    /// stops.
+    /// The number of acknowledged octets after which the timer stops permanently; `None` if it
+    /// never stops.
     pub cutout_bytes: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl SfrConfig {
     /// The name of the timer in texts.
     pub const NAME: &str = "sfr";
 
-    /// The minimum and the maximum factor, in halves.
+    /// The minimum and the maximum of [`factor_halves`](Self::factor_halves).
     pub const FACTORS_HALVES: [u32; 2] = [1, 2000];
 
     /// Reads `sfr`, or `sfr:factor=3,cutout=80kB`.
@@ -52,20 +52,20 @@ impl SfrConfig {
         }
         let mut config = Self::default();
         read_settings(&mut config, name, settings)?;
-        config.check().map(|()| config).map_err(|wrong| {
-            let Contradiction { key, message, fix } = wrong;
+        config.check().map(|()| config).map_err(|mistake| {
+            let Contradiction { key, message, fix } = mistake;
             EstimatorError::new(name, key, "", format!("`{key}`: {message}"), fix)
         })
     }
 
-    /// The timer for a handshake that took `rtt`.
+    /// Returns the RTO after a handshake that took `rtt`.
     pub fn wait(&self, rtt: Duration) -> Duration {
         rtt * u64::from(self.factor_halves) / 2
     }
 
-    /// Whether the timer stops for good after `acked_bytes` acknowledged octets.
-    pub fn is_over(&self, acked_bytes: u64) -> bool {
-        self.cutout_bytes.is_some_and(|most| acked_bytes >= most)
+    /// True if the timer has stopped permanently when `acked_bytes` octets are acknowledged.
+    pub fn has_stopped(&self, acked_bytes: u64) -> bool {
+        self.cutout_bytes.is_some_and(|cutout| acked_bytes >= cutout)
     }
 }
 
@@ -82,8 +82,8 @@ impl Keys for SfrConfig {
     }
 
     fn check(&self) -> Result<(), Contradiction> {
-        let [least, most] = Self::FACTORS_HALVES;
-        if (least..=most).contains(&self.factor_halves) {
+        let [halves_min, halves_max] = Self::FACTORS_HALVES;
+        if (halves_min..=halves_max).contains(&self.factor_halves) {
             return Ok(());
         }
         let message = format!("{} is out of range", f64::from(self.factor_halves) / 2.0);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn the_timer_stops_after_the_given_number_of_acknowledged_octets() {
         let algorithm = SfrConfig::parse("sfr:cutout=2kB").unwrap();
-        assert_eq!([1999, 2000].map(|octets| algorithm.is_over(octets)), [false, true]);
-        assert!(!SfrConfig::parse("sfr:cutout=none").unwrap().is_over(u64::MAX));
+        assert_eq!([1999, 2000].map(|octets| algorithm.has_stopped(octets)), [false, true]);
+        assert!(!SfrConfig::parse("sfr:cutout=none").unwrap().has_stopped(u64::MAX));
     }
 }

@@ -15,9 +15,9 @@ use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298
 pub struct Bounds {
     /// The timer before any sample.
     pub initial: Option<Duration>,
-    /// The minimum timer.
+    /// The minimum RTO.
     pub min: Option<Duration>,
-    /// The maximum timer.
+    /// The maximum RTO.
     pub max: Option<Duration>,
 }
 
@@ -268,7 +268,8 @@ fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     match [initial, max].into_iter().flatten().find(|key| is_zero(*key)) {
         None => Ok(()),
         Some(key) => {
-            let (message, fix) = ("a timer of zero would fire at once", "write a time above zero");
+            let (message, fix) =
+                ("an RTO of zero would fire immediately", "write a time above zero");
             Err(Contradiction { key, message: message.into(), fix: fix.into() })
         }
     }
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_means_the_published_constants() {
+    fn a_name_without_settings_means_the_published_constants() {
         for name in names() {
             let published = parse(name);
             assert_eq!(published.to_string(), name);
@@ -360,7 +361,7 @@ mod tests {
             ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
             ("fixed:colour=red", "fixed: no key `colour`: write one of rto, max"),
             ("fixed:", "nothing stands after `fixed:`: write `fixed`"),
-            ("fixed:rto", "fixed: `rto` is no setting: write `fixed`, or `fixed:key=value,...`"),
+            ("fixed:rto", "fixed: `rto` is not a setting: write `fixed`, or `fixed:key=value,...`"),
             (
                 "fixed:rto=200",
                 "fixed: `rto` cannot be `200`: `200` has no unit: write `200 ms` or `200 s`",
@@ -397,12 +398,12 @@ mod tests {
             ("ns2:tick=0 s", "ns2: `tick`: a unit of zero: write a time above zero"),
             (
                 "ns2:tick=2h",
-                "ns2: `tick`: the timer is at least 2 ticks, which is above `max`, 60 s: write at \
+                "ns2: `tick`: the RTO is at least 2 ticks, which is above `max`, 60 s: write at \
                  most 30 s, or raise `max`",
             ),
             (
                 "quic:initial_rtt=0 s",
-                "quic: `initial_rtt`: a timer of zero would fire at once: write a time above zero",
+                "quic: `initial_rtt`: an RTO of zero would fire immediately: write a time above zero",
             ),
         ] {
             assert_eq!(slip(text), message);

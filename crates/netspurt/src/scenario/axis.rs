@@ -258,12 +258,12 @@ pub(super) struct AxisRange {
     to: f64,
     /// The unit of each number; `None` for plain numbers.
     unit: Option<String>,
-    whole: bool,
+    is_integer: bool,
     log: bool,
 }
 
 /// Units whose values are whole numbers.
-const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
+const INTEGER_UNITS: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
 
 /// Units whose values have at most three decimals in a scenario.
 const THOUSANDTHS: [&str; 3] = ["us", "kbit/s", "kB"];
@@ -274,10 +274,10 @@ impl AxisRange {
         let no_range = || [format!("{from} and {to} are not the ends of a range"), fix.clone()];
         let (first, unit) = number(from).ok_or_else(no_range)?;
         let (last, last_unit) = number(to).ok_or_else(no_range)?;
-        let alike = |a: &str, b: &str| a == b || (b.len() > 2 && format!("{a}s") == b);
+        let same_unit = |a: &str, b: &str| a == b || (b.len() > 2 && format!("{a}s") == b);
         match (&unit, &last_unit) {
             (None, None) => {}
-            (Some(a), Some(b)) if alike(a, b) => {}
+            (Some(a), Some(b)) if same_unit(a, b) => {}
             _ => return Err(no_range()),
         }
         let log = spacing == Spacing::Log;
@@ -286,9 +286,9 @@ impl AxisRange {
                 "both ends of a range with spacing = \"log\" must be above zero".to_owned();
             return Err([message, "write ends above zero, or spacing = \"even\"".to_owned()]);
         }
-        let counted = last_unit.as_deref().is_some_and(|unit| WHOLE.contains(&unit));
+        let counted = last_unit.as_deref().is_some_and(|unit| INTEGER_UNITS.contains(&unit));
         let plain = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
-        Ok(Self { from: first, to: last, unit: last_unit, whole: counted || plain, log })
+        Ok(Self { from: first, to: last, unit: last_unit, is_integer: counted || plain, log })
     }
 
     /// Value `n` of `count`. The first and the last value are exactly the given ones.
@@ -315,9 +315,9 @@ impl AxisRange {
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
-        } else if self.whole {
-            let (least, most) = (self.from.min(self.to), self.from.max(self.to));
-            least + (share * (most - least + 1.0)).floor()
+        } else if self.is_integer {
+            let (lower, upper) = (self.from.min(self.to), self.from.max(self.to));
+            lower + (share * (upper - lower + 1.0)).floor()
         } else {
             self.from + (self.to - self.from) * share
         };
@@ -325,13 +325,13 @@ impl AxisRange {
     }
 
     /// Returns a text that differs for any two ranges with different values.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         format!("{self:?}")
     }
 
     fn rounded(&self, value: f64) -> f64 {
         let digits = six_digits(value);
-        if self.whole {
+        if self.is_integer {
             value.round()
         } else if self.unit.as_ref().is_some_and(|unit| THOUSANDTHS.contains(&unit.as_str())) {
             (digits * 1000.0).round() / 1000.0
@@ -344,7 +344,7 @@ impl AxisRange {
     fn written(&self, value: f64) -> Value {
         match &self.unit {
             Some(unit) => Value::String(format!("{value} {unit}")),
-            None if self.whole => Value::Integer(value as i64),
+            None if self.is_integer => Value::Integer(value as i64),
             None => Value::Float(value),
         }
     }

@@ -87,7 +87,7 @@ impl Document {
             let problem = Problem::at([], "the scenario is empty");
             return Err(self.blame(&problem.fix("`netspurt new` writes one to start from")));
         }
-        let text = self.whole()?;
+        let text = self.full_text()?;
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
@@ -98,14 +98,14 @@ impl Document {
 
     /// Reads the scenario as a table.
     pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
-        let text = self.whole()?;
+        let text = self.full_text()?;
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
     /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is to blame,
     /// and `false` if its value is.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
-        let text = self.whole().map_err(|slip| (true, slip))?;
+        let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
             let of_the_path = ["unknown field", "missing field"];
             let path = of_the_path.iter().any(|start| error.message.starts_with(start));
@@ -114,7 +114,7 @@ impl Document {
     }
 
     /// The text with the settings applied.
-    pub(super) fn whole(&self) -> Result<String, ScenarioError> {
+    pub(super) fn full_text(&self) -> Result<String, ScenarioError> {
         let follows = self.text.contains(followed::KEY);
         let set = self.overrides.iter().map(|(_, value)| value.as_str());
         let code = set.chain([self.text.as_str()]).any(pins::may_name_code);
@@ -207,10 +207,10 @@ impl Document {
         } else if let Some(found) = found {
             let value = if problem.key { None } else { found.value };
             error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
-            if found.whole {
+            if found.is_exact {
                 error.key = dotted(&found.path);
             }
-            let span = value.filter(|_| found.whole).unwrap_or(found.key);
+            let span = value.filter(|_| found.is_exact).unwrap_or(found.key);
             error.place = Some(Place::of(&self.text, &span));
         }
         error
@@ -232,7 +232,7 @@ impl Document {
         let (name, folder) = match set {
             Some((_, value)) => (value.trim_matches(['"', '\'']), None),
             None => {
-                let found = find(TreeNode::Table(table?), &key).filter(|found| found.whole)?;
+                let found = find(TreeNode::Table(table?), &key).filter(|found| found.is_exact)?;
                 let value = self.text.get(found.value?)?.trim_matches(['"', '\'']);
                 (value, self.name.rsplit_once('/').map(|(folder, _)| folder))
             }
@@ -251,7 +251,7 @@ impl Document {
             .collect();
         let missing = |path: &[String]| {
             let found = file.and_then(|file| find(TreeNode::Table(file), path));
-            found.is_none_or(|found| !found.whole)
+            found.is_none_or(|found| !found.is_exact)
         };
         let set = |made: &dyn Fn(&[String], &[String]) -> bool| {
             let by = |path: &Vec<String>| {
@@ -284,15 +284,15 @@ impl Followed<'_> {
         let tree = toml_edit::Document::parse(self.text).ok()?;
         tree.as_table().get(self.path.first()?)?;
         let found = find(TreeNode::Table(tree.as_table()), &self.path)?;
-        let value = found.value.filter(|_| found.whole && !of_the_key);
+        let value = found.value.filter(|_| found.is_exact && !of_the_key);
         Some(Place::of(self.text, &value.unwrap_or(found.key)))
     }
 }
 
 /// The words that are allowed at `span`. To find them, an invalid word is put there and parsed.
 fn words(text: &str, span: &Range<usize>) -> String {
-    let asked = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
-    let answer = read::<Spec>(&asked).map_err(|error| error.message);
+    let probe_text = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
+    let answer = read::<Spec>(&probe_text).map_err(|error| error.message);
     let known = answer.err().filter(|message| message.starts_with("unknown variant"));
     match known.as_deref().and_then(|message| message.split_once(", expected ")) {
         Some((_, words)) => format!("write {}, in quotes", words.replace('`', "\"")),
@@ -309,15 +309,17 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     let end = rest.find(['\n', '#', ',', '}', ']']).map_or(text.len(), |length| at + length);
     let bare = text[start..end].trim();
     let quoted = |c: char| matches!(c, '"' | '\'' | '[' | '{' | '=');
-    let told = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
-    told.then_some(bare)
+    let is_word = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
+    is_word.then_some(bare)
 }
 
 /// What is wrong with a text that is not a path.
 fn no_path(text: &str) -> Problem {
     let mut problem = Problem::at([], format!("`{text}` is not a path of keys joined by dots"));
     problem.path = vec![text.to_owned()];
-    problem.fix("as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`")
+    problem.fix(
+        "write it as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`",
+    )
 }
 
 /// Sets `value` at a dotted path. A value that is not TOML is taken as text.

@@ -88,7 +88,9 @@ fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), 
     let nodes = chain.nodes.len();
     if nodes < 2 {
         let message = "a path needs at least two nodes";
-        return Err(Problem::at(["path", "nodes"], message).fix("as in `nodes = [\"a\", \"b\"]`"));
+        return Err(
+            Problem::at(["path", "nodes"], message).fix("write it as in `nodes = [\"a\", \"b\"]`")
+        );
     }
     if nodes != chain.links.len() + 1 {
         let (wanted, there) = (nodes - 1, chain.links.len());

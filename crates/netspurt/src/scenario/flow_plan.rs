@@ -11,7 +11,7 @@ use super::flow_spec::{EndpointWord, Family, FlowSpec, RequestsTable};
 use super::kernel::{KernelPart, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
-use super::switch::{self, TcpSpec, spell_out};
+use super::switch::{self, TcpSpec, all_switches};
 use super::traffic::PlannedEnd;
 
 /// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
@@ -44,11 +44,11 @@ impl FlowSpec {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
                 kernel_tcp("", self.profile, &self.tcp, self.family, KernelPart::BothEnds);
-            planned.map(|config| spell_out(&config))
+            planned.map(|config| all_switches(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {
-                TcpConfig::Ns(config) => spell_out(&*config),
-                TcpConfig::Rfc(config) => spell_out(&*config),
+                TcpConfig::Ns(config) => all_switches(&*config),
+                TcpConfig::Rfc(config) => all_switches(&*config),
             })
         };
         if let Ok(tcp) = spelled_out {
@@ -130,8 +130,8 @@ pub(super) fn start(
 /// A share of a time; the share is below one.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
-fn part(whole: Duration, share: f64) -> Duration {
-    Duration::from_nanos((whole.as_nanos() as f64 * share) as u64)
+fn part(span: Duration, share: f64) -> Duration {
+    Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 
 /// The task of the applications of the first flow of a group.
@@ -155,7 +155,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
             .fix("write the length of each request, as in `send = \"200 B\"`"));
     };
     let each = u128::from(request_bytes.max(reply.0));
-    if reply.0 == 0 || each * u128::from(requests.0) > MOST_BYTES {
+    if reply.0 == 0 || each * u128::from(requests.0) > BYTES_MAX {
         let message = match reply.0 {
             0 => "the reply is empty",
             _ => "the requests or the replies have more than 2^60 octets",
@@ -173,7 +173,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
 }
 
 /// The maximum for the octets of all requests of a flow, and for those of all its replies.
-const MOST_BYTES: u128 = 1 << 60;
+const BYTES_MAX: u128 = 1 << 60;
 
 /// The problem of flow number `i` of a group, which would start after the end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {

@@ -121,8 +121,8 @@ fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, 
         _ => (DistributionUnit::Span, "20 ms"),
     };
     let mut values = Vec::new();
-    for (line, told) in (1..).zip(text.lines()) {
-        let value = told.split_once('#').map_or(told, |(value, _)| value).trim();
+    for (line, full_line) in (1..).zip(text.lines()) {
+        let value = full_line.split_once('#').map_or(full_line, |(value, _)| value).trim();
         if value.is_empty() {
             continue;
         }

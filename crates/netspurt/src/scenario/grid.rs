@@ -151,10 +151,10 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
             continue;
         }
         // The setting is read in full for a good error message.
-        let alone = grid.document.clone().with(&setting.path, &setting.value.to_string());
-        let Err((path, slip)) = stands_alone(&alone) else { continue };
+        let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
+        let Err((path, mistake)) = stands_alone(&with_setting) else { continue };
         let place = if path { &setting.place } else { &point.place };
-        return Err(at(slip.message, place).fix(slip.fix));
+        return Err(at(mistake.message, place).fix(mistake.fix));
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub struct KernelTcp {
     pub congestion: &'static str,
     /// Whether SACK blocks are offered and accepted (RFC 2018).
     pub sack: bool,
-    /// Whether time stamps are offered and accepted (RFC 7323 §3).
+    /// Whether timestamps are offered and accepted (RFC 7323 §3).
     pub timestamps: bool,
     /// Whether window scaling is offered and accepted (RFC 7323 §2).
     pub window_scaling: bool,
@@ -52,7 +52,7 @@ pub struct KernelTcp {
     pub tlp: bool,
     /// Whether spurious timeouts are detected (RFC 5682).
     pub frto: bool,
-    /// Whether the receiver acknowledges every segment at once.
+    /// Whether the receiver acknowledges every segment immediately.
     pub quick_acks: bool,
     /// Whether a short segment is held back while another one is outstanding (`tcp_nagle_check`).
     pub nagle: bool,

@@ -98,7 +98,7 @@ fn delay(spec: &WordOr<Duration, TimelineSpec>, name: &LinkPlace<'_>) -> Result<
     let points =
         table.timeline.iter().map(|[instant, delay]| (Time::ZERO + *instant, *delay)).collect();
     let timeline = Timeline::new(points, interpolation(table.between));
-    let like = "as in [[\"0 s\", \"20 ms\"], [\"15 s\", \"40 ms\"]]";
+    let like = "write it as in [[\"0 s\", \"20 ms\"], [\"15 s\", \"40 ms\"]]";
     timeline.map(Delay::following).map_err(|error| misplaced(error, &["delay"], like, name))
 }
 
@@ -110,7 +110,7 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
     match (&table.timeline, &table.opportunities) {
         (Some(points), None) if table.octets.is_none() => {
             let points = points.iter().map(|(instant, rate)| (Time::ZERO + *instant, *rate));
-            let like = "as in [[\"0 s\", \"20 Mbit/s\"], [\"15 s\", \"50 Mbit/s\"]]";
+            let like = "write it as in [[\"0 s\", \"20 Mbit/s\"], [\"15 s\", \"50 Mbit/s\"]]";
             let rates = Rates::new(points.collect());
             rates.map(Rate::Following).map_err(|error| misplaced(error, &["rate"], like, name))
         }
@@ -137,7 +137,7 @@ fn opportunities(
         if let OpportunitiesError::Unordered(nth) = error {
             problem.path.push(entry(nth - 1));
         }
-        problem.fix("as in [\"1 ms\", \"2 ms\", \"8 ms\"]")
+        problem.fix("write it as in [\"1 ms\", \"2 ms\", \"8 ms\"]")
     })
 }
 
@@ -291,7 +291,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // Bursts alone are a complete rule, too.
+    // Bursts alone are also a complete rule.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }
@@ -319,7 +319,7 @@ fn probability_over_time(
 ) -> Result<Timeline<f64>, Problem> {
     let points = table.timeline.iter().map(|(instant, p)| (Time::ZERO + *instant, p.0)).collect();
     let timeline = Timeline::new(points, interpolation(table.between));
-    let like = "as in [[\"0 s\", 0.2], [\"60 s\", 0]]";
+    let like = "write it as in [[\"0 s\", 0.2], [\"60 s\", 0]]";
     timeline.map_err(|error| misplaced(error, &keys, like, name))
 }
 

@@ -55,7 +55,7 @@ pub struct LinkSpec {
     /// The handovers: instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
-    /// A path over low satellites: a delay that is drawn anew in each slot.
+    /// A path over low satellites: a delay that is drawn again in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
     /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this

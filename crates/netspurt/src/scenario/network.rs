@@ -75,7 +75,7 @@ pub struct Network {
     pub wanted: Wanted,
     /// The captures that are written.
     pub captured: Capturing,
-    /// The most rows that all recorded tables may have together.
+    /// The maximum number of rows that all recorded tables may have together.
     pub most_rows: Option<u64>,
     /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,

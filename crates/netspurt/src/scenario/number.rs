@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The greatest whole number that a scenario can have.
+/// The largest whole number that a scenario can have.
 pub(super) const MOST: u64 = i64::MAX as u64;
 
 /// A whole number from `MIN` to `MAX`.

@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) capture: bool,
     /// The octets that captures keep of each packet.
     pub(super) snap_bytes: u32,
-    /// The most rows that all recorded tables may have together.
+    /// The maximum number of rows that all recorded tables may have together.
     pub(super) most_rows: Option<u64>,
     /// Estimators that get each sample but do not influence the run.
     pub(super) shadows: Vec<EstimatorConfig>,

@@ -163,8 +163,8 @@ impl ScenarioFlows {
         self.sums.connections.rows()
     }
 
-    /// Takes out the flows that live from the start to the end of the run: probers and their echo
-    /// hosts.
+    /// Removes and returns the flows that live from the start to the end of the run: probers and
+    /// their echo hosts.
     pub(super) fn permanent<E: Resident>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
             matches!(*flow.traffic, Traffic::EchoProbes { .. })
@@ -282,8 +282,8 @@ impl<E: Resident> Population<Segment, E> for ScenarioFlows {
     }
 
     #[inline(always)]
-    fn left(&mut self, at: Time, segment: &Segment) {
-        self.judge.left(at, segment);
+    fn departed(&mut self, at: Time, segment: &Segment) {
+        self.judge.departed(at, segment);
     }
 
     #[inline(always)]

@@ -202,8 +202,8 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
     let mut all = Vec::new();
     while arrivals.next() < Time::NEVER {
         all.push(arrivals.take().1);
-        if all.len() > MOST_VISITS {
-            let message = format!("a live run has at most {MOST_VISITS} connections");
+        if all.len() > VISITS_MAX {
+            let message = format!("a live run has at most {VISITS_MAX} connections");
             return Err(Problem::at(["populations", &population.name, "arrivals"], message)
                 .also(["stop"])
                 .fix("write a lower rate, a lower `most`, or a shorter run"));
@@ -214,7 +214,7 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
 
 /// The maximum number of connections of a live run. Each has sockets that are made before the run
 /// begins.
-const MOST_VISITS: usize = 4000;
+const VISITS_MAX: usize = 4000;
 
 fn plan_population(
     name: &str,
@@ -273,11 +273,11 @@ fn drawn_at_rate(
 ) -> Result<(Distributions, Distribution), Problem> {
     let Some(load) = &own.load else {
         let gap = gap(name, &own.arrivals)?;
-        let rate = gap.mean().map_or(LEAST_PACKMIME_RATE, |mean| 1e9 / mean);
+        let rate = gap.mean().map_or(PACKMIME_RATE_MIN, |mean| 1e9 / mean);
         return Ok((distributions(name, own, rate)?, gap));
     };
     // PackMime's sizes depend a little on the rate, so the rate settles after some rounds.
-    let mut rate = LEAST_PACKMIME_RATE;
+    let mut rate = PACKMIME_RATE_MIN;
     for _ in 0..ROUNDS {
         let drawn = distributions(name, own, rate)?;
         let next = rate_of_load(name, load, &drawn, link, net)?;
@@ -293,7 +293,7 @@ fn drawn_at_rate(
 
 /// The lowest rate of PackMime's connections a second, and the maximum number of rounds in which a
 /// rate is computed.
-const LEAST_PACKMIME_RATE: f64 = 0.1;
+const PACKMIME_RATE_MIN: f64 = 0.1;
 const ROUNDS: u32 = 200;
 
 /// The text of a distribution of sizes. PackMime's sizes without a rate get the rate of the
@@ -352,8 +352,8 @@ fn distribution(
 /// The distribution of the time from one arrival to the next.
 fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
-    if gap.mean().is_some_and(|mean| mean < LEAST_GAP_NS) {
-        let message = format!("more than {} connections a second", 1e9 / LEAST_GAP_NS);
+    if gap.mean().is_some_and(|mean| mean < GAP_NS_MIN) {
+        let message = format!("more than {} connections a second", 1e9 / GAP_NS_MIN);
         return Err(
             Problem::at(["populations", name, "arrivals"], message).fix("write a lower rate")
         );
@@ -362,7 +362,7 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
 }
 
 /// The shortest mean time between two arrivals, in nanoseconds.
-const LEAST_GAP_NS: f64 = 1e3;
+const GAP_NS_MIN: f64 = 1e3;
 
 /// The text of a process with a rate; `arrivals` names the process without one.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {

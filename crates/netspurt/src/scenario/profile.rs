@@ -7,7 +7,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde::{Serialize, Serializer};
 
 use super::kernel_config::{KernelProfile, KernelTcp};
-use super::switch::{SwitchKind, TcpSpec, Words, spell_out};
+use super::switch::{SwitchKind, TcpSpec, Words, all_switches};
 use crate::tcp::{NsConfig, RfcConfig};
 
 /// A named set of TCP switches.
@@ -124,9 +124,9 @@ impl Profile {
     /// kernels.
     pub(super) fn spelled_out(self) -> TcpSpec {
         match (self, self.rfc(), self.kernel()) {
-            (Self::LinuxDefault, _, Some(kernel)) => spell_out(&kernel),
-            (_, Some(config), _) => spell_out(&config),
-            _ => spell_out(&NsConfig::default()),
+            (Self::LinuxDefault, _, Some(kernel)) => all_switches(&kernel),
+            (_, Some(config), _) => all_switches(&config),
+            _ => all_switches(&NsConfig::default()),
         }
     }
 }

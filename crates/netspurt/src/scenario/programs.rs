@@ -47,9 +47,9 @@ impl Scenario {
             document = document.with(path, value);
         }
         let spec = document.read()?;
-        let there = spec.flows.iter().find(|(_, flow)| flow.is_of_programs());
-        let flow = there.map_or(NAME, |(name, _)| name).to_owned();
-        let chosen = if there.is_some() {
+        let existing = spec.flows.iter().find(|(_, flow)| flow.is_of_programs());
+        let flow = existing.map_or(NAME, |(name, _)| name).to_owned();
+        let chosen = if existing.is_some() {
             ends.map(|end| end.map(str::to_owned))
         } else {
             choose(&spec, ends).map_err(|problem| document.blame(&problem))?.map(Some)
@@ -58,7 +58,7 @@ impl Scenario {
             let path = format!("flows.{flow}.{key}");
             document = document.clone().with(&path, value);
         };
-        if there.is_none() {
+        if existing.is_none() {
             set("app", "\"programs\"");
             set("endpoint", "\"kernel\"");
             set("profile", "\"linux-default\"");
@@ -85,7 +85,7 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
             .fix("give the flow another name, or write `app = \"programs\"`"));
     }
     leaves.retain(|leaf| !ends.contains(&Some(leaf)));
-    let mut left = leaves.iter();
+    let mut remaining_leaves = leaves.iter();
     let wanted = ends.iter().filter(|end| end.is_none()).count();
     // Unknown nodes are reported later, when the whole scenario is planned.
     let real = ends.iter().flatten().all(|end| nodes.iter().any(|node| node == end));
@@ -93,5 +93,7 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
         let message = "it is not clear between which nodes programs run";
         return Err(Problem::at([], message).fix("name both, as in `--side NODE --peer NODE`"));
     }
-    Ok(ends.map(|end| end.map_or_else(|| left.next().cloned().unwrap_or_default(), str::to_owned)))
+    Ok(ends.map(|end| {
+        end.map_or_else(|| remaining_leaves.next().cloned().unwrap_or_default(), str::to_owned)
+    }))
 }

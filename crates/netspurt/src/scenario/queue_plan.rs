@@ -151,18 +151,18 @@ fn codel(table: &CodelTable, algorithm: &AqmTable<'_>) -> Result<CoDelConfig, Pr
 }
 
 /// The maximum number of queues that FQ-CoDel may have in one direction of a link.
-const MOST_FLOWS: u32 = 65_536;
+const FLOWS_MAX: u32 = 65_536;
 
 fn fq_codel(
     table: &FqCodelTable,
     algorithm: &AqmTable<'_>,
     way: usize,
 ) -> Result<FqCoDelConfig, Problem> {
-    if !(1..=MOST_FLOWS).contains(&table.flows) {
+    if !(1..=FLOWS_MAX).contains(&table.flows) {
         let message = format!("{} is not a possible number of queues", table.flows);
         return Err(algorithm
             .problem("flows", message)
-            .fix(format!("write a number from 1 to {MOST_FLOWS}")));
+            .fix(format!("write a number from 1 to {FLOWS_MAX}")));
     }
     Ok(FqCoDelConfig {
         target: table.target,

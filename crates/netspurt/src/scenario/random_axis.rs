@@ -78,8 +78,8 @@ impl RandomAxis {
     }
 
     /// A text with everything on which the draws depend.
-    pub(super) fn told(&self) -> String {
-        let range = self.range.as_ref().map(AxisRange::told);
+    pub(super) fn identity(&self) -> String {
+        let range = self.range.as_ref().map(AxisRange::identity);
         let points = self.axis.points.iter().map(|point| {
             let settings = point.settings.iter().map(|own| (&own.path, &own.value));
             (&point.label, settings.collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! Checks that the packets of flows reach the other node, and computes the least time for this.
+//! Checks that the packets of flows reach the other node, and computes the minimum time for this.
 
 use indexmap::IndexSet;
 
@@ -67,8 +67,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// The least time that packets of `size` octets take over `links`; for fragmented packets, the
-    /// time of the first fragment. Fails if a queue has no room for such a packet.
+    /// The minimum time that packets of `size` octets take over `links`; for fragmented packets,
+    /// the time of the first fragment. Fails if a queue has no room for such a packet.
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {

@@ -6,7 +6,7 @@ use crate::place::did_you_mean;
 const FIX: char = '\u{1f}';
 
 /// Joins a mistake and a fix to one message that can pass through the parser.
-pub(super) fn told(message: &str, fix: &str) -> String {
+pub(super) fn with_fix(message: &str, fix: &str) -> String {
     format!("{message}{FIX}{fix}")
 }
 

@@ -15,7 +15,7 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
 /// The maximum number of points of a drawn timeline.
-const MOST_POINTS: u64 = 2_000_000;
+const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
 /// without slots is returned unchanged.
@@ -98,7 +98,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
         let gap = table.gap.filter(|gap| gaps.chance(gap.probability.0) && start > 0.0);
         let share = table
             .share
-            .map_or(1.0, |[least, most]| least.0 * libm::pow(most.0 / least.0, shares.uniform()));
+            .map_or(1.0, |[min, max]| min.0 * libm::pow(max.0 / min.0, shares.uniform()));
         slots.push(DrawnSlot {
             start,
             end,
@@ -193,9 +193,9 @@ fn normal(stream: &mut Stream) -> f64 {
 /// The link's rate in each slot.
 fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[DrawnSlot]) -> WordOr<BitRate, RateTable> {
     let WordOr::Word(rate) = rate else { unreachable!("checked") };
-    let whole = rate.bits_per_second().unwrap_or(u64::MAX);
+    let full_rate = rate.bits_per_second().unwrap_or(u64::MAX);
     let points = slots.iter().map(|slot| {
-        let bits = whole_bits(whole, slot.share);
+        let bits = whole_bits(full_rate, slot.share);
         (span(slot.start), BitRate::new(bits).unwrap_or(*rate))
     });
     WordOr::Table(RateTable { timeline: Some(points.collect()), opportunities: None, octets: None })
@@ -271,7 +271,7 @@ fn check(
         |rate: &&WordOr<_, _>| matches!(rate, WordOr::Word(rate) if *rate != BitRate::UNLIMITED);
     if table.share.is_some() && !spec.rate.each().iter().all(constant) {
         let message = "slots with a `share` need a constant `rate`";
-        return Err(problem(&["rate"], message).fix("as in `rate = \"370 Mbit/s\"`"));
+        return Err(problem(&["rate"], message).fix("write it as in `rate = \"370 Mbit/s\"`"));
     }
     let ranges = [
         ("base", Some(table.base)),
@@ -279,16 +279,18 @@ fn check(
         ("lasts", table.spike.map(|spike| spike.lasts)),
     ];
     for (key, range) in ranges {
-        if range.is_some_and(|[least, most]| least > most) {
+        if range.is_some_and(|[min, max]| min > max) {
             let keys: &[&str] =
                 if key == "base" { &["slots", key] } else { &["slots", "spike", key] };
             return Err(problem(keys, "the range ends before it begins")
                 .fix("write the smaller value first"));
         }
     }
-    if table.share.is_some_and(|[least, most]| least.0 <= 0.0 || least.0 > most.0) {
+    if table.share.is_some_and(|[min, max]| min.0 <= 0.0 || min.0 > max.0) {
         let message = "both shares must be above 0, the smaller one first";
-        return Err(problem(&["slots", "share"], message).fix("as in `share = [0.027, 1]`"));
+        return Err(
+            problem(&["slots", "share"], message).fix("write it as in `share = [0.027, 1]`")
+        );
     }
     let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
     let outages = table.outages.filter(|outages| !outages.dead.is_zero());
@@ -301,8 +303,8 @@ fn check(
     ];
     for (keys, step) in steps {
         let Some(step) = step else { continue };
-        if step.is_zero() || stop.as_nanos() / step.as_nanos() > MOST_POINTS {
-            let message = format!("a run of {stop} would have more than {MOST_POINTS} such spans");
+        if step.is_zero() || stop.as_nanos() / step.as_nanos() > POINTS_MAX {
+            let message = format!("a run of {stop} would have more than {POINTS_MAX} such spans");
             return Err(problem(keys, &message).fix("write a longer time"));
         }
     }
@@ -310,8 +312,8 @@ fn check(
 }
 
 /// Draws a time from a range, in nanoseconds.
-fn within([least, most]: [Duration; 2], stream: &mut Stream) -> f64 {
-    nanos(least) + (nanos(most) - nanos(least)) * stream.uniform()
+fn within([min, max]: [Duration; 2], stream: &mut Stream) -> f64 {
+    nanos(min) + (nanos(max) - nanos(min)) * stream.uniform()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a drawn time need not be exact")]

@@ -9,7 +9,7 @@ use crate::units::Duration;
 use super::number::Probability;
 use super::quantity::above_zero;
 
-/// A delay that is drawn anew in each slot, and the effects of a change of slots. All delays are
+/// A delay that is drawn again in each slot, and the effects of a change of slots. All delays are
 /// those of one direction. The draws use the run's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

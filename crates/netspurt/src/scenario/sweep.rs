@@ -304,34 +304,34 @@ impl Sweep {
 
     /// The fingerprint of everything on which the results depend.
     pub fn fingerprint(&self) -> String {
-        let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
+        let mut identity = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
             Source::Grid(grid) => {
-                let _ = write!(told, "{}\0{}\0", grid.seed, grid.varied.table());
+                let _ = write!(identity, "{}\0{}\0", grid.seed, grid.varied.table());
                 for (name, text) in grid.document.files() {
-                    let _ = write!(told, "{name:?} {text:?}\0");
+                    let _ = write!(identity, "{name:?} {text:?}\0");
                 }
                 for drawn in &grid.drawn {
-                    let _ = write!(told, "draw {}\0", drawn.told());
+                    let _ = write!(identity, "draw {}\0", drawn.identity());
                 }
                 for axis in &grid.axes {
-                    let _ = write!(told, "{} {:?}\0", axis.points.len(), axis.name);
+                    let _ = write!(identity, "{} {:?}\0", axis.points.len(), axis.name);
                     for Point { label, settings, .. } in &axis.points {
-                        let _ = write!(told, "{label:?} {}\0", settings.len());
+                        let _ = write!(identity, "{label:?} {}\0", settings.len());
                         for setting in settings {
-                            let _ = write!(told, "{:?}={}\0", setting.path, setting.value);
+                            let _ = write!(identity, "{:?}={}\0", setting.path, setting.value);
                         }
                     }
                 }
             }
             Source::Listed(cases) => {
-                let _ = write!(told, "{:?}\0", self.names);
+                let _ = write!(identity, "{:?}\0", self.names);
                 for ListedCase { labels, scenario, .. } in cases {
-                    let _ = write!(told, "{labels:?}\0{}\0", scenario.resolved());
+                    let _ = write!(identity, "{labels:?}\0{}\0", scenario.resolved());
                 }
             }
         }
-        short_hash(&[told.as_bytes()])
+        short_hash(&[identity.as_bytes()])
     }
 }
 

@@ -40,16 +40,16 @@ fn written(kind: &SwitchKind) -> String {
         SwitchKind::Flag => "`true` or `false`".to_owned(),
         SwitchKind::Number {
             unit: SwitchUnit::Segments | SwitchUnit::Bytes | SwitchUnit::Whole,
-            least,
-            most,
-        } if *most < u64::from(u32::MAX) => {
+            min,
+            max,
+        } if *max < u64::from(u32::MAX) => {
             let SwitchKind::Number { unit, .. } = kind else { unreachable!() };
-            unit.show_range(*least, *most)
+            unit.show_range(*min, *max)
         }
-        SwitchKind::Number { unit: SwitchUnit::Whole, least, .. } => {
-            format!("a whole number from {least}")
+        SwitchKind::Number { unit: SwitchUnit::Whole, min, .. } => {
+            format!("a whole number from {min}")
         }
-        SwitchKind::Number { unit, least, most } => unit.show_range(*least, *most),
+        SwitchKind::Number { unit, min, max } => unit.show_range(*min, *max),
         SwitchKind::Timer => "a timer ([estimators.md](estimators.md))".to_owned(),
         SwitchKind::Word(_) => words.join("; "),
         SwitchKind::Algorithm(_) => {

@@ -119,7 +119,7 @@ pub(super) struct Found {
     pub(super) value: Option<Range<usize>>,
     /// Whether the entry is the requested one. Otherwise it is the last one on the path that
     /// exists.
-    pub(super) whole: bool,
+    pub(super) is_exact: bool,
 }
 
 /// Finds the entry at `path`, or else the last existing one on the path. A step to an entry of a
@@ -135,6 +135,6 @@ pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
         return Some(found);
     }
     let span = child.span.clone().filter(|_| child.value);
-    let whole = rest.iter().all(|step| is_entry(step));
-    Some(Found { path: vec![child.step], key: child.key?, value: span, whole })
+    let is_exact = rest.iter().all(|step| is_entry(step));
+    Some(Found { path: vec![child.step], key: child.key?, value: span, is_exact })
 }

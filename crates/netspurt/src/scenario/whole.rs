@@ -81,7 +81,7 @@ impl Scenario {
     /// # Panics
     /// Never: the text was read before.
     pub fn text(&self) -> String {
-        self.document.whole().expect("it was read before")
+        self.document.full_text().expect("it was read before")
     }
 
     /// The sources from which the scenario was read: its text, the values that are set over it, and

@@ -55,7 +55,7 @@ impl<'a> Arguments<'a> {
             return Ok(());
         }
         let message = format!("`{}` does not take {} arguments", self.name, self.all.len());
-        Err(Mistake::new(self.span.clone(), message).fix(format!("as in `{form}`")))
+        Err(Mistake::new(self.span.clone(), message).fix(format!("write it as in `{form}`")))
     }
 
     pub(super) fn fd(&self) -> Result<Fd, Mistake> {

@@ -16,7 +16,7 @@ pub enum Expression {
     Field(Field),
     /// A variable that an earlier statement of the script has set.
     Variable(String),
-    /// The least or the largest of several expressions.
+    /// The minimum or the maximum of several expressions.
     Extreme(Extreme, Vec<Expression>),
     /// `not`.
     Not(Box<Expression>),
@@ -166,8 +166,8 @@ impl fmt::Display for AssertionMessage {
 
 /// The expressions with commas between them.
 fn listed(values: &[Expression]) -> String {
-    let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
-    shown.join(", ")
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 /// One `assert`.
@@ -269,9 +269,9 @@ impl Expression {
         }
     }
 
-    /// Writes it, in parentheses if its precedence is less than `least`.
-    fn show(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
-        if self.precedence() < least {
+    /// Writes it, in parentheses if its precedence is less than `level_min`.
+    fn show(&self, f: &mut fmt::Formatter<'_>, level_min: u8) -> fmt::Result {
+        if self.precedence() < level_min {
             return write!(f, "({self})");
         }
         write!(f, "{self}")

@@ -505,10 +505,10 @@ impl fmt::Display for Call {
             }
             Call::Write { fd, bytes, flags } => write!(f, "send({fd}, ..., {bytes}, {flags})"),
             Call::WriteMessage { fd, pieces, flags } => {
-                let shown: Vec<String> =
+                let texts: Vec<String> =
                     pieces.iter().map(|bytes| format!("{{..., {bytes}}}")).collect();
-                let (count, shown) = (pieces.len(), shown.join(", "));
-                write!(f, "sendmsg({fd}, {{msg_iov({count})=[{shown}]}}, {flags})")
+                let (count, texts) = (pieces.len(), texts.join(", "));
+                write!(f, "sendmsg({fd}, {{msg_iov({count})=[{texts}]}}, {flags})")
             }
             Call::Read { fd, bytes, flags } if *flags == MessageFlags::default() => {
                 write!(f, "read({fd}, ..., {bytes})")
@@ -519,9 +519,9 @@ impl fmt::Display for Call {
             }
             Call::BadBuffer { fd, name } => write!(f, "{name}({fd}, NULL, …)"),
             Call::Poll { entries, wait } => {
-                let shown = entries.iter().map(|(fd, bits)| format!("{{fd={fd}, events={bits}}}"));
-                let shown: Vec<String> = shown.collect();
-                write!(f, "poll([{}], {}, {wait})", shown.join(", "), entries.len())
+                let texts = entries.iter().map(|(fd, bits)| format!("{{fd={fd}, events={bits}}}"));
+                let texts: Vec<String> = texts.collect();
+                write!(f, "poll([{}], {}, {wait})", texts.join(", "), entries.len())
             }
             Call::EpollCreate { .. } => write!(f, "epoll_create(1)"),
             Call::EpollControl { fd, operation, socket, events } => {

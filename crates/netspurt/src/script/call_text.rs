@@ -61,8 +61,8 @@ pub(super) fn call(
     }
     cursor.expect("(", "put the arguments in parentheses")?;
     let arguments = arguments(cursor)?;
-    let whole = Arguments { name, all: &arguments, span: span.start..cursor.at() };
-    let (mut call, out) = build(&whole)?;
+    let call_arguments = Arguments { name, all: &arguments, span: span.start..cursor.at() };
+    let (mut call, out) = build(&call_arguments)?;
     let mut expected = result(cursor, dialect)?;
     expected.out = out;
     if dialect == ScriptDialect::Packetdrill {
@@ -182,8 +182,8 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     let form = "open(\"/tmp/zeros\", O_RDONLY)";
     arguments.count(2..3, form)?;
     let [path, mode] = arguments.all else { unreachable!("two were counted") };
-    let inner = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    let path = inner.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
+    let content = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let path = content.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
     if mode.text != "O_RDONLY" {
         return Err(mode.wrong("`O_RDONLY`", "files are only sent from"));
     }
@@ -193,9 +193,10 @@ fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
 fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(4..5, "sendfile(4, 5, [0], 1000)")?;
     let (file, offset) = (arguments.all[1], arguments.all[2]);
-    let file = file.text.parse().map_err(|_| file.wrong("the number of a file", "as in `5`"))?;
-    let inner = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let number = inner.and_then(|text| text.trim().parse().ok());
+    let file =
+        file.text.parse().map_err(|_| file.wrong("the number of a file", "write it as in `5`"))?;
+    let content = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let number = content.and_then(|text| text.trim().parse().ok());
     if number.is_none() && offset.text != "NULL" {
         return Err(offset.wrong("an offset", "write `[0]`, or `NULL` to go on"));
     }
@@ -254,11 +255,12 @@ fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
         let number = named_bits(inner);
         return number.map(OptionValue::Number).ok_or_else(wrong);
     }
-    if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        return Ok(OptionValue::Text(inner.to_owned()));
+    if let Some(content) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        return Ok(OptionValue::Text(content.to_owned()));
     }
-    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or_else(wrong)?;
-    let (on, seconds) = inner.split_once(',').ok_or_else(wrong)?;
+    let content =
+        text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or_else(wrong)?;
+    let (on, seconds) = content.split_once(',').ok_or_else(wrong)?;
     let field = |text: &str, name: &str| {
         let (key, value) = text.split_once('=')?;
         (key.trim() == name).then(|| value.trim().parse::<u32>().ok()).flatten()

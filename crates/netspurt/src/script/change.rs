@@ -16,16 +16,17 @@ pub struct SwitchSetting {
     pub line: usize,
 }
 
-/// A change of the connection or of what is around it.
+/// A change of the connection, its host or its link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A switch of the connection.
     Switch(SwitchSetting),
-    /// Something that no switch sets.
+    /// A change that no switch makes.
     Host(HostChange),
 }
 
-/// A switch that an open connection follows at once, as Linux reads its sysctl whenever it is needed.
+/// A switch that an open connection follows immediately, as Linux reads its sysctl whenever it is
+/// needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSetting {
     /// `frto`.
@@ -58,7 +59,7 @@ impl LiveSetting {
         }
     }
 
-    /// Sets it.
+    /// Applies the setting.
     pub(super) fn apply(self, config: &mut RfcConfig) {
         match self {
             Self::Frto(on) => config.frto = on,
@@ -89,7 +90,7 @@ impl fmt::Display for LiveSetting {
 pub enum HostChange {
     /// `tcp_wmem`: the size of a send buffer, and how large it may grow by itself, in bytes.
     SendBuffer {
-        /// The size at first.
+        /// The initial size.
         first: u64,
         /// The largest size.
         most: u64,
@@ -98,7 +99,7 @@ pub enum HostChange {
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),
-    /// A switch that an open connection follows at once.
+    /// A switch that an open connection follows immediately.
     Live(LiveSetting),
     /// `tcp_ecn=2`: only the peer may ask for ECN.
     EcnIfAsked(bool),
@@ -106,9 +107,9 @@ pub enum HostChange {
     DropsAll(bool),
     /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros, which is on no disk.
     File {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its octets; `None`: it is removed.
+        /// The octets of the file; `None`: the file is removed.
         bytes: Option<u64>,
     },
 }

@@ -1,4 +1,5 @@
-//! The times of a connection that its host notes, beside those that the connection itself knows.
+//! The times of a connection that its host records, in addition to the times of the connection
+//! itself.
 
 use crate::clock::Clock;
 use crate::segment::{Cause, Flags, Segment};
@@ -11,10 +12,10 @@ use super::send_buffer::SendProgress;
 /// The states between which the time of a sender with data is divided (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// There is no data.
+    /// There is no data to send.
     #[default]
     Idle,
-    /// It sends as the network lets it.
+    /// Only the network limits the sender.
     Busy,
     /// The peer's window is full.
     PeerWindow,
@@ -26,7 +27,7 @@ enum Limit {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostClocks {
     limit: Limit,
-    /// Up to when the sums are.
+    /// The instant up to which the sums count.
     until: Time,
     busy: Duration,
     peer_window: Duration,
@@ -34,11 +35,11 @@ pub(super) struct HostClocks {
     data_received: Time,
     data_sent: Time,
     ack_received: Time,
-    /// The end of what was sent, as on the wire.
+    /// The end of the sent octets, as a number on the wire.
     newest: Option<u32>,
-    /// When the first segment was sent again that no ACK has answered.
+    /// When the first of the retransmissions that no ACK has answered was sent.
     repeats_since: Option<Time>,
-    /// Segments that came, and that left, as Linux counts those of a socket.
+    /// The numbers of segments that arrived and that were sent, as Linux counts them for a socket.
     segments: (u64, u64),
     /// `TCP_USER_TIMEOUT`.
     user_timeout: Option<Duration>,
@@ -51,7 +52,7 @@ impl HostClocks {
         *self = Self { until: now, user_timeout, ..Self::default() };
     }
 
-    /// A segment came.
+    /// Called when a segment arrived.
     pub(super) fn count_received(&mut self) {
         self.segments.0 += 1;
     }
@@ -78,7 +79,7 @@ impl HostClocks {
         }
     }
 
-    /// A segment leaves.
+    /// Called when a segment is sent.
     pub(super) fn sent(&mut self, segment: &Segment, now: Time) {
         self.segments.1 += 1;
         let extra =
@@ -101,12 +102,12 @@ impl HostClocks {
         }
     }
 
-    /// A retransmission did not get beyond the host.
+    /// Called when the host's queue dropped a retransmission.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }
 
-    /// Enters the time up to `now`, and what limits the sender from then on.
+    /// Adds the time up to `now` to the sums, and records what limits the sender after it.
     pub(super) fn advance(
         &mut self,
         now: Time,
@@ -125,7 +126,7 @@ impl HostClocks {
         self.limit = limit(info, send);
     }
 
-    /// When the peer was last heard of (`keepalive_time_elapsed`).
+    /// Returns when the last segment of the peer arrived (`keepalive_time_elapsed`).
     pub(super) fn quiet_since(&self) -> Time {
         self.data_received.max(self.ack_received)
     }
@@ -138,7 +139,7 @@ impl HostClocks {
         self.user_timeout
     }
 
-    /// When the connection is given up because nothing answers.
+    /// Returns when the connection is given up because the peer does not answer.
     pub(super) fn gives_up_at(&self) -> Option<Time> {
         Some(self.repeats_since? + self.user_timeout?)
     }

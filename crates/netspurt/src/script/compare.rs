@@ -23,7 +23,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The fields that differ. Time stamps may differ by `ticks`. PSH is compared only if it is expected.
+/// The fields that differ. Timestamps may differ by `ticks`. PSH is compared only if it is
+/// expected.
 pub(super) fn differences(
     expected: &ScriptPacket,
     actual: &ScriptPacket,

@@ -11,7 +11,7 @@ use super::notice::{NoticeKind, SocketNotice, StampEvent};
 use super::refused::refuse;
 use super::structure::{fields, parts};
 
-/// The error that notices of time stamps have.
+/// The error that notices of timestamps have.
 const ENOMSG: i64 = 42;
 
 /// The numbers of a notice, as scripts have them.
@@ -129,7 +129,8 @@ fn known_level(value: Excerpt<'_>) -> Result<&'static str, Mistake> {
 fn stamp(data: Excerpt<'_>) -> Result<Time, Mistake> {
     let (mut seconds, mut nanos) = (0, 0);
     for (name, value) in fields(data)? {
-        let part = || u64::try_from(number(value)?).map_err(|_| value.wrong("a time", "from 0 on"));
+        let part =
+            || u64::try_from(number(value)?).map_err(|_| value.wrong("a time", "write 0 or more"));
         match name.text {
             "scm_sec" => seconds = part()?,
             "scm_nsec" => nanos = part()?,
@@ -167,9 +168,9 @@ fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
         _ => None,
     };
     read.ok_or_else(|| {
-        let fix = "calls have `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`, time stamps have \
+        let fix = "calls have `ee_errno=0` and `SO_EE_ORIGIN_ZEROCOPY`, timestamps have \
                    `ee_errno=ENOMSG` and `SO_EE_ORIGIN_TIMESTAMPING`";
-        data.wrong("a notice of completed calls or of a time stamp", fix)
+        data.wrong("a notice of completed calls or of a timestamp", fix)
     })
 }
 

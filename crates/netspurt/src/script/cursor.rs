@@ -54,11 +54,11 @@ impl<'a> Cursor<'a> {
 
     /// Steps over `text` if it is next. Returns whether it was.
     pub(super) fn take(&mut self, text: &str) -> bool {
-        let there = self.starts_with(text);
-        if there {
+        let is_next = self.starts_with(text);
+        if is_next {
             self.at += text.len();
         }
-        there
+        is_next
     }
 
     /// Steps over one character.
@@ -114,8 +114,8 @@ impl<'a> Cursor<'a> {
         (word, start..self.at)
     }
 
-    /// Steps over a whole number up to `most`; `what` is its name in error messages.
-    pub(super) fn number(&mut self, what: &str, most: u64) -> Result<u64, Mistake> {
+    /// Steps over a whole number up to `number_max`; `what` is its name in error messages.
+    pub(super) fn number(&mut self, what: &str, number_max: u64) -> Result<u64, Mistake> {
         self.skip(Blank::Line)?;
         let start = self.at;
         let digits = self.take_while(|c| c.is_ascii_digit());
@@ -124,9 +124,9 @@ impl<'a> Cursor<'a> {
             return Err(self.mistake(message).fix("write a whole number"));
         }
         let span = start..self.at;
-        digits.parse().ok().filter(|number| *number <= most).ok_or_else(|| {
+        digits.parse().ok().filter(|number| *number <= number_max).ok_or_else(|| {
             Mistake::new(span, format!("{digits} is too large for {what}"))
-                .fix(format!("at most {most}"))
+                .fix(format!("write at most {number_max}"))
         })
     }
 
@@ -180,8 +180,8 @@ impl<'a> Excerpt<'a> {
     /// The parts before and after the first `mark`.
     pub(super) fn split(&self, mark: char) -> Option<(Excerpt<'a>, Excerpt<'a>)> {
         let (head, tail) = self.text.split_once(mark)?;
-        let behind = self.at + head.len() + mark.len_utf8();
-        Some((Excerpt::trimmed(head, self.at), Excerpt::trimmed(tail, behind)))
+        let tail_at = self.at + head.len() + mark.len_utf8();
+        Some((Excerpt::trimmed(head, self.at), Excerpt::trimmed(tail, tail_at)))
     }
 
     pub(super) fn span(&self) -> Range<usize> {

@@ -4,13 +4,13 @@ use crate::segment::{Flags, Segment};
 
 /// The first timer of a SYN-ACK and the longest, in seconds, as Linux counts them here.
 const FIRST_WAIT_S: u64 = 1;
-const LONGEST_WAIT_S: u64 = 120;
-/// The most timeouts that the option counts.
+const WAIT_MAX_S: u64 = 120;
+/// The maximum number of timeouts that the option counts.
 const TIMEOUTS_MAX: usize = 255;
 
 /// The timers of a SYN-ACK, one after the other, in seconds.
 fn waits() -> impl Iterator<Item = u64> {
-    std::iter::successors(Some(FIRST_WAIT_S), |wait| Some((2 * wait).min(LONGEST_WAIT_S)))
+    std::iter::successors(Some(FIRST_WAIT_S), |wait| Some((2 * wait).min(WAIT_MAX_S)))
 }
 
 /// A handshake whose last ACK may be left out.

@@ -30,7 +30,7 @@ pub struct ScriptOptions {
     /// The payload of the segments that were merged on their way into arriving packets (GRO):
     /// packetdrill's `--mss`.
     pub merged_mss: Option<u16>,
-    /// Whether the values of the connection's time stamps are compared.
+    /// Whether the values of the connection's timestamps are compared.
     pub compares_stamps: bool,
     /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
     pub strict_segments: bool,

@@ -42,7 +42,7 @@ impl ErrorQueue {
         self.waiting.push_back(notice);
     }
 
-    /// Takes the oldest notice.
+    /// Removes and returns the oldest notice.
     pub(super) fn take(&mut self) -> Option<WaitingNotice> {
         self.waiting.pop_front()
     }

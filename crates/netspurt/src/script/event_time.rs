@@ -1,4 +1,4 @@
-//! When an event of a script happens.
+//! The time of an event of a script, as it is written before the event.
 
 use core::fmt;
 
@@ -32,29 +32,33 @@ pub enum EventTime {
 /// The first and last instant of an [`EventTime`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EventSpan {
-    pub(super) from: Time,
-    pub(super) to: Time,
-    /// Whether it is written with a start and an end, as for a call that may block.
+    pub(super) first: Time,
+    pub(super) last: Time,
+    /// True for a start and an end, which a call that may block has.
     pub(super) lasts: bool,
 }
 
 impl EventTime {
-    /// The first and last instant, if the previous event was at `previous`.
+    /// Returns the first and the last instant, if the previous event was at `previous`.
     pub(super) fn span(self, previous: Time) -> EventSpan {
-        let (base, from, to) = match self {
-            EventTime::Any => return EventSpan { from: previous, to: Time::NEVER, lasts: false },
+        let (base, first, last) = match self {
+            EventTime::Any => {
+                return EventSpan { first: previous, last: Time::NEVER, lasts: false };
+            }
             EventTime::At(at) => (Time::ZERO, at, at),
             EventTime::After(after) => (previous, after, after),
-            EventTime::Between(from, to) | EventTime::Lasting(from, to) => (Time::ZERO, from, to),
-            EventTime::AfterBetween(from, to) | EventTime::AfterLasting(from, to) => {
-                (previous, from, to)
+            EventTime::Between(first, last) | EventTime::Lasting(first, last) => {
+                (Time::ZERO, first, last)
+            }
+            EventTime::AfterBetween(first, last) | EventTime::AfterLasting(first, last) => {
+                (previous, first, last)
             }
         };
         let lasts = matches!(self, EventTime::Lasting(..) | EventTime::AfterLasting(..));
-        EventSpan { from: base + from, to: base + to, lasts }
+        EventSpan { first: base + first, last: base + last, lasts }
     }
 
-    /// The earliest instant, if the earliest instant of the previous event is `previous`.
+    /// Returns the earliest instant, if `previous` is the earliest instant of the previous event.
     pub(super) fn earliest(self, previous: Duration) -> Duration {
         match self {
             EventTime::Any => previous,
@@ -65,7 +69,8 @@ impl EventTime {
         }
     }
 
-    /// Whether it names a single instant. The next event's offset counts from that instant.
+    /// True if the time is a single instant. The next event's offset then counts from that
+    /// instant.
     pub(super) const fn is_exact(self) -> bool {
         matches!(self, EventTime::At(_) | EventTime::After(_))
     }
@@ -77,36 +82,44 @@ impl EventTime {
             return Ok(EventTime::Any);
         }
         let relative = cursor.take("+");
-        let from = seconds(cursor)?;
+        let first = seconds(cursor)?;
         let moment = if cursor.take("~") {
             let to_relative = cursor.take("+");
-            let to = seconds(cursor)?;
+            let last = seconds(cursor)?;
             if relative != to_relative {
                 let mistake =
-                    Mistake::new(start..cursor.at(), "only one end counts from the previous event");
+                    Mistake::new(start..cursor.at(), "only one of the two times has a `+`");
                 return Err(mistake.fix("write `+` before both times or before neither"));
             }
-            if relative { EventTime::AfterBetween(from, to) } else { EventTime::Between(from, to) }
+            if relative {
+                EventTime::AfterBetween(first, last)
+            } else {
+                EventTime::Between(first, last)
+            }
         } else if take_dots(cursor) {
             let to_relative = cursor.take("+");
-            let to = seconds(cursor)?;
+            let last = seconds(cursor)?;
             if to_relative && !relative {
                 let mistake =
-                    Mistake::new(start..cursor.at(), "only the end counts from the previous event");
-                return Err(mistake.fix("write `+` before the start too"));
+                    Mistake::new(start..cursor.at(), "the end has a `+`, but the start has none");
+                return Err(mistake.fix("also write `+` before the start"));
             }
-            if relative { EventTime::AfterLasting(from, to) } else { EventTime::Lasting(from, to) }
+            if relative {
+                EventTime::AfterLasting(first, last)
+            } else {
+                EventTime::Lasting(first, last)
+            }
         } else if relative {
-            EventTime::After(from)
+            EventTime::After(first)
         } else {
-            EventTime::At(from)
+            EventTime::At(first)
         };
         match moment {
-            EventTime::Between(from, to)
-            | EventTime::AfterBetween(from, to)
-            | EventTime::Lasting(from, to)
-            | EventTime::AfterLasting(from, to)
-                if to < from =>
+            EventTime::Between(first, last)
+            | EventTime::AfterBetween(first, last)
+            | EventTime::Lasting(first, last)
+            | EventTime::AfterLasting(first, last)
+                if last < first =>
             {
                 let mistake = Mistake::new(start..cursor.at(), "this ends before it starts");
                 Err(mistake.fix("write the earlier time first"))
@@ -116,26 +129,26 @@ impl EventTime {
     }
 }
 
-/// Steps over `...` and the blanks around it. Returns whether it was there.
+/// Steps over `...` and the blanks around it. Returns false if there is no `...`.
 fn take_dots(cursor: &mut Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     let is_blank = |c: char| c == ' ' || c == '\t';
     ahead.take_while(is_blank);
-    let found = ahead.take("...");
-    if found {
+    let has_dots = ahead.take("...");
+    if has_dots {
         ahead.take_while(is_blank);
         *cursor = ahead;
     }
-    found
+    has_dots
 }
 
-/// Seconds with up to nine decimals.
+/// Reads seconds with up to nine decimals.
 fn seconds(cursor: &mut Cursor<'_>) -> Result<Duration, Mistake> {
     let start = cursor.at();
-    let whole = cursor.take_while(|c| c.is_ascii_digit());
+    let whole_seconds = cursor.take_while(|c| c.is_ascii_digit());
     let mut parts = cursor.rest().chars();
     let point = parts.next() == Some('.') && parts.next().is_some_and(|c| c.is_ascii_digit());
-    if whole.is_empty() && !point {
+    if whole_seconds.is_empty() && !point {
         let message = format!("expected a time, found {}", cursor.shown());
         let fix = "write seconds, as in `0.1`, `+0.1`, `*`, `0.1~0.2` or `0.1...0.2`";
         return Err(cursor.mistake(message).fix(fix));
@@ -148,18 +161,19 @@ fn seconds(cursor: &mut Cursor<'_>) -> Result<Duration, Mistake> {
     };
     let span = start..cursor.at();
     if decimals.len() > 9 {
-        return Err(Mistake::new(span, "this is finer than a nanosecond")
+        return Err(Mistake::new(span, "this time has more than nine decimals")
             .fix("write at most nine decimals"));
     }
-    let nanos = format!("{whole}{decimals:0<9}").parse::<u64>().ok();
+    let nanos = format!("{whole_seconds}{decimals:0<9}").parse::<u64>().ok();
     // With a limit of a century, sums of times do not overflow.
     let nanos = nanos.filter(|nanos| *nanos <= 3_155_760_000_000_000_000);
-    let nanos = nanos
-        .ok_or_else(|| Mistake::new(span, "this is too long").fix("write at most a century"))?;
+    let nanos = nanos.ok_or_else(|| {
+        Mistake::new(span, "this time is too long").fix("write at most a century")
+    })?;
     Ok(Duration::from_nanos(nanos))
 }
 
-/// Seconds without trailing zeros.
+/// Displays a span in seconds, without trailing zeros.
 pub(super) struct Seconds(pub(super) Duration);
 
 impl fmt::Display for Seconds {
@@ -179,10 +193,10 @@ impl fmt::Display for EventTime {
             EventTime::Any => write!(f, "*"),
             EventTime::At(at) => write!(f, "{}", s(at)),
             EventTime::After(after) => write!(f, "+{}", s(after)),
-            EventTime::Between(from, to) => write!(f, "{}~{}", s(from), s(to)),
-            EventTime::AfterBetween(from, to) => write!(f, "+{}~+{}", s(from), s(to)),
-            EventTime::Lasting(from, to) => write!(f, "{}...{}", s(from), s(to)),
-            EventTime::AfterLasting(from, to) => write!(f, "+{}...{}", s(from), s(to)),
+            EventTime::Between(first, last) => write!(f, "{}~{}", s(first), s(last)),
+            EventTime::AfterBetween(first, last) => write!(f, "+{}~+{}", s(first), s(last)),
+            EventTime::Lasting(first, last) => write!(f, "{}...{}", s(first), s(last)),
+            EventTime::AfterLasting(first, last) => write!(f, "+{}...{}", s(first), s(last)),
         }
     }
 }

@@ -24,7 +24,7 @@ mod level {
     pub(super) const PRODUCT: u32 = 7;
 }
 
-/// Operators that may stand before `=` in an assignment, too.
+/// The arithmetic operators. They may also stand before `=` in an assignment.
 const ARITHMETIC: [(&str, Operator); 7] = [
     ("+", Operator::Add),
     ("-", Operator::Subtract),
@@ -45,19 +45,20 @@ pub(super) struct Expressions<'a, 'v> {
 }
 
 impl<'a, 'v> Expressions<'a, 'v> {
-    /// Reads at `cursor`; the script has set these variables so far.
+    /// Reads the text at `cursor`. `variables` are those that the script has set so far.
     pub(super) fn new(cursor: Cursor<'a>, variables: &'v mut Vec<String>) -> Self {
         Self { cursor, variables, depth: 0, parentheses: 0, operators: 0 }
     }
 
-    /// A statement sets the variable `name`.
+    /// Records that a statement sets the variable `name`.
     pub(super) fn define(&mut self, name: &str) {
         if !self.variables.iter().any(|known| known == name) {
             self.variables.push(name.to_owned());
         }
     }
 
-    /// Steps over blanks. In parentheses and after a backslash, it steps over the end of a line too.
+    /// Steps over blanks. In parentheses and after a backslash, it also steps over the end of a
+    /// line.
     pub(super) fn skip(&mut self) -> Result<(), Mistake> {
         loop {
             self.cursor.skip(if self.parentheses > 0 { Blank::Lines } else { Blank::Line })?;
@@ -84,7 +85,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         Ok(())
     }
 
-    /// Steps over the parenthesis that closes.
+    /// Steps over a closing parenthesis.
     pub(super) fn close(&mut self) -> Result<(), Mistake> {
         self.skip()?;
         if !self.cursor.take(")") {
@@ -102,30 +103,25 @@ impl<'a, 'v> Expressions<'a, 'v> {
         Ok(self.cursor.take(","))
     }
 
-    /// Reads a whole expression.
-    pub(super) fn whole(&mut self) -> Result<Expression, Mistake> {
+    /// Reads an expression with operators of any level.
+    pub(super) fn expression(&mut self) -> Result<Expression, Mistake> {
         if self.parentheses == 0 {
             self.operators = 0;
         }
-        self.expression(level::OR)
+        self.at_level(level::OR)
     }
 
-    /// Reads a number, a name, a call, or an expression in parentheses.
-    pub(super) fn single(&mut self) -> Result<Expression, Mistake> {
-        self.operand()
-    }
-
-    /// Reads an expression whose operators are of level `least` or higher.
-    fn expression(&mut self, least: u32) -> Result<Expression, Mistake> {
-        match least {
+    /// Reads an expression whose operators are of level `lowest` or higher, except in parentheses.
+    fn at_level(&mut self, lowest: u32) -> Result<Expression, Mistake> {
+        match lowest {
             level::NOT => return self.negation(),
             level::COMPARISON => return self.comparisons(),
             level::OR..=level::PRODUCT => {}
             _ => return self.operand(),
         }
-        let mut left = self.expression(least + 1)?;
-        while let Some(operator) = self.operator(least)? {
-            let right = self.expression(least + 1)?;
+        let mut left = self.at_level(lowest + 1)?;
+        while let Some(operator) = self.operator(lowest)? {
+            let right = self.at_level(lowest + 1)?;
             left = Expression::Pair(Box::new(left), operator, Box::new(right));
         }
         Ok(left)
@@ -133,10 +129,10 @@ impl<'a, 'v> Expressions<'a, 'v> {
 
     /// Reads `a < b`, or `a < b < c`, which means `a < b and b < c`.
     fn comparisons(&mut self) -> Result<Expression, Mistake> {
-        let mut left = self.expression(level::BIT_OR)?;
+        let mut left = self.at_level(level::BIT_OR)?;
         let mut all: Option<Expression> = None;
         while let Some(operator) = self.operator(level::COMPARISON)? {
-            let right = self.expression(level::BIT_OR)?;
+            let right = self.at_level(level::BIT_OR)?;
             let pair = Expression::Pair(Box::new(left), operator, Box::new(right.clone()));
             all = Some(match all {
                 None => pair,
@@ -172,7 +168,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
     /// Steps over the arithmetic `sign`, which is next, and returns its operator.
     pub(super) fn binary(&mut self, sign: &str) -> Operator {
         self.cursor.take(sign);
-        named(&ARITHMETIC, sign).expect("one of the table")
+        named(&ARITHMETIC, sign).expect("an operator of the table")
     }
 
     fn take_word(&mut self, word: &str) -> bool {
@@ -201,37 +197,38 @@ impl<'a, 'v> Expressions<'a, 'v> {
     fn negation(&mut self) -> Result<Expression, Mistake> {
         self.skip()?;
         if !self.take_word("not") {
-            return self.expression(level::COMPARISON);
+            return self.at_level(level::COMPARISON);
         }
         self.enter()?;
-        let inner = self.negation()?;
+        let negated = self.negation()?;
         self.depth -= 1;
-        Ok(Expression::Not(Box::new(inner)))
+        Ok(Expression::Not(Box::new(negated)))
     }
 
     fn enter(&mut self) -> Result<(), Mistake> {
         self.depth += 1;
         if self.depth > DEPTH {
-            let mistake = self.cursor.mistake("this nests too deeply");
+            let mistake = self.cursor.mistake("this expression is nested too deeply");
             return Err(mistake.fix("write several assertions"));
         }
         Ok(())
     }
 
-    fn operand(&mut self) -> Result<Expression, Mistake> {
+    /// Reads a number, a name, a call, or an expression in parentheses.
+    pub(super) fn operand(&mut self) -> Result<Expression, Mistake> {
         self.skip()?;
         let start = self.cursor.at();
         if self.cursor.starts_with("(") {
             self.open("")?;
-            let inner = self.expression(level::OR)?;
+            let expression = self.at_level(level::OR)?;
             self.close()?;
-            return Ok(inner);
+            return Ok(expression);
         }
         if self.cursor.take("-") {
             self.enter()?;
-            let inner = self.operand()?;
+            let negated = self.operand()?;
             self.depth -= 1;
-            return Ok(Expression::Negative(Box::new(inner)));
+            return Ok(Expression::Negative(Box::new(negated)));
         }
         if self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
             return self.number();
@@ -245,7 +242,7 @@ impl<'a, 'v> Expressions<'a, 'v> {
         if let Some(which) = named(&Extreme::ALL, word) {
             return self.extreme(which);
         }
-        self.named(word).ok_or_else(|| {
+        self.value_of(word).ok_or_else(|| {
             let fields = Field::ALL.iter().map(|(name, _)| *name);
             let constants = CONSTANTS.iter().map(|(name, _)| *name);
             Mistake::unknown(span, "field", word, fields.chain(constants))
@@ -263,24 +260,24 @@ impl<'a, 'v> Expressions<'a, 'v> {
                 mistake().fix("write `0x` and up to sixteen hexadecimal digits of 63 bits")
             });
         }
-        let most = i64::MAX.unsigned_abs();
-        let number = self.cursor.number("a number", most)?;
+        let number_max = i64::MAX.unsigned_abs();
+        let number = self.cursor.number("a number", number_max)?;
         Ok(Expression::Number(number.cast_signed()))
     }
 
     /// Reads the arguments of `min` or `max`.
     fn extreme(&mut self, which: Extreme) -> Result<Expression, Mistake> {
         self.open("put the numbers in parentheses, as in `min(1, 2)`")?;
-        let mut values = vec![self.expression(level::OR)?];
+        let mut values = vec![self.at_level(level::OR)?];
         while self.take_comma()? {
-            values.push(self.expression(level::OR)?);
+            values.push(self.at_level(level::OR)?);
         }
         self.close()?;
         Ok(Expression::Extreme(which, values))
     }
 
     /// The variable, constant or field called `word`.
-    pub(super) fn named(&self, word: &str) -> Option<Expression> {
+    pub(super) fn value_of(&self, word: &str) -> Option<Expression> {
         if self.variables.iter().any(|known| known == word) {
             return Some(Expression::Variable(word.to_owned()));
         }

@@ -60,7 +60,7 @@ pub struct SocketHost {
     pub(super) clocks: HostClocks,
     /// Whether a short segment waits since a call said `MSG_MORE`.
     pub(super) more_follows: bool,
-    /// The call that blocks.
+    /// The call that blocks, if one does.
     waiting: Option<BlockedCall>,
     /// The octets that a blocking call has transferred so far: a `write`, or a `recv` that waits
     /// for all.
@@ -73,7 +73,7 @@ pub struct SocketHost {
     pub(super) has_stood: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
-    /// The RST that answers data for a closed socket, before it leaves.
+    /// The RST that answers data for a closed socket, until it is sent.
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
@@ -85,14 +85,14 @@ pub struct SocketHost {
 #[derive(Debug)]
 struct BlockedCall {
     call: Call,
-    /// When it gives up waiting.
+    /// When the call stops waiting.
     until: Time,
 }
 
 /// How much a new connection may hold unsent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendSettings {
-    /// The size of the buffer at first, and the largest; `None` if nothing limits it.
+    /// The initial and the maximum size of the buffer; `None` if it has no limit.
     pub(super) sizes: Option<(u64, u64)>,
     /// `SO_SNDBUF`.
     pub(super) fixed: Option<u64>,
@@ -122,7 +122,7 @@ impl SendSettings {
         Some(buffer)
     }
 
-    /// How many bytes may be unsent.
+    /// Returns the maximum number of unsent bytes.
     pub(super) fn unsent_max(&self) -> u64 {
         match self.own_unsent_max {
             0 => self.unsent_max.unwrap_or(u64::MAX),
@@ -134,28 +134,28 @@ impl SendSettings {
 /// The use of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It is not used yet.
+    /// The socket is not used yet.
     Fresh,
-    /// It listens; `accepted` says whether `accept` has returned its connection.
+    /// The socket listens; `accepted` says whether `accept` has returned its connection.
     Listening { accepted: bool },
-    /// It is an end of the connection.
+    /// The socket is an end of the connection.
     Connected,
-    /// It was shut down before its handshake ended.
+    /// The socket was shut down before its handshake ended.
     Disconnected,
 }
 
 impl Role {
-    /// Whether it may still become the end of a connection.
+    /// True if the socket may still become the end of a connection.
     pub(super) fn is_unused(self) -> bool {
         matches!(self, Self::Fresh | Self::Disconnected)
     }
 
-    /// Whether it listens.
+    /// True if the socket listens.
     pub(super) fn listens(self) -> bool {
         matches!(self, Self::Listening { .. })
     }
 
-    /// Whether it never was one.
+    /// True if the socket never was the end of a connection.
     pub(super) fn is_fresh(self) -> bool {
         self == Self::Fresh
     }
@@ -170,7 +170,7 @@ pub(super) struct SocketState {
     pub(super) announced: bool,
     /// `SO_LINGER`: for how many seconds `close` waits; with 0 it sends an RST.
     pub(super) linger: Option<u32>,
-    /// How long a `close` that waits goes on.
+    /// When a waiting `close` returns at the latest.
     pub(super) closes_until: Option<Time>,
     pub(super) cork: bool,
     /// `shutdown` for reading.

@@ -8,7 +8,7 @@ use super::host::{Role, SocketHost, SocketState};
 use super::message_flags::MessageFlags;
 use super::subject::CallResult;
 
-/// The most buffers of a message (`UIO_MAXIOV`).
+/// The maximum number of buffers of a message (`UIO_MAXIOV`).
 const BUFFERS_MAX: usize = 1024;
 
 pub(super) fn returned(value: i64) -> CallResult {

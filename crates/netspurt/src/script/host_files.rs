@@ -22,8 +22,8 @@ impl SocketHost {
         let &Call::SendFile { fd, file, offset, bytes } = call else { return failed("EINVAL") };
         let Some(socket) = self.sockets.get(&fd).copied() else { return failed("EBADF") };
         let Some(open) = self.files.open.get(&file).copied() else { return failed("EBADF") };
-        let left = open.bytes.saturating_sub(offset.unwrap_or(open.at));
-        let bytes = u32::try_from(left).unwrap_or(u32::MAX).min(bytes);
+        let remaining = open.bytes.saturating_sub(offset.unwrap_or(open.at));
+        let bytes = u32::try_from(remaining).unwrap_or(u32::MAX).min(bytes);
         if bytes == 0 {
             return returned(0);
         }

@@ -90,7 +90,7 @@ impl SocketHost {
         }
         let Some(waiting) = self.notices.queue.take() else { return failed("EAGAIN") };
         if waiting.has_packet && bytes > 0 {
-            return not_supported("the packet that comes with a time stamp; read 0 bytes");
+            return not_supported("the packet that comes with a timestamp; read 0 bytes");
         }
         if !self.notices.queue.is_empty() {
             report_notice(&mut self.epolls);

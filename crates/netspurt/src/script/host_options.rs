@@ -16,8 +16,8 @@ const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
 /// The octets of memory of a receive buffer for which an application asks (`SO_RCVBUF`): twice as
 /// many as it asks for, to leave room for the bookkeeping.
-fn received_memory(asked: i64) -> u64 {
-    2 * asked.unsigned_abs().min(RECEIVE_BUFFER_MAX)
+fn received_memory(requested: i64) -> u64 {
+    2 * requested.unsigned_abs().min(RECEIVE_BUFFER_MAX)
 }
 
 fn seconds(span: Duration) -> i64 {

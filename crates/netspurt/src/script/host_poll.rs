@@ -131,12 +131,12 @@ impl SocketHost {
         returned(0)
     }
 
-    pub(super) fn epoll_wait(&mut self, fd: Fd, most: u32, wait: Wait) -> CallResult {
+    pub(super) fn epoll_wait(&mut self, fd: Fd, events_max: u32, wait: Wait) -> CallResult {
         let Some(mut epoll) = self.epolls.remove(&fd) else { return failed("EBADF") };
         let mut found = Vec::new();
         for (fd, watch) in &mut epoll {
             let watched = self.sockets.get(fd).copied();
-            let has_news = watch.has_news && watch.is_armed() && found.len() < most as usize;
+            let has_news = watch.has_news && watch.is_armed() && found.len() < events_max as usize;
             let Some(socket) = watched.filter(|_| has_news) else { continue };
             let ready = self.readiness(socket).and(watch.events);
             watch.has_news = !ready.is_empty() && !watch.events.has(Readiness::EDGE);

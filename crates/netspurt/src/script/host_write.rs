@@ -113,8 +113,9 @@ impl Writing<'_> {
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {
             close_chunk(host);
         }
-        let left = self.wanted - host.done;
-        let octets = host.send.as_ref().map_or(left, |send| send.next_part(left, progress));
+        let remaining = self.wanted - host.done;
+        let octets =
+            host.send.as_ref().map_or(remaining, |send| send.next_part(remaining, progress));
         if !is_zero_copy || octets == 0 {
             return vec![octets; usize::from(octets > 0)];
         }

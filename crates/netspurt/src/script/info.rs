@@ -26,8 +26,8 @@ fields! {
     Probes = "tcpi_probes",
     /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
-    /// The negotiated options as bits: time stamps 1, SACK 2, window scaling 4, ECN 8, and 16
-    /// once a segment came that could have been marked.
+    /// The negotiated options as bits: timestamps 1, SACK 2, window scaling 4, ECN 8, and 16 once a
+    /// segment came that could have been marked.
     Options = "tcpi_options",
     /// The peer's window shift.
     SndWscale = "tcpi_snd_wscale",
@@ -65,7 +65,7 @@ fields! {
     Reordering = "tcpi_reordering",
     /// The receiver's estimate of the round trip in microseconds.
     RcvRtt = "tcpi_rcv_rtt",
-    /// The most bytes that the application read in a round trip.
+    /// The maximum number of bytes that the application read in a round trip.
     RcvSpace = "tcpi_rcv_space",
     /// The threshold of the receive window in bytes.
     RcvSsthresh = "tcpi_rcv_ssthresh",

@@ -20,17 +20,17 @@ impl Interest {
     /// The bits that say how events are reported, and not which events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups. It checks at once.
+    /// A watch for `events`, errors and hang-ups. It checks immediately.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }
 
-    /// Whether anything is reported.
+    /// True if any event is reported.
     pub(super) fn is_armed(&self) -> bool {
         self.events.0 & !Self::MANNER != 0
     }
 
-    /// Nothing is reported until `EPOLL_CTL_MOD`.
+    /// Reports no event until `EPOLL_CTL_MOD`.
     pub(super) fn disarm(&mut self) {
         self.events = self.events.and(Readiness(Self::MANNER));
     }

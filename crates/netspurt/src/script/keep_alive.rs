@@ -5,7 +5,8 @@ use crate::units::{Duration, Time};
 
 use super::call::SocketOption;
 
-/// The most seconds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and the most probes of `TCP_KEEPCNT`.
+/// The maximum number of seconds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and the maximum number of
+/// probes of `TCP_KEEPCNT`.
 const SECONDS_MAX: i64 = 32_767;
 const COUNT_MAX: i64 = 127;
 
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_and_what_arrives_put_probes_off() {
+    fn outstanding_data_and_arrivals_postpone_probes() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut keep =
             KeepAlive { is_on: true, idle: Duration::from_secs(10), ..KeepAlive::default() };

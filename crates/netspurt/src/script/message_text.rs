@@ -41,7 +41,7 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
 /// The lengths of the buffers `[{..., 1000}, …]`, whose sum is at most that of a call.
 fn buffers(list: Excerpt<'_>) -> Result<Vec<u32>, Mistake> {
     let mut sum = 0_u32;
-    let one = |buffer: Excerpt<'_>| {
+    let buffer_length = |buffer: Excerpt<'_>| {
         let wrong = || buffer.wrong("a buffer", "write `{..., 1000}`");
         let length = parts(buffer, ('{', '}'))?;
         let [_, length] = length.as_slice() else { return Err(wrong()) };
@@ -49,7 +49,7 @@ fn buffers(list: Excerpt<'_>) -> Result<Vec<u32>, Mistake> {
         sum = sum.checked_add(length).ok_or_else(wrong)?;
         Ok(length)
     };
-    parts(list, ('[', ']'))?.into_iter().map(one).collect()
+    parts(list, ('[', ']'))?.into_iter().map(buffer_length).collect()
 }
 
 /// Reads `poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 0)`.

@@ -18,10 +18,10 @@ use super::names::name_in;
 pub struct SocketNotice {
     /// Its report: the control message `IP_RECVERR`.
     pub kind: NoticeKind,
-    /// The time stamp in nanoseconds since the script's beginning: the control message
+    /// The timestamp in nanoseconds since the script's beginning: the control message
     /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.
     pub at: Option<Time>,
-    /// `MSG_TRUNC`: the packet that comes with a time stamp had no room.
+    /// `MSG_TRUNC`: the packet that comes with a timestamp had no room.
     pub is_cut: bool,
 }
 
@@ -46,7 +46,7 @@ pub enum NoticeKind {
     },
 }
 
-/// The event of an octet that a time stamp records.
+/// The event of an octet that a timestamp records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampEvent {
     /// `SCM_TSTAMP_SND`: its packet was handed to the device.

@@ -83,7 +83,7 @@ fn the_packet_of_a_time_stamp_cannot_be_read() {
 0.2 recv(3, ..., BYTES, MSG_ERRQUEUE) = 0";
     play(&text.replace("BYTES", "0")).unwrap();
     let report = play(&text.replace("BYTES", "9")).unwrap_err();
-    assert!(report.contains("the packet that comes with a time stamp"), "{report}");
+    assert!(report.contains("the packet that comes with a timestamp"), "{report}");
     play(&text.replace("BYTES", "9").replace("TX_ACK]", "TX_ACK|SOF_TIMESTAMPING_OPT_TSONLY]"))
         .unwrap();
 }

@@ -56,7 +56,7 @@ impl Notices {
         self.calls.on_part((from, to), starts, pieces);
     }
 
-    /// A write ended at offset `end`. Linux notes the time stamps only then, which is too late if
+    /// A write ended at offset `end`. Linux notes the timestamps only then, which is too late if
     /// everything has left.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
@@ -81,8 +81,8 @@ impl Notices {
         !stamps.is_empty()
     }
 
-    /// Octets before `acked` are acknowledged. Returns whether there are new notices. The stamp of
-    /// an octet comes before the completion of the calls that wrote it.
+    /// Octets before `acked` are acknowledged. Returns whether there are new notices. The timestamp
+    /// of an octet comes before the completion of the calls that wrote it.
     pub(super) fn on_acked(&mut self, acked: u64, at: Time, options: NoticeOptions) -> bool {
         let mut news = false;
         loop {

@@ -1,4 +1,4 @@
-//! Translates between the script's sequence numbers and time stamps and those on the wire.
+//! Translates between the script's sequence numbers and timestamps and those on the wire.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ const HEADERS_BYTES: u16 = 40;
 pub(super) struct Numbers {
     /// The initial sequence number of the host's first SYN, from which all its numbers count.
     local_isn: Option<u32>,
-    /// The time stamps on the wire minus those in the script.
+    /// The timestamps on the wire minus those in the script.
     stamp_offset: Option<u32>,
-    /// The actual time stamp for each one that the script expected.
+    /// The actual timestamp for each one that the script expected.
     stamps: BTreeMap<u32, u32>,
 }
 
-/// An echo of a time stamp that the connection has not sent yet.
+/// An echo of a timestamp that the connection has not sent yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnknownEcho(pub(super) u32);
 
 impl Numbers {
-    /// The segment as the script would write it.
+    /// Returns the segment with the script's numbers.
     pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
             self.local_isn.get_or_insert(segment.seq);
@@ -69,8 +69,8 @@ impl Numbers {
         number.wrapping_add(self.local())
     }
 
-    /// Notes that the script expected the time stamp `script` and that the packet has `shown`. The
-    /// first such pair defines the offset. Returns the time stamp of the packet with that offset.
+    /// Records that the script expected the timestamp `script` and that the packet has `shown`. The
+    /// first such pair defines the offset. Returns the timestamp of the packet with that offset.
     pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
         let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
         let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
@@ -116,7 +116,7 @@ impl Numbers {
         Ok(segment)
     }
 
-    /// The echo on the wire: the actual time stamp of the packet for which the script expected
+    /// The echo on the wire: the actual timestamp of the packet for which the script expected
     /// `ecr`, or else `ecr` with the offset. 0 echoes nothing.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();

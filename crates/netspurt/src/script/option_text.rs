@@ -51,16 +51,16 @@ pub(super) fn option_line(
     cursor.take("--");
     let at = cursor.at();
     let text = cursor.take_while(|c| c != '\n');
-    let whole = Excerpt::trimmed(&text[..comment_start(text)], at);
+    let option = Excerpt::trimmed(&text[..comment_start(text)], at);
     let strict = options.dialect == ScriptDialect::Strict;
-    let bare = Excerpt { text: "", at: whole.at + whole.text.len() };
-    let (name, value) = match whole.split('=') {
+    let bare = Excerpt { text: "", at: option.at + option.text.len() };
+    let (name, value) = match option.split('=') {
         Some(parts) => parts,
-        None if !strict => (whole, bare),
+        None if !strict => (option, bare),
         None => {
-            let span = whole.at..whole.at + whole.text.len().max(1);
+            let span = option.at..option.at + option.text.len().max(1);
             return Err(Mistake::new(span, "an option needs `=`")
-                .fix("as in `--title=what this script shows`"));
+                .fix("write it as in `--title=what this script shows`"));
         }
     };
     if !strict && of_packetdrill(options, &name, &value)? {
@@ -89,7 +89,7 @@ fn of_packetdrill(
             0 => options.compares_stamps = false,
             1000 => options.compares_stamps = true,
             _ => {
-                let mistake = Mistake::new(value.span(), "our time stamps tick every millisecond");
+                let mistake = Mistake::new(value.span(), "our timestamps tick every millisecond");
                 return Err(mistake.fix("write 1000, or 0 to leave them uncompared"));
             }
         },
@@ -104,20 +104,20 @@ fn of_packetdrill(
     Ok(true)
 }
 
-/// Reads the whole number up to `most` that is the value of an option.
-fn number(value: &Excerpt<'_>, most: u64) -> Result<u64, Mistake> {
-    let number = value.text.parse().ok().filter(|number| *number <= most);
+/// Reads the whole number up to `number_max` that is the value of an option.
+fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
+    let number = value.text.parse().ok().filter(|number| *number <= number_max);
     number.ok_or_else(|| {
         let message = format!("`{}` is not a valid number here", value.text);
         let span = value.at..value.at + value.text.len().max(1);
-        Mistake::new(span, message).fix(format!("a whole number up to {most}"))
+        Mistake::new(span, message).fix(format!("a whole number up to {number_max}"))
     })
 }
 
 /// Reads a percentage, as in `12.5`, in thousandths.
 fn per_mille(value: &Excerpt<'_>) -> Result<u32, Mistake> {
-    let (whole, part) = value.text.split_once('.').unwrap_or((value.text, "0"));
-    let digits = format!("{whole}{part:.1}");
+    let (whole_percent, part) = value.text.split_once('.').unwrap_or((value.text, "0"));
+    let digits = format!("{whole_percent}{part:.1}");
     let is_number = part.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = if is_number { digits.parse::<u32>().ok() } else { None };
     number.filter(|number| *number <= 1000).ok_or_else(|| {
@@ -132,7 +132,7 @@ fn set_option(
     line: usize,
 ) -> Result<(), Mistake> {
     let text = value.text.to_owned();
-    let again = match name.text {
+    let is_duplicate = match name.text {
         "title" => !core::mem::replace(&mut options.title, text).is_empty(),
         "profile" => options.profile.replace(text).is_some(),
         "mss" => {
@@ -153,9 +153,9 @@ fn set_option(
         }
         "set" => {
             let new = setting(value, line)?;
-            let again = options.set.iter().any(|old| old.path == new.path);
+            let is_duplicate = options.set.iter().any(|old| old.path == new.path);
             options.set.push(new);
-            again
+            is_duplicate
         }
         "fails_with" => {
             options.fails_with.push(setting(value, line)?);
@@ -163,7 +163,7 @@ fn set_option(
         }
         _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
     };
-    if again {
+    if is_duplicate {
         let mistake = Mistake::new(name.span(), "this option is already set");
         return Err(mistake.fix("set it once"));
     }

@@ -9,16 +9,16 @@ const ORPHAN_MAX_S: i64 = 120;
 /// How long a connection whose socket is closed waits in FIN-WAIT-2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Orphan {
-    /// `tcp_fin_timeout`; `None`: it waits for ever, as RFC 9293 has it.
+    /// `tcp_fin_timeout`; `None`: the connection waits without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
     /// `TCP_LINGER2` in seconds: 0 for the time of the sysctl; a negative one does not wait.
     pub(super) own: i64,
-    /// When it is over.
+    /// When the wait is over.
     pub(super) until: Option<Time>,
 }
 
 impl Orphan {
-    /// A connection begins.
+    /// Called when a connection begins.
     pub(super) fn begin(&mut self) {
         self.until = None;
     }
@@ -34,7 +34,8 @@ impl Orphan {
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
     }
 
-    /// A connection without a socket `waits` in FIN-WAIT-2, or does not. Whether it ends at once.
+    /// A connection without a socket `waits` in FIN-WAIT-2, or does not. Whether it ends
+    /// immediately.
     pub(super) fn watch(&mut self, waits: bool, rto: Duration, now: Time, clock: Clock) -> bool {
         if !waits {
             self.until = None;

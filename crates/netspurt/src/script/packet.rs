@@ -65,8 +65,8 @@ pub struct PacketOptions {
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,
-    /// `sack 1001:2001 3001:4001`, with relative numbers; at most four blocks, or three
-    /// beside time stamps.
+    /// `sack 1001:2001 3001:4001`, with relative numbers; at most four blocks, or three beside
+    /// timestamps.
     pub sack: Vec<SackBlock>,
 }
 
@@ -76,7 +76,7 @@ impl PacketOptions {
         let blocks = u16::try_from(self.sack.len()).expect("four at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let stamps = if self.timestamps.is_some() { 12 } else { 0 };
-        // SACK-permitted takes the place of the padding of the time stamps.
+        // SACK-permitted takes the place of the padding of the timestamps.
         let permitted = if self.sack_permitted && stamps == 0 { 4 } else { 0 };
         let scale = if self.window_scale.is_some() { 4 } else { 0 };
         let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };

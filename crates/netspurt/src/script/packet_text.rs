@@ -198,7 +198,7 @@ fn options(
         }
     }
     if options.timestamps.is_some() && options.sack.len() > SackBlocks::MAX_STAMPED {
-        let message = "beside time stamps a packet carries at most three SACK blocks";
+        let message = "a packet with timestamps carries at most three SACK blocks";
         let mistake = Mistake::new(start..cursor.at(), message);
         return Err(mistake.fix("remove a block, or `TS`"));
     }
@@ -224,7 +224,7 @@ fn option(
         let mistake = Mistake::new(span, format!("only a SYN carries `{name}`"));
         return Err(mistake.fix("remove it, or add `S` to the flags"));
     }
-    let again = match name {
+    let is_duplicate = match name {
         "mss" => options.mss.replace(cursor.number_u16("a segment size")?).is_some(),
         "sackOK" => core::mem::replace(&mut options.sack_permitted, true),
         "wscale" => {
@@ -238,9 +238,9 @@ fn option(
             return Err(mistake.fix("write `sackOK` to permit them"));
         }
         "sack" => {
-            let again = !options.sack.is_empty();
+            let is_duplicate = !options.sack.is_empty();
             options.sack = sack_blocks(cursor)?;
-            again
+            is_duplicate
         }
         "nop" | "eol" => false,
         "FO" | "FOEXP" => {
@@ -259,7 +259,7 @@ fn option(
         }
         _ => return Err(Mistake::unknown(span, "option", name, OPTION_NAMES)),
     };
-    if again {
+    if is_duplicate {
         let mistake = Mistake::new(span, format!("the option `{name}` is repeated"));
         return Err(mistake.fix("write it once"));
     }
@@ -274,7 +274,7 @@ fn timestamps(cursor: &mut Cursor<'_>) -> Result<Timestamps, Mistake> {
             let message = format!("expected `{name}`, found {}", cursor.shown());
             return Err(cursor.mistake(message).fix(fix));
         }
-        cursor.number_u32("a time stamp")
+        cursor.number_u32("a timestamp")
     };
     Ok(Timestamps { val: field("val")?, ecr: field("ecr")? })
 }

@@ -77,7 +77,7 @@ fn one_line_may_describe_several_consecutive_segments() {
 }
 
 #[test]
-fn a_blocking_call_may_return_at_once() {
+fn a_blocking_call_may_return_immediately() {
     let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
     let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
                 +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
@@ -180,19 +180,19 @@ fn linux_uses_rack_for_every_value_of_tcp_recovery() {
 
 #[test]
 fn an_unknown_command_or_sysctl_is_named() {
-    let said = |text: &str| refused(&format!("`{text}`\n0 close(3) = 0"));
-    assert!(said("rm -rf /").contains("`rm -rf /` is a command that scripts cannot use"));
-    assert!(said("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not a sysctl"));
-    assert!(said("sysctl net.core.somaxconn=1").contains("`net.core.somaxconn`"));
-    assert!(said("sysctl net.ipv4.tcp_reordering=x").contains("whole number, not `x`"));
-    assert!(said("./other.sh").contains("no file `./other.sh`"));
+    let refusal = |text: &str| refused(&format!("`{text}`\n0 close(3) = 0"));
+    assert!(refusal("rm -rf /").contains("`rm -rf /` is a command that scripts cannot use"));
+    assert!(refusal("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not a sysctl"));
+    assert!(refusal("sysctl net.core.somaxconn=1").contains("`net.core.somaxconn`"));
+    assert!(refusal("sysctl net.ipv4.tcp_reordering=x").contains("whole number, not `x`"));
+    assert!(refusal("./other.sh").contains("no file `./other.sh`"));
     let late = refused("0 close(3) = 0\n+0 `sysctl net.ipv4.tcp_sack=0`");
     assert!(late.contains("`sack` cannot change"), "{late}");
     assert!(refused("0 close(3) = 0\n`ls").contains("does not end"));
 }
 
 #[test]
-fn sysctls_that_linux_reads_at_once_may_come_between_events() {
+fn sysctls_that_linux_reads_immediately_may_come_between_events() {
     // Linux 6.18 passes it: one retransmission, and no probe of the tail before it.
     let text = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -214,7 +214,7 @@ fn sysctls_that_linux_reads_at_once_may_come_between_events() {
 
 #[test]
 fn a_script_is_refused_for_the_mechanism_that_it_needs() {
-    // The first line alone would be refused, too, but for a lesser reason.
+    // The first line alone would also be refused, but for a lesser reason.
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                 +0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10";
     assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"));

@@ -55,7 +55,7 @@ impl Readiness {
         Self(self.0 & other.0)
     }
 
-    /// Whether no bit is set.
+    /// True if no bit is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

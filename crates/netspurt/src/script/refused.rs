@@ -26,7 +26,7 @@ const WORDS: [(&str, &str); 18] = [
 ];
 
 const FAST_OPEN: &str = "Fast Open";
-const TIMESTAMPING: &str = "the time stamping of arrivals";
+const TIMESTAMPING: &str = "the timestamping of arrivals";
 
 /// Refuses a script that has a word of such a mechanism outside its comments. This check comes
 /// first, because other unknown parts of such a script belong to the mechanism.

@@ -19,7 +19,7 @@ use super::subject::{CallResult, Subject};
 use super::transcript::{FailureKind, InSeconds, ScriptFailure, TranscriptEntry};
 use super::unreachable::Unreachable;
 
-/// A tick of the time stamps option.
+/// A tick of the timestamps option.
 const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
@@ -89,12 +89,12 @@ impl<'a> Runner<'a> {
             let at = self.expect(packet, span)?;
             // In packetdrill's dialect an offset counts from when the previous event happened.
             let written = event.time.is_exact() && !self.is_packetdrill();
-            self.previous = if written { span.from } else { at };
+            self.previous = if written { span.first } else { at };
             return Ok(());
         }
-        self.advance(span.from)?;
-        if self.now > span.from + self.tolerance(span) {
-            let expected = format!("at {}", InSeconds(span.from));
+        self.advance(span.first)?;
+        if self.now > span.first + self.tolerance(span) {
+            let expected = format!("at {}", InSeconds(span.first));
             return Err(self.fail(
                 FailureKind::Behind,
                 expected,
@@ -109,7 +109,7 @@ impl<'a> Runner<'a> {
             ScriptAction::Change(changes) => self.change(changes)?,
             ScriptAction::Outbound(_) => unreachable!("handled above"),
         }
-        self.previous = span.from;
+        self.previous = span.first;
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
 
     /// How far an event with this span may be off.
     fn tolerance(&self, span: EventSpan) -> Duration {
-        self.script.options.tolerance.at(span.from.saturating_since(self.previous))
+        self.script.options.tolerance.at(span.first.saturating_since(self.previous))
     }
 
     fn fail(&self, kind: FailureKind, expected: String, actual: String) -> Box<ScriptFailure> {
@@ -247,9 +247,9 @@ impl<'a> Runner<'a> {
             CallResult::Returned(outcome) => {
                 self.note(self.now, format!("{call} = {outcome}"));
                 self.judge_return(call, expected, &outcome)?;
-                if span.to > self.now + self.call_tolerance(span) {
-                    let wanted = format!("it blocks until {}", InSeconds(span.to));
-                    let actual = "it returned at once".to_owned();
+                if span.last > self.now + self.call_tolerance(span) {
+                    let wanted = format!("it blocks until {}", InSeconds(span.last));
+                    let actual = "it returned immediately".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, actual));
                 }
             }
@@ -257,11 +257,11 @@ impl<'a> Runner<'a> {
                 self.note(self.now, format!("{call} blocks"));
                 if !span.lasts {
                     let wanted =
-                        "it returns at once; if it may block, write `start...end`".to_owned();
+                        "it returns immediately; if it may block, write `start...end`".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, "it blocks".to_owned()));
                 }
                 let tolerance = self.call_tolerance(span);
-                let (line, end) = (self.line, span.to);
+                let (line, end) = (self.line, span.last);
                 self.blocked = Some(Blocked { line, call, expected, end, tolerance });
             }
             CallResult::NotSupported(what) => {
@@ -275,7 +275,7 @@ impl<'a> Runner<'a> {
 
     /// How far the end of a call with this span may be off.
     fn call_tolerance(&self, span: EventSpan) -> Duration {
-        self.script.options.tolerance.at(span.to.saturating_since(span.from))
+        self.script.options.tolerance.at(span.last.saturating_since(span.first))
     }
 
     fn change(&mut self, changes: &[HostChange]) -> Step {
@@ -324,14 +324,16 @@ impl<'a> Runner<'a> {
 
     /// Waits for the next packet and compares it. Returns the instant at which it was sent.
     fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
-        let open = span.to == Time::NEVER;
+        let open = span.last == Time::NEVER;
         let tolerance = self.tolerance(span);
-        let latest = if open { self.now + LOOKAHEAD } else { span.to + tolerance };
+        let latest = if open { self.now + LOOKAHEAD } else { span.last + tolerance };
         let expected = match span {
             _ if open => format!("> {wanted}"),
-            EventSpan { from, to, .. } if from == to => format!("{} > {wanted}", InSeconds(from)),
-            EventSpan { from, to, .. } => {
-                format!("{}~{} > {wanted}", InSeconds(from), InSeconds(to))
+            EventSpan { first, last, .. } if first == last => {
+                format!("{} > {wanted}", InSeconds(first))
+            }
+            EventSpan { first, last, .. } => {
+                format!("{}~{} > {wanted}", InSeconds(first), InSeconds(last))
             }
         };
         if !self.wait_for_packet(latest)? {
@@ -345,7 +347,7 @@ impl<'a> Runner<'a> {
         if !off.is_empty() {
             return Err(self.fail(FailureKind::Packet(off), expected, actual));
         }
-        if at > latest || !open && at + tolerance < span.from {
+        if at > latest || !open && at + tolerance < span.first {
             return Err(self.fail(FailureKind::Timing, expected, actual));
         }
         Ok(at)
@@ -381,7 +383,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How far a time stamp may differ, in ticks.
+    /// How far a timestamp may differ, in ticks.
     fn stamp_ticks(&self) -> u32 {
         if !self.script.options.compares_stamps {
             return u32::MAX;

@@ -1,19 +1,19 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
 //! Linux keeps written data in chunks, its socket buffers. A chunk accepts data up to a goal. Its
-//! bookkeeping counts, too. A socket accepts a new chunk as long as it is below its size. So it can
-//! hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
+//! bookkeeping counts as well. A socket accepts a new chunk as long as it is below its size. So it
+//! can hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
 //! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
 /// The bookkeeping in bytes of a chunk, and of each packet that was sent from one: a socket buffer.
 const CHUNK_BYTES: u64 = 832;
-/// The most payload of a chunk: 64 KiB less the headers' room (`sk_gso_max_size`).
+/// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
 /// Linux's `TCP_INIT_CWND`.
 const INITIAL_WINDOW_SEGS: u64 = 10;
-/// The least size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
+/// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
 /// The largest size that `SO_SNDBUF` sets. For most users Linux has a lower one (`wmem_max`).
 const SIZE_MAX: u64 = 1 << 25;
@@ -21,11 +21,11 @@ const SIZE_MAX: u64 = 1 << 25;
 /// The state of the connection when the buffer must decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendProgress {
-    /// Bytes acknowledged.
+    /// The number of acknowledged bytes.
     pub(super) acked: u64,
-    /// Bytes written.
+    /// The number of written bytes.
     pub(super) written: u64,
-    /// Bytes sent at least once.
+    /// The number of bytes that were sent at least once.
     pub(super) sent: u64,
     /// The payload of a full segment.
     pub(super) smss: u64,
@@ -43,7 +43,7 @@ pub(super) struct SendProgress {
 struct SendChunk {
     start: u64,
     end: u64,
-    /// `MSG_EOR`: it accepts no more data.
+    /// `MSG_EOR`: the chunk accepts no more data.
     closed: bool,
     /// Its end has PSH. Data of the same call moves this end; data of another call does not.
     pushed: bool,
@@ -52,9 +52,9 @@ struct SendChunk {
 /// The effect of a part that the buffer accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartTaken {
-    /// Whether it started a chunk.
+    /// Whether the part started a chunk.
     pub(super) starts: bool,
-    /// Whether its end has PSH.
+    /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
     /// Whether it got PSH just now, because half of the peer's largest window was written since the
     /// last push (`forced_push`).
@@ -67,7 +67,7 @@ pub(super) struct PartTaken {
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
     size: u64,
-    /// How large it may grow; `None` if `SO_SNDBUF` has fixed its size.
+    /// The maximum size to which the buffer may grow; `None` if `SO_SNDBUF` has fixed its size.
     grows_to: Option<u64>,
     /// A socket accepts more data only while fewer bytes than this are unsent.
     unsent_max: u64,
@@ -81,11 +81,11 @@ pub(super) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// A buffer of `size` bytes that grows to `most`.
-    pub(super) fn new(size: u64, most: u64) -> Self {
+    /// A buffer of `size` bytes that grows to `size_max`.
+    pub(super) fn new(size: u64, size_max: u64) -> Self {
         Self {
             size,
-            grows_to: Some(most),
+            grows_to: Some(size_max),
             unsent_max: u64::MAX,
             chunks: VecDeque::new(),
             end: 0,
@@ -94,7 +94,7 @@ impl SendBuffer {
         }
     }
 
-    /// `SO_SNDBUF`: the size becomes twice `bytes`, and no longer changes.
+    /// Sets `SO_SNDBUF`: the size becomes twice `bytes`, and no longer changes.
     pub(super) fn fix(&mut self, bytes: u64) {
         self.size = (2 * bytes).clamp(SIZE_MIN, SIZE_MAX);
         self.grows_to = None;
@@ -111,8 +111,8 @@ impl SendBuffer {
 
     /// Returns the bytes that it holds, with bookkeeping (`sk_wmem_queued`).
     pub(super) fn queued(&self, now: &SendProgress) -> u64 {
-        let left = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
-        let waiting = u64::try_from(self.chunks.len() - left).unwrap_or(u64::MAX);
+        let acknowledged_chunks = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
+        let waiting = u64::try_from(self.chunks.len() - acknowledged_chunks).unwrap_or(u64::MAX);
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
@@ -165,7 +165,7 @@ impl SendBuffer {
         self.chunks.drain(..gone);
     }
 
-    /// The data written so far ends with PSH (`tcp_mark_push`).
+    /// Gives the end of the data written so far PSH (`tcp_mark_push`).
     pub(super) fn push(&mut self) {
         self.pushed = self.end;
         if let Some(tail) = self.chunks.back_mut() {
@@ -173,14 +173,14 @@ impl SendBuffer {
         }
     }
 
-    /// The last chunk accepts no more data (`MSG_EOR`).
+    /// Closes the last chunk to further data (`MSG_EOR`).
     pub(super) fn close_chunk(&mut self) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.closed = true;
         }
     }
 
-    /// Whether it accepts another chunk (`sk_stream_memory_free`).
+    /// True if the buffer accepts another chunk (`sk_stream_memory_free`).
     fn has_room(&self, now: &SendProgress) -> bool {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_so_many_bytes_wait_unsent() {
+    fn the_unsent_bytes_stay_within_their_limit() {
         let mut buffer = SendBuffer::new(200_000, 200_000);
         buffer.set_unsent_max(4000);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);

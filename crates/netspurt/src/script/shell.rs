@@ -143,8 +143,8 @@ impl WordReader<'_> {
                 _ if self.rest().starts_with("$((") => {
                     let rest = self.rest();
                     let length = rest.find("))").unwrap_or(rest.len());
-                    let inner = &rest[3.min(length)..length];
-                    word += &product(inner).map_or_else(|| inner.to_owned(), |n| n.to_string());
+                    let text = &rest[3.min(length)..length];
+                    word += &product(text).map_or_else(|| text.to_owned(), |n| n.to_string());
                     self.at += (length + 2).min(rest.len());
                     continue;
                 }

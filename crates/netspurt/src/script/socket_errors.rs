@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_has_the_error_that_was_reported_and_so_has_the_next_question() {
+    fn a_timeout_returns_the_reported_error_also_at_the_next_call() {
         let reported = Some("EHOSTUNREACH");
         let mut open = SocketErrors { reported, ..SocketErrors::default() };
         let mut numbers = || open.take_number(Some(Failure::TimedOut));

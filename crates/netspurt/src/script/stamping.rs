@@ -1,8 +1,8 @@
-//! The time stamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
+//! The timestamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
 //!
-//! A write asks for stamps of its last octet. Linux notes them at the host's chunk that holds the
-//! octet (`tcp_tx_timestamp`), which has place for one octet: a later write that ends in the same
-//! chunk takes it. Each packet with the octet is stamped, copies too, and the ACK once
+//! A write asks for timestamps of its last octet. Linux notes them at the host's chunk that holds
+//! the octet (`tcp_tx_timestamp`), which has place for one octet: a later write that ends in the
+//! same chunk takes it. Each packet with the octet is stamped, copies too, and the ACK once
 //! (`tcp_ack_tstamp`). Offsets count written octets from 0.
 
 use std::collections::VecDeque;
@@ -70,16 +70,17 @@ impl Stamping {
     }
 }
 
-/// The stamps that are wanted of an octet.
+/// The timestamps that are wanted of an octet.
 #[derive(Clone, Copy, Debug)]
 struct StampRequest {
     octet: u64,
     wanted: Stamping,
-    /// Whether the packet had left when the stamps were noted, so that they are those of copies.
+    /// Whether the packet had left when the timestamps were noted, so that they are those of
+    /// copies.
     came_late: bool,
 }
 
-/// The octets whose time stamps are wanted, until they are acknowledged.
+/// The octets whose timestamps are wanted, until they are acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StampRequests {
     requests: VecDeque<StampRequest>,
@@ -88,8 +89,8 @@ pub(super) struct StampRequests {
 }
 
 impl StampRequests {
-    /// A write ended at offset `end`, in a chunk whose octets from `chunk` on were not sent before. It
-    /// `came_late` if all of it has left.
+    /// A write ended at offset `end`, in a chunk whose octets starting at `chunk` were not sent
+    /// before. It `came_late` if all of it has left.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;
@@ -104,8 +105,8 @@ impl StampRequests {
         self.requests.push_back(StampRequest { octet, wanted, came_late });
     }
 
-    /// The stamps of a packet that has the octets from `start` to before `end`; one that the host's
-    /// queue `drops` reaches no device.
+    /// The timestamps of a packet that has the octets from `start` to before `end`; one that the
+    /// host's queue `drops` reaches no device.
     pub(super) fn on_packet(
         &mut self,
         start: u64,

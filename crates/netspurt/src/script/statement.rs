@@ -42,8 +42,8 @@ impl fmt::Display for Statement {
         match self {
             Statement::Assert(assertion) => write!(f, "{assertion}"),
             Statement::Print { values, .. } => {
-                let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
-                write!(f, "print({})", shown.join(", "))
+                let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+                write!(f, "print({})", texts.join(", "))
             }
             Statement::Assign { name, value, .. } => write!(f, "{name} = {value}"),
         }

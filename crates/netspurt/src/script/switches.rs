@@ -1,4 +1,4 @@
-//! From a script's option lines to the configuration of its connection.
+//! Converts a script's option lines into the configuration of its connection.
 
 use crate::place::Place;
 use crate::scenario::{SwitchError, tcp_config};
@@ -96,7 +96,8 @@ impl Script {
         changes.map(core::slice::from_ref).try_for_each(|one| self.config(None, one).map(|_| ()))
     }
 
-    /// The `--fails_with` changes that do not make the script fail. Each is played alone.
+    /// The `--fails_with` changes that do not make the script fail. Each change is played without
+    /// the others.
     ///
     /// # Errors
     /// An unknown or meaningless change.
@@ -122,9 +123,9 @@ impl Script {
     /// The error for a mistake in the option line that starts with `option`.
     fn blame(&self, option: &str, mistake: SwitchError) -> ScriptError {
         let line = self.lines.iter().position(|line| line.trim_start().starts_with(option));
-        let behind = format!("{option}=");
+        let prefix = format!("{option}=");
         match line {
-            Some(at) => self.in_line(at + 1, &behind, mistake),
+            Some(at) => self.in_line(at + 1, &prefix, mistake),
             None => ScriptError::placeless(&self.name, mistake.message, mistake.fix),
         }
     }
@@ -133,11 +134,11 @@ impl Script {
         if set.line == 0 {
             return self.blame_outside(&set.path, &set.value, mistake);
         }
-        let behind = format!("{}=", set.path);
-        self.in_line(set.line, &behind, mistake)
+        let prefix = format!("{}=", set.path);
+        self.in_line(set.line, &prefix, mistake)
     }
 
-    /// The error for a mistake after the text `behind` in a line of this script.
+    /// The error for a mistake after the text `prefix` in a line of this script.
     fn in_line(&self, line: usize, behind: &str, mistake: SwitchError) -> ScriptError {
         let text = line.checked_sub(1).and_then(|line| self.lines.get(line));
         let text = text.cloned().unwrap_or_default();
@@ -177,23 +178,23 @@ mod tests {
 
     #[test]
     fn a_switch_that_is_wrong_is_shown_in_its_line() {
-        let shown = mistake("--mss=1000\n--set=tlp=true\n--set=rto.min=\"1 x\"", &[]);
-        assert!(shown.contains("--> a.pkt:3:15"), "{shown}");
-        assert!(shown.contains("--set=rto.min=\"1 x\""), "{shown}");
+        let message = mistake("--mss=1000\n--set=tlp=true\n--set=rto.min=\"1 x\"", &[]);
+        assert!(message.contains("--> a.pkt:3:15"), "{message}");
+        assert!(message.contains("--set=rto.min=\"1 x\""), "{message}");
     }
 
     #[test]
     fn a_change_from_outside_is_shown_behind_the_name() {
-        let shown = mistake("--set=tlp=true", &[("tpl", "false")]);
-        assert!(shown.starts_with("unknown key `tpl`"), "{shown}");
-        assert!(shown.contains("--> a.pkt with tpl = false"), "{shown}");
-        assert!(shown.contains("did you mean `tlp`?"), "{shown}");
+        let message = mistake("--set=tlp=true", &[("tpl", "false")]);
+        assert!(message.starts_with("unknown key `tpl`"), "{message}");
+        assert!(message.contains("--> a.pkt with tpl = false"), "{message}");
+        assert!(message.contains("did you mean `tlp`?"), "{message}");
     }
 
     #[test]
-    fn profiles_and_segment_sizes_are_shown_in_their_lines_too() {
-        let shown = mistake("--title=t\n--profile=rfc-2062", &[]);
-        assert!(shown.contains("--> a.pkt:2:11"), "{shown}");
+    fn mistakes_in_profiles_and_segment_sizes_are_shown_in_their_lines() {
+        let message = mistake("--title=t\n--profile=rfc-2062", &[]);
+        assert!(message.contains("--> a.pkt:2:11"), "{message}");
         assert!(mistake("--profile=ns-2", &[]).contains("count packets"));
         assert!(mistake("--mss=65535", &[]).contains("--> a.pkt:1:7"));
     }

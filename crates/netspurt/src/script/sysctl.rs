@@ -132,7 +132,7 @@ impl Setting<'_> {
         self.switch(path, if on { "true" } else { "false" })
     }
 
-    /// Switches SACK on or off. Without SACK, RACK and tail loss probes are off, too.
+    /// Switches SACK on or off. Without SACK, RACK and tail loss probes are also off.
     fn sack(&self) -> Result<Vec<Change>, String> {
         let mut changes = self.flag("sack")?;
         if self.number()? == 0 {

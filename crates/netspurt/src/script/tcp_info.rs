@@ -114,7 +114,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::Retrans, tcp.outstanding.retransmitted_segs);
     set(Field::SndSsthresh, threshold);
     set(Field::SndCwnd, tcp.cwnd / smss);
-    // Linux subtracts the size of the time stamps, which every segment carries.
+    // Linux subtracts the size of the timestamps, which every segment carries.
     set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
     set(Field::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);

@@ -244,10 +244,10 @@ fn assertions_use_the_fields_that_the_connection_provides() {
         assert!(judge(holds).is_ok(), "{holds}: {:?}", judge(holds));
     }
     assert_eq!(judge("assert tcpi_snd_cwnd == 9").unwrap_err(), "tcpi_snd_cwnd is 10");
-    let said = judge("assert tcpi_snd_cwnd == 9, \"too wide\"").unwrap_err();
-    assert_eq!(said, "tcpi_snd_cwnd is 10; too wide");
-    let said = judge("assert tcpi_rto == 9").unwrap_err();
-    assert_eq!(said, "the connection does not provide tcpi_rto");
+    let message = judge("assert tcpi_snd_cwnd == 9, \"too wide\"").unwrap_err();
+    assert_eq!(message, "tcpi_snd_cwnd is 10; too wide");
+    let message = judge("assert tcpi_rto == 9").unwrap_err();
+    assert_eq!(message, "the connection does not provide tcpi_rto");
     assert_eq!(judge("assert 1 / 0 == 1").unwrap_err(), "the expression divides by zero");
     assert!(judge("assert 9223372036854775807 + 1").unwrap_err().contains("64 bits"));
 }
@@ -259,7 +259,7 @@ fn a_failed_assertion_names_its_own_line() {
 }
 
 #[test]
-fn time_stamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
+fn timestamps_are_relative_to_the_first_expected_one_and_an_echo_returns_the_actual_one() {
     let stamped = |at: u64, seq: u32, val: u32| {
         let mut segment = data(seq, 1000);
         segment.set_timestamps(Timestamps { val, ecr: 7 });
@@ -382,9 +382,9 @@ const MISTAKES: &[Case] = &[
     ("0 `ls`", 1, 3, "shell commands are not supported", "--set=path=value"),
     ("`sysctl -q net.ipv4.tcp_sack=0`", 1, 1, "shell commands", "--set=sack=false"),
     ("x", 1, 1, "expected a time, found `x`", "+0.1"),
-    ("0.0000000001 close(3) = 0", 1, 1, "finer than a nanosecond", "nine"),
+    ("0.0000000001 close(3) = 0", 1, 1, "more than nine decimals", "nine"),
     ("0.2~0.1 > . 1:1(0) ack 1", 1, 1, "ends before it starts", "first"),
-    ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one end counts", "both"),
+    ("0.2~+0.1 > . 1:1(0) ack 1", 1, 1, "only one of the two times", "both"),
     ("1 close(3) = 0\n0.5 close(3) = 0", 2, 1, "earlier than the previous event", "1 s or later"),
     ("* < . 1:1(0) ack 1 win 1", 1, 1, "only a packet sent", "one time"),
     ("0...1 < . 1:1(0) ack 1 win 1", 1, 1, "only a call", "one time"),
@@ -440,7 +440,7 @@ const MISTAKES: &[Case] = &[
     ("0 %{ \\ss }%", 1, 6, "expected a statement, found `\\`", "assert"),
     ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),
     ("0 %{ x += 1 }%", 1, 8, "`x` is not set", "x = "),
-    ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d` for 1 values", "each value"),
+    ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d`, but 1 values follow", "each value"),
     ("0 %{ }%", 1, 3, "has no statement", "as in"),
     ("0 %{ assert 1", 1, 3, "this code block does not end", "}%"),
     ("0 /* close", 1, 3, "this comment does not end", "*/"),

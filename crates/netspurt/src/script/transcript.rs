@@ -49,17 +49,17 @@ pub enum FailureKind {
     Unexpected,
     /// A call returned a different result.
     Returned,
-    /// A call blocked or returned at once, unlike in the script.
+    /// A call blocked or returned immediately, unlike in the script.
     Blocking,
-    /// The implementation does not support this call, or not in this state.
+    /// The implementation does not support this call in this state, or in any state.
     NotSupported,
-    /// An assertion does not hold or cannot be evaluated.
+    /// An assertion is false or cannot be evaluated.
     Assertion,
-    /// The script echoes a time stamp that the connection has not sent yet.
+    /// The script echoes a timestamp that the connection has not sent yet.
     Echo,
     /// The instant in the script is already over.
     Behind,
-    /// The implementation makes no progress: what is due stays due.
+    /// The implementation makes no progress: it does not handle an event that is due.
     Stuck,
 }
 
@@ -75,7 +75,7 @@ impl FailureKind {
             FailureKind::Blocking => "the call did not block as expected",
             FailureKind::NotSupported => "the connection under test does not support this",
             FailureKind::Assertion => "the assertion does not hold",
-            FailureKind::Echo => "this echoes a time stamp that was not sent yet",
+            FailureKind::Echo => "this echoes a timestamp that was not sent yet",
             FailureKind::Behind => "this instant is already over",
             FailureKind::Stuck => "the implementation makes no progress",
         }

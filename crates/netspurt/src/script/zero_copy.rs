@@ -8,23 +8,23 @@
 
 use std::collections::VecDeque;
 
-/// The most octets of calls that are completed together; one call may have more.
+/// The maximum number of octets of calls that are completed together; one call may have more.
 const TOGETHER_BYTES: u64 = 1 << 19;
 
-/// The most fragments of a chunk (`MAX_SKB_FRAGS`).
+/// The maximum number of fragments of a chunk (`MAX_SKB_FRAGS`).
 const FRAGMENTS_MAX: u64 = 17;
-/// The most octets of a fragment: a page of memory.
+/// The maximum number of octets of a fragment: a page of memory.
 const FRAGMENT_BYTES: u64 = 4096;
 
 /// Calls that are completed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenCalls {
-    /// The numbers of the first and the last one.
+    /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
     /// Whether some of their octets were copied, since they reached the device.
     pub(super) copied: bool,
-    /// Octets that they asked to send.
+    /// The number of octets that these calls asked to send.
     bytes: u64,
     start: u64,
     /// The end of the chunk with their last octets.
@@ -89,25 +89,25 @@ impl ZeroCopyCalls {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }
 
-    /// Octets `start` to before `end` reached the device, which copies them.
+    /// Called when octets `start` to before `end` reached the device, which copies them.
     pub(super) fn on_packet(&mut self, start: u64, end: u64) {
         for open in self.open.iter_mut().filter(|open| open.start < end && open.end > start) {
             open.copied = true;
         }
     }
 
-    /// The end of the oldest calls.
+    /// Returns the end of the oldest calls.
     pub(super) fn first_end(&self) -> Option<u64> {
         self.open.front().map(|open| open.end)
     }
 
-    /// Takes the oldest calls.
+    /// Removes and returns the oldest calls.
     pub(super) fn take_first(&mut self) -> Option<OpenCalls> {
         self.open.pop_front()
     }
 
-    /// Takes all calls, since the connection has failed with everything before offset `sent` sent.
-    /// Linux first drops what was not sent.
+    /// Removes and returns all calls, since the connection has failed with everything before offset
+    /// `sent` sent. Linux first drops what was not sent.
     pub(super) fn take_all(&mut self, sent: u64) -> Vec<OpenCalls> {
         let out = self.open.partition_point(|open| open.start < sent);
         let mut all: Vec<OpenCalls> = self.open.drain(out..).collect();

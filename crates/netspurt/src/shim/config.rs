@@ -17,9 +17,8 @@ pub enum ShimTimer {
 pub struct ShimConfig {
     /// The timer of the shim.
     pub timer: ShimTimer,
-    /// The greatest number of retransmissions of one segment. After it, the shim waits for the
-    /// host.
-    pub most_retransmissions: u8,
+    /// The maximum number of retransmissions of one segment. After it, the shim waits for the host.
+    pub retransmissions_max: u8,
 }
 
 /// A mistake in the text of a shim.
@@ -44,7 +43,7 @@ impl ShimConfig {
     /// use netspurt::shim::{ShimConfig, ShimTimer};
     /// let shim = ShimConfig::parse("sfr:factor=2.5,cutout=none,retransmissions=3").unwrap();
     /// let ShimTimer::Sfr(sfr) = shim.timer else { panic!() };
-    /// assert_eq!((sfr.factor_halves, sfr.cutout_bytes, shim.most_retransmissions), (5, None, 3));
+    /// assert_eq!((sfr.factor_halves, sfr.cutout_bytes, shim.retransmissions_max), (5, None, 3));
     /// assert!(ShimConfig::parse("linux:rto_min=50ms").is_ok());
     /// ```
     ///
@@ -57,8 +56,7 @@ impl ShimConfig {
         };
         let limit = |setting: &&str| setting.trim_start().starts_with("retransmissions");
         let (limits, rest): (Vec<&str>, Vec<&str>) = settings.into_iter().partition(limit);
-        let most_retransmissions =
-            limits.iter().try_fold(Self::MOST, |_, setting| most(setting))?;
+        let retransmissions_max = limits.iter().try_fold(Self::MOST, |_, setting| most(setting))?;
         let timer = match (limits.is_empty(), rest.is_empty()) {
             (true, _) => text.to_owned(),
             (false, true) => name.to_owned(),
@@ -74,7 +72,7 @@ impl ShimConfig {
             let more = if error.key.is_empty() { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;
-        Ok(Self { timer, most_retransmissions })
+        Ok(Self { timer, retransmissions_max })
     }
 }
 

@@ -54,7 +54,7 @@ enum EdgeTimer {
         algorithm: SfrConfig,
         /// The handshake's round trip, once it is known.
         handshake: Option<Duration>,
-        /// Whether the timer waits until the host sends a new segment.
+        /// True if the timer stays off until the host sends a new segment.
         rests: bool,
     },
 }
@@ -73,18 +73,18 @@ enum EdgeTimer {
 /// shim.sent(Time::ZERO, &data);
 /// let due = Time::ZERO + Duration::from_millis(50);
 /// assert_eq!(shim.next_wakeup(), Some(due));
-/// let again = shim.pop(due).unwrap();
-/// assert_eq!((again.seq, again.cause.get().unwrap().name()), (1, "shim"));
+/// let retransmission = shim.pop(due).unwrap();
+/// assert_eq!((retransmission.seq, retransmission.cause.get().unwrap().name()), (1, "shim"));
 /// ```
 #[derive(Debug)]
 pub struct Shim {
     algorithm: EdgeTimer,
-    most_retransmissions: u8,
+    retransmissions_max: u8,
     /// The segments that the host sent.
-    way: OneWay<Kept>,
+    outgoing: OneWay<Kept>,
     deadline: Time,
     armed: Time,
-    /// Whether the shim has stopped, because the connection was reset.
+    /// True if the shim has stopped, because the connection was reset.
     off: bool,
     retransmissions: Vec<Retransmission>,
 }
@@ -98,8 +98,8 @@ impl Shim {
         };
         Self {
             algorithm,
-            most_retransmissions: config.most_retransmissions,
-            way: OneWay::new(Sequence::default()),
+            retransmissions_max: config.retransmissions_max,
+            outgoing: OneWay::new(Sequence::default()),
             deadline: Time::NEVER,
             armed: Time::ZERO,
             off: false,
@@ -117,7 +117,7 @@ impl Shim {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
 
-    /// Takes notice that the host sent `segment` into the path at `now`.
+    /// Processes `segment`, which the host sent into the path at `now`.
     pub fn sent(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
@@ -129,14 +129,14 @@ impl Shim {
             algorithm.on_send(now, segment.size_bytes.into());
         }
         let kept = Kept { copy: *segment, copies: 0 };
-        match self.way.sent(now, segment, kept) {
-            Some(copy) if copy.again => self.repeated(copy, now),
-            Some(_) => self.fresh(now),
+        match self.outgoing.sent(now, segment, kept) {
+            Some(copy) if copy.again => self.host_retransmission(copy, now),
+            Some(_) => self.new_segment(now),
             None => {}
         }
     }
 
-    fn fresh(&mut self, now: Time) {
+    fn new_segment(&mut self, now: Time) {
         if let EdgeTimer::Sfr { rests, .. } = &mut self.algorithm {
             *rests = false;
         }
@@ -147,16 +147,17 @@ impl Shim {
 
     /// Processes a retransmission by the host. If it has octets of the first outstanding segment,
     /// an estimator's timer restarts, because the repair of that segment is under way.
-    fn repeated(&mut self, copy: Transmission, now: Time) {
-        let first = self.way.outstanding().front();
-        let first = first.is_some_and(|first| first.left < copy.right && copy.left < first.right);
-        if first && matches!(self.algorithm, EdgeTimer::Estimator(_)) {
+    fn host_retransmission(&mut self, copy: Transmission, now: Time) {
+        let oldest = self.outgoing.outstanding().front();
+        let repairs_oldest =
+            oldest.is_some_and(|oldest| oldest.left < copy.right && copy.left < oldest.right);
+        if repairs_oldest && matches!(self.algorithm, EdgeTimer::Estimator(_)) {
             self.arm(now);
         }
     }
 
-    /// Takes notice that `segment` reached the host at `now`.
-    pub fn came(&mut self, now: Time, segment: &Segment) {
+    /// Processes `segment`, which reached the host at `now`.
+    pub fn arrived(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
         }
@@ -164,11 +165,11 @@ impl Shim {
             return;
         }
         // An ACK of octets that were never sent is not acceptable (RFC 9293 §3.10.7.4).
-        let sequence = self.way.sequence();
+        let sequence = self.outgoing.sequence();
         if sequence.octet(segment.ack) > sequence.highest() {
             return;
         }
-        let Answer { acked_bytes, sample } = self.way.answered(now, segment);
+        let Answer { acked_bytes, sample } = self.outgoing.answered(now, segment);
         if let Some(sample) = sample {
             self.measure(&sample);
         }
@@ -196,7 +197,7 @@ impl Shim {
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         // Octet 0 is the SYN, which the shim does not retransmit.
-        let outstanding = self.way.outstanding();
+        let outstanding = self.outgoing.outstanding();
         let Some(oldest) = outstanding.front().filter(|first| first.left > 0) else { return };
         let due = match &self.algorithm {
             EdgeTimer::Estimator(algorithm) => {
@@ -205,8 +206,8 @@ impl Shim {
             EdgeTimer::Sfr { rests: true, .. } => None,
             EdgeTimer::Sfr { algorithm, handshake, .. } => {
                 // The SYN does not count as an octet.
-                let done = algorithm.is_over(self.way.una().saturating_sub(1));
-                handshake.filter(|_| !done).map(|rtt| now + algorithm.wait(rtt))
+                let stopped = algorithm.has_stopped(self.outgoing.una().saturating_sub(1));
+                handshake.filter(|_| !stopped).map(|rtt| now + algorithm.wait(rtt))
             }
         };
         if let Some(due) = due {
@@ -223,15 +224,15 @@ impl Shim {
         }
         let armed = self.armed;
         let at = std::mem::replace(&mut self.deadline, Time::NEVER);
-        let copies = self.way.outstanding().front()?.kept.copies;
-        if copies >= self.most_retransmissions {
+        let copies = self.outgoing.outstanding().front()?.kept.copies;
+        if copies >= self.retransmissions_max {
             return None;
         }
-        let kept = &mut self.way.repeat_first(at)?.kept;
+        let kept = &mut self.outgoing.repeat_first(at)?.kept;
         kept.copies += 1;
-        let mut again = kept.copy;
-        again.id = again.id.copy(u64::from(kept.copies));
-        let left = self.way.sequence().octet(again.seq);
+        let mut retransmission = kept.copy;
+        retransmission.id = retransmission.id.copy(u64::from(kept.copies));
+        let left = self.outgoing.sequence().octet(retransmission.seq);
         let (cause, backoff) = match &mut self.algorithm {
             EdgeTimer::Estimator(algorithm) => {
                 algorithm.on_timeout(at, TimeoutKind::Rto);
@@ -242,15 +243,22 @@ impl Shim {
                 (Cause::Sfr, 1)
             }
         };
-        again.cause = Some(cause).into();
-        self.retransmissions.push(Retransmission { at, armed, id: again.id, left, cause, backoff });
+        retransmission.cause = Some(cause).into();
+        self.retransmissions.push(Retransmission {
+            at,
+            armed,
+            id: retransmission.id,
+            left,
+            cause,
+            backoff,
+        });
         self.arm(at);
-        Some(again)
+        Some(retransmission)
     }
 
     fn give_up(&mut self) {
         self.off = true;
         self.deadline = Time::NEVER;
-        self.way = OneWay::new(*self.way.sequence());
+        self.outgoing = OneWay::new(*self.outgoing.sequence());
     }
 }

@@ -29,7 +29,7 @@ fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
     assert_eq!(shim.next_wakeup(), None, "SYNs are the host's");
-    shim.came(at(20), &ack(1));
+    shim.arrived(at(20), &ack(1));
     shim
 }
 
@@ -42,7 +42,7 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
     let again = shim.pop(at(90)).unwrap();
     assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), data(0).id.copy(1)));
     assert_eq!(shim.next_wakeup(), None, "it rests until a new segment is sent");
-    shim.came(at(110), &ack(1001));
+    shim.arrived(at(110), &ack(1001));
     assert_eq!(shim.next_wakeup(), None);
     shim.sent(at(120), &data(3));
     assert_eq!(shim.next_wakeup(), Some(at(180)));
@@ -50,14 +50,14 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
 }
 
 #[test]
-fn super_fast_is_restarted_by_new_acks_alone_and_ends_at_its_cutout() {
+fn only_new_acks_restart_super_fast_and_it_ends_at_its_cutout() {
     let mut shim = opened("sfr:factor=2,cutout=2kB");
     (0..4).for_each(|n| shim.sent(at(30), &data(n)));
-    shim.came(at(50), &ack(1001));
+    shim.arrived(at(50), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
-    shim.came(at(60), &ack(1001));
+    shim.arrived(at(60), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(90)), "a duplicate restarts nothing");
-    shim.came(at(70), &ack(2001));
+    shim.arrived(at(70), &ack(2001));
     assert_eq!(shim.next_wakeup(), None, "2 kB are acknowledged");
 }
 
@@ -67,7 +67,7 @@ fn super_fast_never_fires_after_an_ambiguous_handshake() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     shim.sent(at(0), &syn);
     shim.sent(at(1000), &syn);
-    shim.came(at(1020), &ack(1));
+    shim.arrived(at(1020), &ack(1));
     shim.sent(at(1030), &data(0));
     assert_eq!(shim.next_wakeup(), None);
 }
@@ -90,9 +90,9 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
         shim.retransmissions().iter().map(|retransmission| retransmission.backoff).collect();
     assert_eq!(backoffs, [2, 4]);
     // An ACK that covers a segment sent twice gives no sample, so the timer stays backed off.
-    shim.came(at(230), &ack(1001));
+    shim.arrived(at(230), &ack(1001));
     assert_eq!(shim.next_wakeup(), Some(at(470)));
-    shim.came(at(240), &ack(2001));
+    shim.arrived(at(240), &ack(2001));
     assert_eq!(shim.next_wakeup(), None, "nothing is outstanding");
 }
 
@@ -104,7 +104,7 @@ fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer
     assert_eq!(shim.next_wakeup(), Some(at(140)));
     let again = shim.pop(at(140)).unwrap();
     assert_eq!(again.id, data(7).id.copy(1), "the newest copy");
-    shim.came(at(160), &ack(1001));
+    shim.arrived(at(160), &ack(1001));
     shim.sent(at(170), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(290)), "still 120 ms");
 }
@@ -115,7 +115,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
     shim.sent(at(30), &data(0));
     assert!(shim.pop(at(80)).is_some() && shim.pop(at(130)).is_some());
     assert_eq!((shim.pop(at(180)), shim.next_wakeup()), (None, None));
-    shim.came(at(200), &ack(1001));
+    shim.arrived(at(200), &ack(1001));
     shim.sent(at(210), &data(1));
     assert_eq!(shim.next_wakeup(), Some(at(260)), "of the next segment it is as often again");
 }
@@ -124,7 +124,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
 fn a_reset_ends_the_shim() {
     let mut shim = opened("fixed:rto=50ms");
     shim.sent(at(30), &data(0));
-    shim.came(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
+    shim.arrived(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
     shim.sent(at(50), &data(1));
     assert_eq!(shim.next_wakeup(), None);
 }
@@ -174,16 +174,16 @@ proptest! {
                 }
                 Step::Came(ack, flags) => {
                     let flags = Flags(flags & 0b1_0011);
-                    shim.came(now, &Segment { ack, flags, ..Segment::default() });
+                    shim.arrived(now, &Segment { ack, flags, ..Segment::default() });
                 }
                 Step::Wait(wait) => {
                     let until = now + ms(wait);
                     while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {
                         prop_assert!(due >= now);
                         now = due;
-                        let una = shim.way.una();
+                        let una = shim.outgoing.una();
                         if let Some(again) = shim.pop(due) {
-                            let first = shim.way.outstanding().front().unwrap();
+                            let first = shim.outgoing.outstanding().front().unwrap();
                             prop_assert!(first.right > una);
                             prop_assert_eq!(again.seq, first.kept.copy.seq);
                             prop_assert!(first.left > 0, "no SYN");

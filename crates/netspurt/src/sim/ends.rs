@@ -63,7 +63,7 @@ impl<E> FlowEnd<E> {
         self.host.as_mut().expect(GONE)
     }
 
-    /// Takes notice that the end was entered in the event queue for the instant `at`.
+    /// Called when the end was entered in the event queue for the instant `at`.
     #[inline]
     pub(super) fn enter(&mut self, at: Time) {
         self.entered = at;
@@ -153,8 +153,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// Takes notice that an entry of the end at `place` came out of the event queue. Returns
-    /// whether the flow is still running.
+    /// Called when an entry of the end at `place` came out of the event queue. Returns whether the
+    /// flow is still running.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
         let end = &mut self.ends[place];

@@ -16,7 +16,7 @@ pub trait Population<F, E> {
     }
 
     /// The flow that starts at [`next_start`](Self::next_start). Its end `from` has something to do
-    /// at once.
+    /// immediately.
     ///
     /// # Panics
     /// When no flow starts any more.
@@ -24,11 +24,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// Takes notice that `frame` left its source at `at`.
-    fn left(&mut self, at: Time, frame: &F);
+    /// Called when `frame` left its source at `at`.
+    fn departed(&mut self, at: Time, frame: &F);
 
-    /// Takes notice that `frame` reached its destination at `at`. A datagram in fragments has
-    /// reached it when it is complete.
+    /// Called when `frame` reached its destination at `at`. A datagram in fragments has reached it
+    /// when it is complete.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and
@@ -40,6 +40,6 @@ pub trait Population<F, E> {
 
 /// The empty population: no flows start, and nothing watches the frames.
 impl<F, E> Population<F, E> for () {
-    fn left(&mut self, _at: Time, _frame: &F) {}
+    fn departed(&mut self, _at: Time, _frame: &F) {}
     fn reached(&mut self, _at: Time, _frame: &F) {}
 }

@@ -6,7 +6,7 @@ use crate::ids::{EndId, FlowId};
 const NONE: u32 = u32::MAX;
 
 /// The slot of each flow's state. A slot is used again when its flow is over, so the memory depends
-/// on the greatest number of flows at the same time.
+/// on the maximum number of flows at the same time.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side};
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 pub struct FlowSlots {
     /// The slot of each flow, by flow.
     slots: Vec<u32>,
-    /// Slots that nobody uses. The one that was used last is used first, while it is in the
+    /// The free slots. The slot that was freed last is used first, because it may still be in the
     /// processor's cache.
     free: Vec<u32>,
     /// The number of slots.
@@ -30,7 +30,7 @@ pub struct FlowSlots {
 }
 
 impl FlowSlots {
-    /// Gives `flow`, which has no slot, a slot: a free one, or a new one behind all others.
+    /// Gives `flow`, which has no slot, a slot: a free slot, or a new slot after all others.
     pub fn claim(&mut self, flow: FlowId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.count += 1;
@@ -44,7 +44,7 @@ impl FlowSlots {
         slot
     }
 
-    /// Takes the slot away from `flow` and returns it. No other flow can claim the slot until
+    /// Removes the slot from `flow` and returns it. No other flow can claim the slot until
     /// [`free`](Self::free) is called.
     ///
     /// # Panics

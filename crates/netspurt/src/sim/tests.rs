@@ -9,19 +9,19 @@ use crate::units::{BitRate, Duration, Time};
 
 use super::{Advance, FlowEnds, Graph, Population, Routes, World, WorldConfig};
 
-/// A host that sends each frame back at once, at most `left` times.
+/// A host that sends each frame back immediately, at most `remaining` times.
 #[derive(Debug)]
 struct Echo {
     to: EndId,
     held: Option<Segment>,
-    left: u32,
+    remaining: u32,
     /// The instants at which the host has a wake-up without an effect.
     rests: Vec<Time>,
 }
 
 impl Echo {
-    fn to(to: EndId, left: u32) -> Self {
-        Self { to, held: None, left, rests: Vec::new() }
+    fn to(to: EndId, remaining: u32) -> Self {
+        Self { to, held: None, remaining, rests: Vec::new() }
     }
 
     fn with(self, held: Segment) -> Self {
@@ -33,8 +33,8 @@ impl Host<Segment> for Echo {}
 
 impl Stage<Segment> for Echo {
     fn push(&mut self, _: Time, _: Port, frame: Segment, _: &mut Events<Segment>) {
-        if self.left > 0 {
-            self.left -= 1;
+        if self.remaining > 0 {
+            self.remaining -= 1;
             self.held = Some(Segment { dest: self.to, ..frame });
         }
     }
@@ -105,7 +105,7 @@ fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
 #[derive(Debug, Default)]
 struct Visitors {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
-    left: Vec<(Time, FlowId)>,
+    departed: Vec<(Time, FlowId)>,
     reached: Vec<(Time, FlowId)>,
     retired: Vec<FlowId>,
 }
@@ -127,8 +127,8 @@ impl Population<Segment, Echo> for Visitors {
         (flow, ends)
     }
 
-    fn left(&mut self, at: Time, frame: &Segment) {
-        self.left.push((at, frame.dest.flow()));
+    fn departed(&mut self, at: Time, frame: &Segment) {
+        self.departed.push((at, frame.dest.flow()));
     }
 
     fn reached(&mut self, at: Time, frame: &Segment) {
@@ -156,12 +156,12 @@ fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
     world.advance_to(at(30));
     assert_eq!(world.population().retired, [two, one]);
     assert_eq!(world.next_wakeup(), None);
-    assert_eq!(world.population().left.len(), 4);
+    assert_eq!(world.population().departed.len(), 4);
     assert_eq!(world.population().reached.last(), Some(&(at(30), one)));
 }
 
 /// The first flow has an entry in the queue for 40 ms when it is over at 10 ms; the second, in
-/// another slot, is to do something at 40 ms, too.
+/// another slot, is also to do something at 40 ms.
 #[test]
 fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
     let flow = |number: u32, crossings: u32| {
@@ -179,8 +179,8 @@ fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
     assert_eq!(world.population().retired, [two], "the first one still waits");
     world.advance_to(at(100));
     assert_eq!(world.population().retired, [two, one, three]);
-    let left: Vec<_> = world.population().left.clone();
-    assert_eq!(left, [(at(0), one), (at(20), two), (at(45), three)]);
+    let departed: Vec<_> = world.population().departed.clone();
+    assert_eq!(departed, [(at(0), one), (at(20), two), (at(45), three)]);
 }
 
 #[test]
@@ -190,12 +190,12 @@ fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     world.advance_to(at(10));
     // The first flow's frame arrives at that instant and is sent back.
-    assert_eq!(world.population().left, [(at(0), one), (at(10), two), (at(10), one)]);
+    assert_eq!(world.population().departed, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 
 /// Stopping the world does not change its events or its counts.
 #[test]
-fn flows_come_and_go_alike_in_one_step_and_in_many() {
+fn flows_start_and_end_equally_in_one_step_and_in_many() {
     let visitors = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);
@@ -211,7 +211,7 @@ fn flows_come_and_go_alike_in_one_step_and_in_many() {
     }
     assert_eq!(once.served(), often.served());
     let [a, b] = [&once, &often].map(World::population);
-    assert_eq!((&a.left, &a.reached, &a.retired), (&b.left, &b.reached, &b.retired));
+    assert_eq!((&a.departed, &a.reached, &a.retired), (&b.departed, &b.reached, &b.retired));
     assert_eq!(a.retired.len(), 50);
     assert_eq!(once.into_population().1.count(), 0);
 }

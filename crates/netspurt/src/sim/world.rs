@@ -42,7 +42,7 @@ pub enum Advance {
     Full,
 }
 
-/// The greatest number of wake-ups served in one call, which takes about ten milliseconds. So the
+/// The maximum number of wake-ups served in one call, which takes about ten milliseconds. So the
 /// driver soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
@@ -220,8 +220,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             for link in self.routes.path(graph, a, b).unwrap_or_default() {
                 let observed = self.roads[link as usize].to.observed;
                 let known = &mut self.feeders[link as usize];
-                let alone = *known == Feeder::Nothing || *known == feeder;
-                *known = if alone { feeder } else { Feeder::Any };
+                let is_only_feeder = *known == Feeder::Nothing || *known == feeder;
+                *known = if is_only_feeder { feeder } else { Feeder::Any };
                 feeder = if drops || queue || observed { Feeder::Any } else { Feeder::Link(link) };
             }
         }
@@ -285,9 +285,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.advance_within(until, u64::MAX)
     }
 
-    /// As [`advance_to`](Self::advance_to), but serves at most `most` wake-ups.
-    pub fn advance_within(&mut self, until: Time, most: u64) -> Advance {
-        let limit = self.served.saturating_add(most.min(SLICE));
+    /// Does the same as [`advance_to`](Self::advance_to), but serves at most `served_max` wake-ups.
+    pub fn advance_within(&mut self, until: Time, served_max: u64) -> Advance {
+        let limit = self.served.saturating_add(served_max.min(SLICE));
         self.horizon = until;
         while self.served < limit {
             let start = self.population.next_start();
@@ -410,23 +410,23 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     fn arrive(&mut self, when: Appointment, parcel: Parcel, to: Destination) {
         let at = when.at;
         let Destination { node, observed, onwards } = to;
-        let here = parcel.home() == node;
+        let is_home = parcel.home() == node;
         if observed {
-            let way = if here { Way::In } else { Way::Through };
+            let way = if is_home { Way::In } else { Way::Through };
             let frame = *self.transit.frame(parcel);
             self.transit.events.report(at, What::Seen { node, way, frame });
         }
-        if !here {
+        if !is_home {
             let link = next_link(&self.routes, onwards, parcel);
             return self.forward(when, link, parcel);
         }
         let place = self.ends.place(parcel.dest());
         let frame = self.transit.leave(parcel);
         let host = self.ends[place].host_mut();
-        if let Some(whole) = host.gather(at, frame, &mut self.transit.events) {
-            self.population.reached(at, &whole);
+        if let Some(datagram) = host.gather(at, frame, &mut self.transit.events) {
+            self.population.reached(at, &datagram);
             host.precede(at, when.since, &mut self.transit.events);
-            host.push(at, 0, whole, &mut self.transit.events);
+            host.push(at, 0, datagram, &mut self.transit.events);
         }
         self.emit(when, place);
         self.retire_if_over(place);
@@ -441,7 +441,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             let sent = end.host_mut().pop(when.at, &mut self.transit.events);
             let next = end.host().next_wakeup();
             let Some((at, _, frame)) = sent else { return self.enter_end(place, next, when.by) };
-            self.population.left(at, &frame);
+            self.population.departed(at, &frame);
             if self.observed[node as usize] {
                 self.transit.events.report(at, What::Seen { node, way: Way::Out, frame });
             }
@@ -454,7 +454,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Sends a frame over the link `number` towards its end, up to the next place where it may meet
-    /// other frames. Its fate on the links before that place is known at once.
+    /// other frames. Its fate on the links before that place is known immediately.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {
@@ -531,7 +531,7 @@ impl Road {
     }
 }
 
-/// What is said where a route is missing.
+/// The message of the panic if a route is missing.
 const CHECKED: &str = "routes are checked before a run";
 
 /// The link by which a frame leaves a node that forwards as `onwards` says.

@@ -70,7 +70,7 @@ impl CaseEnd {
     }
 
     /// The word for the way in which the case ended, and the reason.
-    fn told(&self) -> (CaseStatus, &str) {
+    fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),
             Self::Live(_) => (CaseStatus::Done, LIVE),
@@ -186,8 +186,9 @@ fn run_case(
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
             // A bug of this program that one case shows should not end the other cases.
-            let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
-            ran.unwrap_or_else(|panic| {
+            let result =
+                catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
+            result.unwrap_or_else(|panic| {
                 CaseEnd::Error(match panic.downcast_ref::<ForeignFault>() {
                     Some(fault) => fault.message.clone(),
                     None => format!("netspurt failed: {}", words(&*panic)),
@@ -229,13 +230,13 @@ const LOOK: u64 = 256;
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();
-    let most = budget.events.unwrap_or(u64::MAX);
+    let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
     // Only the next wake-up shows whether the last allowed one reached the end.
-    while !run.advance_within(stop, (most.saturating_add(1) - run.served()).min(LOOK)) {
-        if run.served() > most {
-            return Some(format!("more than {most} events"));
+    while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
+        if run.served() > events_max {
+            return Some(format!("more than {events_max} events"));
         }
         if watch.cancelled() {
             return Some("cancelled".to_owned());
@@ -269,7 +270,7 @@ fn words(panic: &(dyn core::any::Any + Send)) -> &str {
 fn count(rows: &[CaseRow]) -> CaseCounts {
     let mut counts = CaseCounts::default();
     for row in rows {
-        let (status, why) = row.end.told();
+        let (status, why) = row.end.status_and_reason();
         match status {
             CaseStatus::Done => counts.done += 1,
             CaseStatus::Cut => counts.cut += 1,
@@ -295,10 +296,13 @@ fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
         Column::new("repeat", number(&|row| sweep.repeat(row.case))),
     ];
     columns.extend(label_columns(sweep, rows));
-    let codes = rows.iter().map(|row| row.end.told().0 as u8).collect();
+    let codes = rows.iter().map(|row| row.end.status_and_reason().0 as u8).collect();
     let texts_of = &CaseStatus::WORDS;
     columns.push(Column::new("status", Data::Tag { codes, texts: texts_of }));
-    columns.push(Column::new("why", texts(rows.iter().map(|row| row.end.told().1.to_owned()))));
+    columns.push(Column::new(
+        "why",
+        texts(rows.iter().map(|row| row.end.status_and_reason().1.to_owned())),
+    ));
     columns.extend((0..MEASURES.len()).map(|n| measure_column(rows, n)));
     Table::new("cases", columns)
 }
@@ -338,8 +342,8 @@ fn label_columns(sweep: &Sweep, rows: &[CaseRow]) -> Vec<Column> {
 #[expect(clippy::cast_precision_loss, reason = "labels are written by people")]
 fn label_column<'a>(name: &str, all: &[Label], own: impl Iterator<Item = &'a Label>) -> Column {
     let data = if all.iter().all(|label| matches!(label, Label::Whole(_))) {
-        let whole = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };
-        Data::I64(own.map(whole).collect())
+        let whole_number = |label: &Label| if let Label::Whole(value) = label { *value } else { 0 };
+        Data::I64(own.map(whole_number).collect())
     } else if all.iter().all(|label| !matches!(label, Label::Text(_))) {
         let number = |label: &Label| match label {
             Label::Whole(value) => Some(*value as f64),

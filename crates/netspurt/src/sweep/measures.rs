@@ -14,7 +14,7 @@ pub struct CaseMeasure {
     pub fraction: bool,
 }
 
-const fn whole(name: &'static str) -> CaseMeasure {
+const fn whole_number(name: &'static str) -> CaseMeasure {
     CaseMeasure { name, fraction: false }
 }
 
@@ -24,72 +24,72 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 
 /// The measures, in the order of their columns.
 pub const MEASURES: [CaseMeasure; 66] = [
-    whole("events"),
-    whole("flows"),
-    whole("finished"),
-    whole("sent"),
-    whole("retransmissions"),
-    whole("spurious"),
-    whole("undone"),
-    whole("timeouts"),
-    whole("fast_retransmits"),
-    whole("received"),
-    whole("duplicates"),
-    whole("acked_bytes"),
-    whole("delivered_bytes"),
-    whole("waited_ns"),
-    whole("window_limited"),
-    whole("completion_ns_mean"),
-    whole("completion_ns_max"),
-    whole("completion_ns_p50"),
-    whole("completion_ns_p90"),
-    whole("completion_ns_p99"),
-    whole("completion_ns_p999"),
+    whole_number("events"),
+    whole_number("flows"),
+    whole_number("finished"),
+    whole_number("sent"),
+    whole_number("retransmissions"),
+    whole_number("spurious"),
+    whole_number("undone"),
+    whole_number("timeouts"),
+    whole_number("fast_retransmits"),
+    whole_number("received"),
+    whole_number("duplicates"),
+    whole_number("acked_bytes"),
+    whole_number("delivered_bytes"),
+    whole_number("waited_ns"),
+    whole_number("window_limited"),
+    whole_number("completion_ns_mean"),
+    whole_number("completion_ns_max"),
+    whole_number("completion_ns_p50"),
+    whole_number("completion_ns_p90"),
+    whole_number("completion_ns_p99"),
+    whole_number("completion_ns_p999"),
     fraction("goodput_bps"),
     fraction("fairness"),
-    whole("carried"),
-    whole("carried_bytes"),
+    whole_number("carried"),
+    whole_number("carried_bytes"),
     fraction("busiest_bps"),
-    whole("dropped"),
-    whole("lost"),
-    whole("marked"),
-    whole("overtook"),
-    whole("queue_packets_max"),
-    whole("echo_probes_lost"),
-    whole("echo_probe_rtt_ns_mean"),
-    whole("requests_complete"),
-    whole("request_ns_mean"),
-    whole("request_ns_max"),
-    whole("request_ns_p50"),
-    whole("request_ns_p90"),
-    whole("request_ns_p99"),
-    whole("request_ns_p999"),
-    whole("connections"),
-    whole("connections_complete"),
-    whole("connection_ns_mean"),
-    whole("connection_ns_max"),
-    whole("connection_ns_p50"),
-    whole("connection_ns_p90"),
-    whole("connection_ns_p99"),
-    whole("connection_ns_p999"),
-    whole("retransmissions_fast"),
-    whole("retransmissions_sack_recovery"),
-    whole("retransmissions_rack"),
-    whole("retransmissions_rto"),
-    whole("retransmissions_tlp"),
-    whole("retransmissions_sfr"),
-    whole("retransmissions_go_back_n"),
-    whole("retransmissions_syn"),
-    whole("retransmissions_shim"),
-    whole("spurious_fast"),
-    whole("spurious_sack_recovery"),
-    whole("spurious_rack"),
-    whole("spurious_rto"),
-    whole("spurious_tlp"),
-    whole("spurious_sfr"),
-    whole("spurious_go_back_n"),
-    whole("spurious_syn"),
-    whole("spurious_shim"),
+    whole_number("dropped"),
+    whole_number("lost"),
+    whole_number("marked"),
+    whole_number("overtook"),
+    whole_number("queue_packets_max"),
+    whole_number("echo_probes_lost"),
+    whole_number("echo_probe_rtt_ns_mean"),
+    whole_number("requests_complete"),
+    whole_number("request_ns_mean"),
+    whole_number("request_ns_max"),
+    whole_number("request_ns_p50"),
+    whole_number("request_ns_p90"),
+    whole_number("request_ns_p99"),
+    whole_number("request_ns_p999"),
+    whole_number("connections"),
+    whole_number("connections_complete"),
+    whole_number("connection_ns_mean"),
+    whole_number("connection_ns_max"),
+    whole_number("connection_ns_p50"),
+    whole_number("connection_ns_p90"),
+    whole_number("connection_ns_p99"),
+    whole_number("connection_ns_p999"),
+    whole_number("retransmissions_fast"),
+    whole_number("retransmissions_sack_recovery"),
+    whole_number("retransmissions_rack"),
+    whole_number("retransmissions_rto"),
+    whole_number("retransmissions_tlp"),
+    whole_number("retransmissions_sfr"),
+    whole_number("retransmissions_go_back_n"),
+    whole_number("retransmissions_syn"),
+    whole_number("retransmissions_shim"),
+    whole_number("spurious_fast"),
+    whole_number("spurious_sack_recovery"),
+    whole_number("spurious_rack"),
+    whole_number("spurious_rto"),
+    whole_number("spurious_tlp"),
+    whole_number("spurious_sfr"),
+    whole_number("spurious_go_back_n"),
+    whole_number("spurious_syn"),
+    whole_number("spurious_shim"),
 ];
 
 /// The number of measures before the measures by cause. The latter are in the order of
@@ -153,12 +153,12 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         fairness(&goodputs),
         links.sum("carried"),
         links.sum("carried_bytes"),
-        links.most("carried_bytes").map(|octets| 8e9 * octets / case.stop.as_nanos() as f64),
+        links.maximum("carried_bytes").map(|octets| 8e9 * octets / case.stop.as_nanos() as f64),
         links.sum("dropped"),
         links.sum("lost"),
         links.sum("marked"),
         links.sum("overtook"),
-        links.most("queue_packets_max"),
+        links.maximum("queue_packets_max"),
         echo_probes.sum("lost"),
         mean(&rtts).map(f64::round),
         answered,
@@ -188,15 +188,15 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 /// population.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
-    let asked = MaybeTable::of(case, "requests");
-    let times = asked.values("complete_ns");
+    let requests = MaybeTable::of(case, "requests");
+    let times = requests.values("complete_ns");
     let answered = times.iter().flatten().count() as f64;
     let all = Some(answered + populations.sum("requests_complete").unwrap_or(0.0));
     if times.is_empty() {
         let [mean, max, p50, p90, p99, p999] = REQUESTS.map(|name| populations.first(name));
         return [all, mean, max, p50, p90, p99, p999];
     }
-    let longest = longest(&times, &asked.values("t_ns"), case.stop.as_nanos() as f64);
+    let longest = longest(&times, &requests.values("t_ns"), case.stop.as_nanos() as f64);
     let [p50, p90, p99, p999] = QUANTILES.map(|share| quantile(&times, share));
     [all, mean(&times).map(f64::round), longest, p50, p90, p99, p999]
 }
@@ -273,7 +273,7 @@ impl<'a> MaybeTable<'a> {
         self.values(name).first().copied().flatten()
     }
 
-    fn most(&self, name: &str) -> Option<f64> {
+    fn maximum(&self, name: &str) -> Option<f64> {
         self.values(name).into_iter().flatten().reduce(f64::max)
     }
 
@@ -381,9 +381,9 @@ mod tests {
     #[test]
     fn a_quantile_needs_a_value_above_it() {
         let spans = |count| vec![Some(1.0); count];
-        for (share, least) in QUANTILES.into_iter().zip([2, 10, 100, 1000]) {
-            assert_eq!(quantile(&spans(least), share), Some(1.0), "{share:?}");
-            assert_eq!(quantile(&spans(least - 1), share), None, "{share:?}");
+        for (share, values_min) in QUANTILES.into_iter().zip([2, 10, 100, 1000]) {
+            assert_eq!(quantile(&spans(values_min), share), Some(1.0), "{share:?}");
+            assert_eq!(quantile(&spans(values_min - 1), share), None, "{share:?}");
         }
         assert_eq!(quantile(&[], (1, 2)), None);
     }

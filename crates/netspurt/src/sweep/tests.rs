@@ -128,7 +128,7 @@ fn separate_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
 }
 
 #[test]
-fn more_seeds_keep_the_first_ones() {
+fn more_seeds_do_not_change_the_first_seeds() {
     let five = sweep("");
     let text = LOSSY.replace("seeds = 5", "seeds = 9");
     let nine = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();

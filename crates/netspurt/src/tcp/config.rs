@@ -36,7 +36,7 @@ impl NsVariant {
 pub enum AckPolicy {
     /// At once, each segment.
     EverySegment,
-    /// Every second segment, or after this time; a segment out of order at once.
+    /// Every second segment, or after this time; a segment out of order immediately.
     Delayed(Duration),
 }
 
@@ -123,7 +123,7 @@ pub struct NsConfig {
     pub precise_cut: bool,
     /// F-RTO, with SACK its variant that uses the blocks (`frto_enabled_` and `sfrto_enabled_`).
     pub frto: bool,
-    /// Round trips are measured by time stamps on every new ACK, to the nearest tick
+    /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
     pub timestamps: bool,
     /// Rules of newreno.
@@ -132,7 +132,7 @@ pub struct NsConfig {
     pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,
-    /// The segments that the receiving side acknowledges at once, and the time stamps that it
+    /// The segments that the receiving side acknowledges immediately, and the timestamps that it
     /// echoes.
     pub sink: NsSink,
     /// How the sender reads round trips.
@@ -159,20 +159,20 @@ pub struct NsNewReno {
     /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
     /// segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if the echoed time stamp is that of the
-    /// last transmission of the segment acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
+    /// With `bugfix`: a fast retransmit is also allowed if the echoed timestamp is that of the last
+    /// transmission of the segment acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
     pub bugfix_ts: bool,
 }
 
 /// The rules of ns-2's sinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NsSink {
-    /// A segment that fills a gap is acknowledged at once (`RFC2581_immediate_ack_`).
+    /// A segment that fills a gap is acknowledged immediately (`RFC2581_immediate_ack_`).
     pub gaps_at_once: bool,
-    /// Packet 0 is acknowledged at once (`SYN_immediate_ack_`).
+    /// Packet 0 is acknowledged immediately (`SYN_immediate_ack_`).
     pub first_at_once: bool,
-    /// The stamp of the segment that continues the last ACK is echoed even if it is older than the
-    /// one echoed before (`ts_echo_rfc1323_`).
+    /// The timestamp of the segment that continues the last ACK is echoed even if it is older than
+    /// the one echoed before (`ts_echo_rfc1323_`).
     pub echoes_next: bool,
 }
 
@@ -215,7 +215,7 @@ impl Default for NsConfig {
     }
 }
 
-/// Octets that a time stamp adds to a segment with data in ns-2 (`ts_option_size_`).
+/// Octets that a timestamp adds to a segment with data in ns-2 (`ts_option_size_`).
 const STAMP_BYTES: u16 = 10;
 
 impl NsConfig {

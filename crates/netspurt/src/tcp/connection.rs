@@ -194,7 +194,7 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
-    /// Ends the connection at once, with a reset to the peer.
+    /// Ends the connection immediately, with a reset to the peer.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
@@ -235,13 +235,13 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once, without a segment to the peer, because the peer does not answer
-    /// (RFC 9293 §3.9.1.8, the user timeout).
+    /// Ends the connection immediately, without a segment to the peer, because the peer does not
+    /// answer (RFC 9293 §3.9.1.8, the user timeout).
     pub fn give_up(&mut self, now: Time) {
         self.fail(now, Failure::TimedOut);
     }
 
-    /// Ends the connection at once, without a segment to the peer, as the peer's RST would.
+    /// Ends the connection immediately, without a segment to the peer, as the peer's RST would.
     pub fn be_reset(&mut self, now: Time) {
         self.fail(now, Failure::Reset);
     }
@@ -280,12 +280,12 @@ impl Connection {
     }
 
     /// Sets whether the host's own queue drops everything that leaves. A sender that learns of this
-    /// at once keeps its data ([`SendRules`](super::SendRules)).
+    /// immediately keeps its data ([`SendRules`](super::SendRules)).
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
 
-    /// Sets whether the next arriving segments are acknowledged at once (Linux's TCP_QUICKACK).
+    /// Sets whether the next arriving segments are acknowledged immediately (Linux's TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
     }
@@ -496,23 +496,23 @@ impl NsPair {
     }
 
     fn end_hold(&mut self, cx: &mut Context<'_>) {
-        let what = self.receiver.on_deadline();
-        self.acknowledge(&what, cx);
+        let acknowledgment = self.receiver.on_deadline();
+        self.acknowledge(&acknowledgment, cx);
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
+    fn acknowledge(&mut self, acknowledgment: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
-        segment.ack = seq::to_wire(seq::SIMULATED_ISN, what.next);
-        if what.of_syn {
+        segment.ack = seq::to_wire(seq::SIMULATED_ISN, acknowledgment.next);
+        if acknowledgment.of_syn {
             segment.flags = Flags::SYN.with(Flags::ACK);
             segment.seq = seq::to_wire(seq::SIMULATED_ISN, 0);
         }
-        segment.set_stamp(what.echo);
+        segment.set_stamp(acknowledgment.echo);
         // The blocks are added in the outbox: a segment put together on the stack and copied makes
         // wide loads wait for narrow stores.
         cx.outbox.push_back(segment);
-        if let Some(blocks) = self.receiver.sack_blocks(what.newest)
+        if let Some(blocks) = self.receiver.sack_blocks(acknowledgment.newest)
             && let Some(segment) = cx.outbox.back_mut()
         {
             segment.set_sack(&blocks);

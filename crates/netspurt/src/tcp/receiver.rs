@@ -38,7 +38,7 @@ pub(super) struct NsReceiver {
     first: u64,
     next: u64,
     /// `next` in the last acknowledgment.
-    told: u64,
+    last_ack: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
     /// The first blocks of earlier ACKs, newest first; only with SACK.
@@ -47,7 +47,7 @@ pub(super) struct NsReceiver {
     sink: NsSink,
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
-    /// The time stamp to echo: the newest one of segments that were at or below the last
+    /// The timestamp to echo: the newest one of segments that were at or below the last
     /// acknowledgment when they came. So it is that of the segment whose acknowledgment was held,
     /// and not of the segment that released it.
     echo: Time,
@@ -72,7 +72,7 @@ impl NsReceiver {
         Self {
             first,
             next: first,
-            told: first,
+            last_ack: first,
             above: Ranges::default(),
             history: config.variant.needs_sack().then(Vec::new),
             acks: config.acks,
@@ -104,7 +104,7 @@ impl NsReceiver {
         self.deadline + GRAIN < now || self.deadline.saturating_since(since) < wait
     }
 
-    /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent at once.
+    /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
     /// Only one acknowledgment is held at a time: that of the newest segment, or of a copy of it,
     /// if everything before it has arrived. By default the acknowledgment of packet 0 is never held
@@ -112,8 +112,8 @@ impl NsReceiver {
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);
-        let continues = left == self.told && self.sink.echoes_next;
-        if continues || left <= self.told && segment.stamp() >= self.echo {
+        let continues = left == self.last_ack && self.sink.echoes_next;
+        if continues || left <= self.last_ack && segment.stamp() >= self.echo {
             self.echo = segment.stamp();
         }
         self.take_in(left, right, segment.len > 0);
@@ -182,7 +182,7 @@ impl NsReceiver {
     #[inline(always)]
     fn acknowledge(&mut self, newest: Range) -> Acknowledgment {
         self.deadline = Time::NEVER;
-        self.told = self.next;
+        self.last_ack = self.next;
         let of_syn = core::mem::take(&mut self.syn_came);
         Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }

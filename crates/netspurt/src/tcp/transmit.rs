@@ -176,8 +176,8 @@ impl Transmitter {
 
     /// The octet at which the packet that ends at `end` starts.
     pub(super) fn start_of(&self, end: u64) -> u64 {
-        let whole = end.saturating_sub(2) / self.smss * self.smss;
-        1 + whole
+        let whole_bytes = end.saturating_sub(2) / self.smss * self.smss;
+        1 + whole_bytes
     }
 
     /// The octet that `wire` refers to in an ACK.

@@ -37,19 +37,19 @@ pub enum TimelineError {
 pub trait Moving: Copy + PartialOrd {
     /// Returns this value moved towards `other` by the share `part / whole`.
     #[must_use]
-    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self;
+    fn towards(self, other: Self, part: Duration, interval: Duration) -> Self;
 }
 
 impl Moving for Duration {
     /// The change is rounded down, so the result is rounded towards the earlier value.
-    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
+    fn towards(self, other: Self, part: Duration, interval: Duration) -> Self {
         let share = |span: Duration| {
-            let (span, part, whole) = (span.as_nanos(), part.as_nanos(), whole.as_nanos());
+            let (span, part, interval) = (span.as_nanos(), part.as_nanos(), interval.as_nanos());
             Duration::from_nanos(match span.checked_mul(part) {
                 // The usual case needs no division of 128 bits.
-                Some(product) => product / whole,
+                Some(product) => product / interval,
                 None => {
-                    let nanos = u128::from(span) * u128::from(part) / u128::from(whole);
+                    let nanos = u128::from(span) * u128::from(part) / u128::from(interval);
                     u64::try_from(nanos).unwrap_or(0)
                 }
             })
@@ -60,8 +60,8 @@ impl Moving for Duration {
 
 impl Moving for f64 {
     #[expect(clippy::cast_precision_loss, reason = "a probability needs no more than 53 bits")]
-    fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
-        self + (other - self) * (part.as_nanos() as f64 / whole.as_nanos() as f64)
+    fn towards(self, other: Self, part: Duration, interval: Duration) -> Self {
+        self + (other - self) * (part.as_nanos() as f64 / interval.as_nanos() as f64)
     }
 }
 
@@ -96,10 +96,10 @@ impl<T: Moving> Timeline<T> {
         Ok(Self { points, between, place: 0 })
     }
 
-    /// Returns the least value of the points.
-    pub fn least(&self) -> Option<T> {
+    /// Returns the minimum value of the points.
+    pub fn minimum(&self) -> Option<T> {
         let values = self.points.iter().map(|(_, value)| *value);
-        values.reduce(|least, value| if value < least { value } else { least })
+        values.reduce(|minimum, value| if value < minimum { value } else { minimum })
     }
 
     /// Returns the value at `now`.
@@ -167,7 +167,7 @@ mod tests {
         let t = Timeline::new(points(&[(10, 5), (20, 9)]), Interpolation::Step).unwrap();
         let ms = 1_000_000;
         assert_eq!([0, 10, 19, 20, 99].map(|at| read(&t, at) / ms), [5, 5, 5, 9, 9]);
-        assert_eq!(t.least(), Some(Duration::from_millis(5)));
+        assert_eq!(t.minimum(), Some(Duration::from_millis(5)));
     }
 
     #[test]

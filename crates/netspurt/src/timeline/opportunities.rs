@@ -30,7 +30,7 @@ pub struct Opportunities {
     /// before the first use.
     used: u64,
     /// The octets that this opportunity can still deliver.
-    left: u32,
+    octets_left: u32,
 }
 
 /// A mistake in a list of opportunities.
@@ -68,27 +68,27 @@ impl Opportunities {
             instants: instants.iter().map(|at| *at - Time::ZERO).collect(),
             octets,
             used: 0,
-            left: 0,
+            octets_left: 0,
         })
     }
 
     /// Delivers a packet of `size` octets that arrived at `now`, after all earlier packets. Returns
     /// the instants of the first and the last opportunity that it uses.
     pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
-        if self.used == 0 || self.left == 0 || self.at(self.used) <= now {
+        if self.used == 0 || self.octets_left == 0 || self.at(self.used) <= now {
             self.take_next(now);
         }
         let first = self.at(self.used);
         let mut rest = size;
         loop {
-            let part = rest.min(self.left);
-            self.left -= part;
+            let part = rest.min(self.octets_left);
+            self.octets_left -= part;
             rest -= part;
             if rest == 0 {
                 return (first, self.at(self.used));
             }
             self.used += 1;
-            self.left = self.octets;
+            self.octets_left = self.octets;
         }
     }
 
@@ -99,7 +99,7 @@ impl Opportunities {
         let (rounds, since) = (now.as_nanos() / round, now.as_nanos() % round);
         let gone = self.instants.partition_point(|at| at.as_nanos() <= since) as u64;
         self.used = (rounds * count + gone + 1).max(self.used + 1);
-        self.left = self.octets;
+        self.octets_left = self.octets;
     }
 
     /// Returns the instant of an opportunity, whose `number` counts from 1 over all rounds.
@@ -139,11 +139,11 @@ mod tests {
         let (mut next, mut part) = (0, 0);
         for rounds in 0.. {
             for instant in list.iter().map(|at| at + rounds * round) {
-                let mut left = octets;
-                while next < packets.len() && packets[next].0 < instant && left > 0 {
+                let mut remaining = octets;
+                while next < packets.len() && packets[next].0 < instant && remaining > 0 {
                     let size = packets[next].1;
-                    let taken = left.min(size - part);
-                    (left, part) = (left - taken, part + taken);
+                    let taken = remaining.min(size - part);
+                    (remaining, part) = (remaining - taken, part + taken);
                     if part == size {
                         delivered.push(instant);
                         (next, part) = (next + 1, 0);

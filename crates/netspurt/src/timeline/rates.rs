@@ -66,9 +66,9 @@ impl Rates {
         for &(from, span) in spans.iter().filter(|(_, span)| !span.is_zero()) {
             let to = from + span;
             let after = self.steps[place(&self.steps, to, 0)].1;
-            let behind = self.steps.partition_point(|(at, _)| *at <= to);
+            let end = self.steps.partition_point(|(at, _)| *at <= to);
             let first = self.steps.partition_point(|(at, _)| *at < from);
-            self.steps.splice(first..behind, [(from, 0), (to, after)]);
+            self.steps.splice(first..end, [(from, 0), (to, after)]);
             if first == 0 {
                 // Before this silence, the first rate holds, as it did without the silence.
                 self.steps.insert(0, (Time::ZERO, after));
@@ -77,8 +77,8 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant from `now` on at which the rate is not zero, and the rate at that
-    /// instant.
+    /// Returns the first instant starting at `now` at which the rate is not zero, and the rate at
+    /// that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
         self.place = place(&self.steps, at, self.place);
@@ -100,15 +100,16 @@ impl Rates {
         }
     }
 
-    /// Transmits `bits` from `start` on, and returns the instant at which the transmission ends.
+    /// Transmits `bits` starting at `start`, and returns the instant at which the transmission
+    /// ends.
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
         // The work in billionths of a bit. The fraction of a nanosecond at the start is added to
         // it, because that time has already been used.
-        let mut left = u128::from(bits) * NANOS + u128::from(start.rest);
+        let mut remaining_bits = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
-        while left > 0 {
+        while remaining_bits > 0 {
             let rate = self.steps[place].1;
             let until = self.steps.get(place + 1).map(|next| next.0);
             if rate == UNLIMITED {
@@ -116,15 +117,15 @@ impl Rates {
             }
             let fits = |until: Time| u128::from(rate) * u128::from((until - at).as_nanos());
             match until.map(|until| (until, fits(until))) {
-                Some((until, fit)) if fit <= left => {
-                    (left, at) = (left - fit, until);
+                Some((until, fit)) if fit <= remaining_bits => {
+                    (remaining_bits, at) = (remaining_bits - fit, until);
                     place += 1;
                 }
                 _ if rate == 0 => return LineInstant { at: Time::NEVER, rest: 0 },
                 _ => {
                     let rate = u128::from(rate);
-                    let rest = u64::try_from(left % rate).unwrap_or(0);
-                    return LineInstant { at: at + whole(left / rate), rest };
+                    let rest = u64::try_from(remaining_bits % rate).unwrap_or(0);
+                    return LineInstant { at: at + whole_nanos(remaining_bits / rate), rest };
                 }
             }
         }
@@ -136,7 +137,7 @@ fn number(rate: BitRate) -> u64 {
     rate.bits_per_second().unwrap_or(UNLIMITED)
 }
 
-fn whole(nanos: u128) -> Duration {
+fn whole_nanos(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
@@ -192,10 +193,10 @@ mod tests {
             let mut instants: Vec<u64> = steps;
             instants.sort_unstable();
             let points: Vec<_> = instants.iter().map(|ms| (*ms, rate)).collect();
-            let mut many = rates(&points);
+            let mut steps = rates(&points);
             let mut now = LineInstant::default();
             for bits in &frames {
-                now = many.transmit(now, *bits);
+                now = steps.transmit(now, *bits);
             }
             let bits = u128::from(frames.iter().sum::<u64>()) * NANOS;
             prop_assert_eq!(u128::from(now.at.as_nanos()), bits / u128::from(rate));

@@ -94,7 +94,7 @@ impl Duration {
     ///
     /// # Panics
     /// When `unit` is zero.
-    pub const fn whole(self, unit: Duration) -> u64 {
+    pub const fn whole_units(self, unit: Duration) -> u64 {
         self.0 / unit.0
     }
 

@@ -111,9 +111,9 @@ fn the_kernels_timers_fire_when_the_wheel_predicts() {
         let number = |at: usize| row[at].parse::<u64>().unwrap();
         let (nominal, armed, gap) = (us(number(2)), number(3), us(number(4)));
         let clock = Clock::linux(ms(4), Duration::from_nanos(armed)).unwrap();
-        let said = clock.expiry(Time::ZERO, nominal) - Time::ZERO;
-        assert!(gap + READING >= said, "{row:?}: early, the wheel says {}", micros(said));
-        let late = gap.as_nanos().saturating_sub(said.as_nanos());
+        let modelled = clock.expiry(Time::ZERO, nominal) - Time::ZERO;
+        assert!(gap + READING >= modelled, "{row:?}: early, the wheel says {}", micros(modelled));
+        let late = gap.as_nanos().saturating_sub(modelled.as_nanos());
         prompt += usize::from(late <= READING.as_nanos());
         jiffy_late += usize::from(late.abs_diff(4_000_000) <= READING.as_nanos());
     }

@@ -11,7 +11,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, ConnectionInfo, RfcConfig};
 use netspurt::units::{Duration, Time};
 
-/// Octets of a full segment with time stamps, MTU 1500.
+/// Octets of a full segment with timestamps, MTU 1500.
 pub const FULL: u64 = 1448;
 const ISS: u32 = 1_000_000;
 const JIFFY: Duration = Duration::from_millis(4);

@@ -95,7 +95,7 @@ pub struct Facts {
 
 impl Facts {
     /// The facts of the text of the file that is `module`. Tokens are read and not syntax, so that
-    /// what stands in macros counts, too.
+    /// what stands in macros counts as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let file = syn::parse_file(text).expect("a source");

@@ -113,9 +113,9 @@ fn a_full_socket_takes_the_rest_later() {
     }
     got.extend(arrived(&mut peer));
     assert_eq!(got.len(), ALL);
-    let pieces = got.chunks(content::LONGEST).enumerate();
+    let pieces = got.chunks(content::PIECE_BYTES_MAX).enumerate();
     for (place, piece) in pieces {
-        let from = (place * content::LONGEST) as u64;
+        let from = (place * content::PIECE_BYTES_MAX) as u64;
         assert!(piece == content::octets(from, piece.len()), "from octet {from}");
     }
 }
@@ -126,7 +126,7 @@ fn a_transfer_without_an_end_never_closes() {
     for at in [20, 30] {
         source.step(ms(at), &mut [0; ROOM]);
         assert_eq!(source.stage, AppStage::Writes(None));
-        assert!(arrived(&mut peer).len() > content::LONGEST);
+        assert!(arrived(&mut peer).len() > content::PIECE_BYTES_MAX);
     }
 }
 
@@ -166,10 +166,13 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
     assert_eq!(peer.read(&mut [0]).unwrap(), 0, "it has closed");
     let notes = source.into_notes();
     assert_eq!((notes.finished, notes.read_bytes, notes.damaged), (Some(ms(80)), 200, 0));
-    let told: Vec<_> =
-        notes.exchanges.iter().map(|one| (one.asked, one.began, one.complete)).collect();
+    let exchanges: Vec<_> = notes
+        .exchanges
+        .iter()
+        .map(|exchange| (exchange.asked, exchange.began, exchange.complete))
+        .collect();
     assert_eq!(
-        told,
+        exchanges,
         [(ms(5), Some(ms(40)), Some(ms(50))), (ms(57), Some(ms(80)), Some(ms(80)))],
         "the first one was written when the connection was opened for it"
     );
@@ -252,9 +255,9 @@ fn a_listener_without_a_connection_waits() {
     sink.step(ms(3), &mut [0; ROOM]);
     assert!(sink.accepted.get().is_none() && !sink.over);
     assert!(sink.waits_for().is_some() && sink.due().is_none());
-    let mut told = Vec::new();
-    apps.ask(ms(4), &mut told);
-    assert!(told.is_empty(), "there is no connection to ask about");
+    let mut polls = Vec::new();
+    apps.ask(ms(4), &mut polls);
+    assert!(polls.is_empty(), "there is no connection to ask about");
 }
 
 #[test]
@@ -265,7 +268,7 @@ fn spans_are_passed_to_the_kernel_in_seconds_and_nanoseconds() {
         (1_000_000_000, (1, 0)),
         (61_000_000_007, (61, 7)),
     ] {
-        let told = timespec(Duration::from_nanos(nanos));
-        assert_eq!((told.tv_sec, told.tv_nsec), expected);
+        let time = timespec(Duration::from_nanos(nanos));
+        assert_eq!((time.tv_sec, time.tv_nsec), expected);
     }
 }

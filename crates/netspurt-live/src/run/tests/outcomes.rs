@@ -74,8 +74,8 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
     for together in simultaneous(&log.arrivals) {
         let PacketArrival { at, segment, .. } = together[0];
         let segments = together.iter().map(|arrival| arrival.segment);
-        let told = &mut |event: &_| watcher.event(event, None);
-        path.enter_together(at, segment.source(), segments, told);
+        let observe = &mut |event: &_| watcher.event(event, None);
+        path.enter_together(at, segment.source(), segments, observe);
     }
     for PacketArrival { segment, .. } in log.arrivals.iter().filter(|one| one.segment.len > 0) {
         watcher.ledgers[0].as_mut().unwrap().sent(segment);
@@ -193,7 +193,7 @@ fn unknown_packets_and_failures_are_reported_and_the_run_stays_valid() {
 }
 
 #[test]
-fn drops_are_compared_and_left_out_if_not_asked_for() {
+fn drops_are_compared_only_if_they_are_requested() {
     let run = ended(Duration::ZERO, |outcome| outcome.wanted.drops = false);
     assert!(run.results.table("drops").is_none());
     assert_eq!((run.report.replayed.drops, run.report.valid), (4, true));

@@ -17,9 +17,9 @@ pub(super) const PHASES: usize = 8;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
-    /// The gain of pacing and of the window in STARTUP, 2/ln 2. DRAIN paces with its inverse.
+    /// The gain of pacing and of cwnd in STARTUP, 2/ln 2. DRAIN paces with its inverse.
     pub high_gain: (u32, u32),
-    /// The gain of the window in PROBE_BW.
+    /// The gain of cwnd in PROBE_BW.
     pub cwnd_gain: (u32, u32),
     /// The pacing gains of PROBE_BW. Each phase lasts about one minimum round trip.
     pub cycle: [(u32, u32); PHASES],
@@ -31,7 +31,7 @@ pub struct BbrConfig {
     pub min_rtt_window: Duration,
     /// The minimum time in PROBE_RTT after the pipe has become low enough.
     pub probe_rtt_time: Duration,
-    /// The window in PROBE_RTT, in segments. It is also the minimum window outside loss recovery.
+    /// cwnd in PROBE_RTT, in segments. It is also the minimum window outside loss recovery.
     pub min_cwnd_segs: u32,
     /// The growth of the bandwidth in a round, as a factor. With less growth the pipe may be full.
     pub full_pipe_growth: (u32, u32),

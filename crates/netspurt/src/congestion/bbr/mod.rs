@@ -78,7 +78,7 @@ pub struct Bbr {
     config: BbrConfig,
     mode: Mode,
     model: Model,
-    /// The window when the first ACK arrived, in octets; 0 before.
+    /// cwnd when the first ACK arrived, in octets; 0 before.
     initial_cwnd: u64,
     /// The bandwidth with which new samples are compared to judge growth, in bits per second.
     full_bandwidth: u64,
@@ -88,9 +88,9 @@ pub struct Bbr {
     phase_start: Time,
     probe_rtt: ProbeRtt,
     repair: Repairing,
-    /// Whether the window follows the pipe, as in the first round of a recovery.
+    /// Whether cwnd follows the pipe, as in the first round of a recovery.
     conserving: bool,
-    /// The window that is restored after recovery or PROBE_RTT, in octets.
+    /// cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
     /// Whether sending started again after a silence, and no data was acknowledged since then.
     idle_restart: bool,
@@ -170,8 +170,8 @@ impl Bbr {
     }
 
     fn is_phase_over(&self, ack: &AckInfo) -> bool {
-        let least = self.model.min_rtt.unwrap_or_default();
-        let lasted = ack.now.saturating_since(self.phase_start) > least;
+        let min_rtt = self.model.min_rtt.unwrap_or_default();
+        let lasted = ack.now.saturating_since(self.phase_start) > min_rtt;
         let gain = self.pacing_gain();
         let inflight = |gain| self.inflight(gain, ack.smss);
         if gain.0 > gain.1 {
@@ -283,7 +283,7 @@ impl Bbr {
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// Sets the window in loss recovery, and restores it at the end (§4.2.3.4).
+    /// Sets cwnd in loss recovery, and restores it at the end (§4.2.3.4).
     fn follow_repair(&mut self, ack: &AckInfo, window: &mut Window) {
         if self.model.round_start {
             self.conserving = false;
@@ -316,7 +316,7 @@ impl Bbr {
         }
     }
 
-    /// Moves the window towards its target by the delivered octets (§4.2.3).
+    /// Moves cwnd towards its target by the delivered octets (§4.2.3).
     fn set_cwnd(&mut self, ack: &AckInfo, window: &mut Window) {
         self.follow_repair(ack, window);
         if !self.conserving && ack.delivered_bytes > 0 {
@@ -353,7 +353,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers the window. The threshold and the model do not change.
+    /// Remembers cwnd. The threshold and the model do not change.
     fn on_congestion(
         &mut self,
         _now: Time,
@@ -380,7 +380,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT the window stays low. The end of PROBE_RTT restores the same window.
+        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores the same window.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }

@@ -27,9 +27,9 @@ pub(super) struct Model {
     pub(super) round_start: bool,
     /// Whether the rate of this ACK's sample was limited by the sender, and not by the path.
     pub(super) app_limited: bool,
-    /// The number of octets delivered when BBR began to hold the window down, and the number
-    /// delivered when the effect ends. Samples of segments that were sent in between do not show
-    /// the rate of the path.
+    /// The number of octets delivered when BBR began to hold cwnd down, and the number delivered
+    /// when the effect ends. Samples of segments that were sent in between do not show the rate of
+    /// the path.
     held: (u64, u64),
     /// The minimum round trip of the last `min_rtt_window`, and when it was measured.
     pub(super) min_rtt: Option<Duration>,
@@ -73,12 +73,12 @@ impl Model {
         self.next_round = self.delivered;
     }
 
-    /// Marks that BBR from now on holds the window below the capacity of the path.
+    /// Marks that BBR from now on holds cwnd below the capacity of the path.
     pub(super) fn hold(&mut self) {
         self.held = (self.delivered, self.delivered);
     }
 
-    /// Marks that BBR still holds the window down, with `pipe` octets in the network.
+    /// Marks that BBR still holds cwnd down, with `pipe` octets in the network.
     pub(super) fn keep_holding(&mut self, pipe: u64) {
         self.held.1 = self.delivered.saturating_add(pipe);
     }
@@ -110,7 +110,7 @@ impl Model {
         }
     }
 
-    /// Takes the round trip of an ACK. Returns whether the old minimum was older than `window`.
+    /// Processes the round trip of an ACK. Returns whether the old minimum was older than `window`.
     pub(super) fn update_min_rtt(&mut self, ack: &AckInfo, window: Duration) -> bool {
         if self.min_rtt.is_none() {
             self.min_rtt_stamp = ack.now;

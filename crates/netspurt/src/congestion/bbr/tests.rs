@@ -383,12 +383,12 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
     bbr.on_ack(&next_round, &mut window);
     assert_eq!(window.cwnd, 9 * SMSS, "after a round it grows again");
-    let mut told = window;
+    let mut window_at_end = window;
     bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
     assert!(window.cwnd >= good, "{window:?}");
     bbr.repair = Repairing::Losses;
-    bbr.on_recovery_end(Time::ZERO, &mut told);
-    assert_eq!(told.cwnd, good);
+    bbr.on_recovery_end(Time::ZERO, &mut window_at_end);
+    assert_eq!(window_at_end.cwnd, good);
 }
 
 /// §4.2.3.4: after a timeout the sender sets the window to one segment. At the end of the repair

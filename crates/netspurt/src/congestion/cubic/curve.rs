@@ -43,7 +43,7 @@ impl Curve {
     }
 }
 
-/// The greatest whole number whose cube is not above `x`.
+/// The largest whole number whose cube is not above `x`.
 pub(super) fn cube_root(x: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..43).rev() {

@@ -1,9 +1,9 @@
 //! CUBIC (RFC 9438), computed in octets.
 //!
-//! The window follows a curve over the time since congestion avoidance began. The curve flattens
-//! towards the window at which the last congestion occurred, and becomes steeper beyond it. If Reno
-//! would be faster, the window follows Reno. CUBIC's own rule for the window after a mark is left
-//! out: RFC 9438 §4.6 allows one segment, but here the sender decides how far it cuts the window.
+//! cwnd follows a curve over the time since congestion avoidance began. The curve becomes flat near
+//! `W_max`, the cwnd at which the last congestion occurred, and becomes steep again above it. If
+//! Reno would be faster, cwnd follows Reno. CUBIC's own rule for cwnd after a mark is left out: RFC
+//! 9438 §4.6 allows one segment, but here the sender decides how far it reduces cwnd.
 
 mod curve;
 #[cfg(test)]
@@ -33,21 +33,23 @@ pub(super) use whole::WholeCubic;
 pub struct CubicConfig {
     /// *C*: the steepness of the curve, in segments per cubic second, as a fraction.
     pub c: (u32, u32),
-    /// beta_cubic: the share of the flight that is left after congestion, as a fraction below 1.
+    /// beta_cubic: after congestion, ssthresh is this share of the flight size. A fraction
+    /// below 1.
     pub beta: (u32, u32),
-    /// Whether a flow makes room for others if it meets congestion below its last plateau (§4.7).
+    /// Whether a flow leaves bandwidth to others if congestion occurs below its last
+    /// `W_max` (§4.7).
     pub fast_convergence: bool,
-    /// The maximum number of segments by which one ACK opens the window in slow start (RFC 3465
+    /// The maximum number of segments by which one ACK increases cwnd in slow start (RFC 3465
     /// §2.2). HyStart++ has a limit of its own.
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// The number of acknowledged segments for which the window opens by at least one segment
-    /// before any congestion: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
-    pub first_climb_segs: Option<u32>,
-    /// Whether the time since the last transmission is left out when an idle flow sends again, as
-    /// in Linux (`CA_EVENT_TX_START`). Otherwise the time since the last ACK is left out (RFC 9438
-    /// §5.8).
+    /// Before any congestion, cwnd grows by at least one segment for this number of acknowledged
+    /// segments: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
+    pub initial_segs_per_increase_max: Option<u32>,
+    /// Which time is left out when an idle flow starts to send again. True: the time since the last
+    /// transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the last ACK (RFC
+    /// 9438 §5.8).
     pub idle_from_sending: bool,
     /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
     pub whole_segments: bool,
@@ -61,7 +63,7 @@ impl Default for CubicConfig {
             fast_convergence: true,
             abc_limit_segs: 2,
             slow_start_exit: SlowStartExit::default(),
-            first_climb_segs: None,
+            initial_segs_per_increase_max: None,
             idle_from_sending: false,
             whole_segments: false,
         }
@@ -71,52 +73,61 @@ impl Default for CubicConfig {
 /// A stage of congestion avoidance (RFC 9438 §4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AvoidanceStage {
-    /// *t*: the time since the stage began, without the time in which the window could not grow
-    /// (§5.8).
+    /// *t*: the time since the stage began, without the time in which cwnd could not grow (§5.8).
     elapsed: Duration,
     /// The instant up to which `elapsed` was counted.
-    told: Time,
+    counted_until: Time,
     /// *K*: the time after which the curve reaches its plateau.
     k: Duration,
-    /// The plateau in octets: `W_max`, or the window at the start if that is larger.
+    /// The plateau, where the curve is flat, in octets: `W_max`, or cwnd at the start of the stage
+    /// if that is larger.
     plateau: u64,
-    /// Whether there was no congestion before, so that the position of the plateau is unknown.
+    /// True if there was no congestion before, so that the position of the plateau is unknown.
     first: bool,
-    /// `W_est`: the window that Reno would have, in octets.
+    /// `W_est`: the cwnd that Reno would have, in octets.
     reno: u64,
-    /// The remainders of the divisions for `reno` and for the window.
-    reno_rest: u128,
-    rest: u128,
+    /// The remainders of the divisions for `reno` and for cwnd.
+    reno_remainder: u128,
+    remainder: u128,
 }
 
-packed_value!(AvoidanceStage { elapsed, told, k, plateau, first, reno, reno_rest, rest });
+packed_value!(AvoidanceStage {
+    elapsed,
+    counted_until,
+    k,
+    plateau,
+    first,
+    reno,
+    reno_remainder,
+    remainder
+});
 
-/// CUBIC's state for a path. It is saved and restored as a whole (§4.9).
+/// CUBIC's state for a path. An undo restores all of it (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Memory {
+struct CubicState {
     /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
     /// and after a timeout (§4.8).
     w_max: Option<u64>,
-    /// `cwnd_prior`, in octets: the window when the threshold was last set.
+    /// `cwnd_prior`, in octets: cwnd when ssthresh was last set.
     cwnd_prior: Option<u64>,
     /// The stage of congestion avoidance; `None` outside of it.
     stage: Option<AvoidanceStage>,
 }
 
-packed_value!(Memory { w_max, cwnd_prior, stage });
+packed_value!(CubicState { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// alpha_cubic as a fraction of 1 (§4.3). The value is less than Reno's until `reno`, the
-    /// window that Reno would have, reaches the window from before the cut. After that it equals
-    /// Reno's.
+    /// Returns alpha_cubic as a fraction of 1 (§4.3). The value is less than Reno's until `reno`,
+    /// the cwnd that Reno would have, reaches the cwnd from before the reduction. After that it
+    /// equals Reno's.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
-        let back = cwnd_prior.is_none_or(|prior| reno >= prior);
-        if back { (den + num, den + num) } else { (3 * (den - num), den + num) }
+        let recovered = cwnd_prior.is_none_or(|prior| reno >= prior);
+        if recovered { (den + num, den + num) } else { (3 * (den - num), den + num) }
     }
 }
 
-/// CUBIC: the window grows with time, and not with round trips.
+/// CUBIC: cwnd grows with time, and not with round trips.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Cubic, CubicConfig, Window};
@@ -130,69 +141,69 @@ impl CubicConfig {
 pub struct Cubic {
     config: CubicConfig,
     slow_start: SlowStart,
-    memory: Memory,
-    /// The memory and the window before the last congestion.
-    before: Option<(Memory, Window)>,
+    state: CubicState,
+    /// The state and cwnd before the last congestion.
+    before: Option<(CubicState, Window)>,
 }
 
-packed!(Cubic { slow_start, memory, before } keeps { config });
+packed!(Cubic { slow_start, state, before } keeps { config });
 
 impl Cubic {
     /// The algorithm at the start of a connection.
     pub fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
-        Self { config, slow_start, memory: Memory::default(), before: None }
+        Self { config, slow_start, state: CubicState::default(), before: None }
     }
 
     /// Begins a stage of congestion avoidance with this ACK (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
-        let first = self.memory.w_max.is_none();
-        // §4.8, §4.10: without a plateau, the current window is the plateau.
-        let w_max = *self.memory.w_max.get_or_insert(cwnd);
-        self.memory.cwnd_prior.get_or_insert(cwnd);
+        let first = self.state.w_max.is_none();
+        // §4.8, §4.10: without a `W_max`, the current cwnd is `W_max`.
+        let w_max = *self.state.w_max.get_or_insert(cwnd);
+        self.state.cwnd_prior.get_or_insert(cwnd);
         AvoidanceStage {
             elapsed: Duration::ZERO,
-            told: now,
+            counted_until: now,
             k: curve.climb(w_max.saturating_sub(cwnd)),
             plateau: w_max.max(cwnd),
             first,
             reno: cwnd,
-            reno_rest: 0,
-            rest: 0,
+            reno_remainder: 0,
+            remainder: 0,
         }
     }
 
     fn avoid_congestion(&mut self, ack: &AckInfo, window: &mut Window) {
         let curve = Curve { c: self.config.c, smss: ack.smss };
-        if self.memory.stage.is_none() {
-            self.memory.stage = Some(self.begin(ack.now, curve, window.cwnd));
+        if self.state.stage.is_none() {
+            self.state.stage = Some(self.begin(ack.now, curve, window.cwnd));
         }
         // The stage is changed in place, because copying it with each ACK would be slow.
-        let Memory { stage: Some(stage), cwnd_prior, .. } = &mut self.memory else { return };
+        let CubicState { stage: Some(stage), cwnd_prior, .. } = &mut self.state else { return };
         stage.elapse_until(ack.now);
         stage.grow_reno(ack, window.cwnd, self.config.alpha(*cwnd_prior, stage.reno));
-        let climb = self.config.first_climb_segs.filter(|_| stage.first);
+        let climb = self.config.initial_segs_per_increase_max.filter(|_| stage.first);
         if climb.is_none() && stage.window_at(curve, stage.elapsed) < stage.reno {
             // departs: RFC 9438 §4.3 - the window is not lowered to W_est; it may already be above
             // W_est, because the curve aims a round trip ahead.
             window.cwnd = window.cwnd.max(stage.reno);
         } else {
             let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
-            let least = climb.map_or(0, |segs| {
+            let cwnd_min = climb.map_or(0, |segs| {
                 let cwnd = window.cwnd;
                 stage.reno.max(cwnd + cwnd / u64::from(segs.max(1)))
             });
-            let target = stage.window_at(curve, ahead).max(least);
+            let target = stage.window_at(curve, ahead).max(cwnd_min);
             stage.grow(ack, target, window);
         }
     }
 }
 
 impl AvoidanceStage {
-    /// Counts the time until `now` as time in which the window could grow.
+    /// Counts the time until `now` as time in which cwnd could grow.
     fn elapse_until(&mut self, now: Time) {
-        self.elapsed = self.elapsed + now.saturating_since(self.told);
-        self.told = now;
+        self.elapsed = self.elapsed + now.saturating_since(self.counted_until);
+        self.counted_until = now;
     }
 
     /// `W_cubic(t)`, in octets (§4.2, figure 1).
@@ -204,18 +215,18 @@ impl AvoidanceStage {
         }
     }
 
-    /// `W_est` after an ACK (§4.3, figure 4), in octets as RFC 3465 counts them.
+    /// Updates `W_est` for an ACK (§4.3, figure 4), in octets as RFC 3465 counts them.
     fn grow_reno(&mut self, ack: &AckInfo, cwnd: u64, alpha: (u128, u128)) {
-        let whole = alpha.1 * u128::from(cwnd.max(1));
+        let divisor = alpha.1 * u128::from(cwnd.max(1));
         let acked = u128::from(ack.acked_bytes.min(cwnd));
-        let part = acked * u128::from(ack.smss) * alpha.0 + self.reno_rest;
-        let (more, rest) = divide(part, whole);
-        self.reno = self.reno.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
-        self.reno_rest = rest;
+        let dividend = acked * u128::from(ack.smss) * alpha.0 + self.reno_remainder;
+        let (increase, remainder) = divide(dividend, divisor);
+        self.reno = self.reno.saturating_add(u64::try_from(increase).unwrap_or(u64::MAX));
+        self.reno_remainder = remainder;
     }
 
-    /// Opens the window by its share of the way to `target`. A window of acknowledged octets would
-    /// reach `target` (§4.4, §4.5). `target` is limited to one and a half windows (§4.2).
+    /// Increases cwnd towards `target`. After cwnd octets are acknowledged, cwnd would reach
+    /// `target` (§4.4, §4.5). `target` is limited to one and a half times cwnd (§4.2).
     ///
     /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
     /// number of ACKs, so that delayed ACKs do not slow the window down.
@@ -223,14 +234,14 @@ impl AvoidanceStage {
         let cwnd = window.cwnd.max(1);
         let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
         let acked = u128::from(ack.acked_bytes.min(cwnd));
-        let part = u128::from(target - cwnd) * acked + self.rest;
-        let (more, rest) = divide(part, u128::from(cwnd));
-        window.cwnd += u64::try_from(more).unwrap_or(0);
-        self.rest = rest;
+        let dividend = u128::from(target - cwnd) * acked + self.remainder;
+        let (increase, remainder) = divide(dividend, u128::from(cwnd));
+        window.cwnd += u64::try_from(increase).unwrap_or(0);
+        self.remainder = remainder;
     }
 }
 
-/// The quotient and the remainder. Small numbers are divided in 64 bits, which is faster.
+/// Returns the quotient and the remainder. Small numbers are divided in 64 bits, which is faster.
 fn divide(a: u128, b: u128) -> (u128, u128) {
     match (u64::try_from(a), u64::try_from(b)) {
         (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),
@@ -243,13 +254,13 @@ impl CongestionControl for Cubic {
         // departs: RFC 9438 §4.10 - congestion avoidance begins at cwnd = ssthresh, which RFC 5681
         // §3.1 allows; otherwise one ACK of slow start would follow each cut.
         if window.in_slow_start() {
-            self.memory.stage = None;
+            self.state.stage = None;
             self.slow_start.on_ack(ack, window);
         } else if ack.window_limited {
             self.avoid_congestion(ack, window);
-        } else if let Some(stage) = &mut self.memory.stage {
-            // §5.8: t does not contain the time in which the application limited the window.
-            stage.told = ack.now;
+        } else if let Some(stage) = &mut self.state.stage {
+            // §5.8: t does not contain the time in which the application limited cwnd.
+            stage.counted_until = ack.now;
         }
     }
 
@@ -261,16 +272,18 @@ impl CongestionControl for Cubic {
         smss: u64,
         window: &Window,
     ) -> u64 {
-        self.before = Some((self.memory, *window));
+        self.before = Some((self.state, *window));
         let (num, den) = self.config.beta;
         let cwnd = window.cwnd;
-        let below = self.memory.w_max.is_some_and(|w_max| cwnd < w_max);
+        let below_last_w_max = self.state.w_max.is_some_and(|w_max| cwnd < w_max);
         let w_max = match kind {
             Congestion::Timeout => None,
-            _ if self.config.fast_convergence && below => Some(share(cwnd, (num + den, 2 * den))),
+            _ if self.config.fast_convergence && below_last_w_max => {
+                Some(share(cwnd, (num + den, 2 * den)))
+            }
             _ => Some(cwnd),
         };
-        self.memory = Memory { w_max, cwnd_prior: Some(cwnd), stage: None };
+        self.state = CubicState { w_max, cwnd_prior: Some(cwnd), stage: None };
         share(flight, self.config.beta).max(2 * smss)
     }
 
@@ -279,20 +292,20 @@ impl CongestionControl for Cubic {
     }
 
     fn on_undo(&mut self, _now: Time, window: &mut Window) {
-        // §4.9: if the window has already grown beyond its old value, the new state is kept.
-        if let Some((memory, before)) = self.before.take()
+        // §4.9: if cwnd has already grown beyond its old value, the new state is kept.
+        if let Some((state, before)) = self.before.take()
             && window.cwnd <= before.cwnd
         {
-            self.memory = memory;
+            self.state = state;
         }
     }
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        let Some(stage) = &mut self.memory.stage else { return };
+        let Some(stage) = &mut self.state.stage else { return };
         if self.config.idle_from_sending {
             let last = Time::ZERO + ((now - Time::ZERO) - idle);
-            stage.elapsed = stage.elapsed - stage.told.saturating_since(last);
+            stage.elapsed = stage.elapsed - stage.counted_until.saturating_since(last);
         }
-        stage.told = now;
+        stage.counted_until = now;
     }
 }

@@ -107,8 +107,8 @@ fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
 #[test]
 fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
     let (cubic, _) = cut(10);
-    assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 9_999), (9, 17));
-    assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 10_000), (17, 17));
+    assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 9_999), (9, 17));
+    assert_eq!(cubic.config.alpha(cubic.state.cwnd_prior, 10_000), (17, 17));
 }
 
 /// §4.3: on a short path W_est is above the curve, and the window follows W_est. The window grows
@@ -190,11 +190,11 @@ fn a_second_cut_below_the_first_lowers_the_plateau_further() {
         let mut cubic = Cubic::new(CubicConfig { fast_convergence: fast, ..Default::default() });
         let window = Window { cwnd: 2_000_000, ssthresh: Window::NO_THRESHOLD };
         lose(&mut cubic, window);
-        assert_eq!(cubic.memory.w_max, Some(2_000_000));
+        assert_eq!(cubic.state.w_max, Some(2_000_000));
         lose(&mut cubic, Window { cwnd: 1_000_000, ..window });
-        assert_eq!((cubic.memory.w_max, cubic.memory.cwnd_prior), (Some(plateau), Some(1_000_000)));
+        assert_eq!((cubic.state.w_max, cubic.state.cwnd_prior), (Some(plateau), Some(1_000_000)));
         lose(&mut cubic, Window { cwnd: 1_500_000, ..window });
-        assert_eq!(cubic.memory.w_max, Some(1_500_000));
+        assert_eq!(cubic.state.w_max, Some(1_500_000));
     }
     let window = Window { cwnd: 50_000, ssthresh: 50_000 };
     let cut = |flight| cubic().on_congestion(ms(0), Congestion::Mark, flight, SMSS, &window);
@@ -211,10 +211,10 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
     assert_eq!(ssthresh, 700_000);
     let mut window = Window { cwnd: 700_000, ssthresh };
     cubic.on_ack(&ack(0), &mut window);
-    let stage = cubic.memory.stage.unwrap();
+    let stage = cubic.state.stage.unwrap();
     assert_eq!((stage.k, stage.plateau), (Duration::ZERO, 700_000));
     assert_eq!(stage.window_at(curve(), Duration::from_secs(5)), 750_000);
-    assert_eq!(cubic.memory.cwnd_prior, Some(1_000_000));
+    assert_eq!(cubic.state.cwnd_prior, Some(1_000_000));
 }
 
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
@@ -224,16 +224,16 @@ fn the_plateau_is_the_window_if_no_loss_came_before() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
-    let stage = cubic.memory.stage.unwrap();
+    let stage = cubic.state.stage.unwrap();
     assert_eq!((stage.k, stage.plateau), (Duration::ZERO, 80_000));
-    assert_eq!(cubic.memory.cwnd_prior, Some(80_000));
+    assert_eq!(cubic.state.cwnd_prior, Some(80_000));
 }
 
 /// §5.8: t leaves out the time in which the window was not filled, and idle time.
 #[test]
 fn time_with_an_unfilled_window_does_not_count() {
     let (mut cubic, mut window) = cut(1000);
-    let elapsed = |cubic: &Cubic| cubic.memory.stage.unwrap().elapsed;
+    let elapsed = |cubic: &Cubic| cubic.state.stage.unwrap().elapsed;
     cubic.on_ack(&ack(1000), &mut window);
     cubic.on_ack(&ack(1200), &mut window);
     assert_eq!(elapsed(&cubic), Duration::from_millis(200));
@@ -257,19 +257,19 @@ fn an_undo_restores_everything_that_the_cut_changed() {
     for t in 0..100 {
         cubic.on_ack(&ack(t * 10), &mut window);
     }
-    let (memory, before) = (cubic.memory, window);
+    let (memory, before) = (cubic.state, window);
     for kind in [Congestion::Loss, Congestion::Timeout] {
         cubic.on_congestion(ms(1000), kind, window.cwnd, SMSS, &window);
-        assert_ne!(cubic.memory, memory);
+        assert_ne!(cubic.state, memory);
         let mut restored = before;
         cubic.on_undo(ms(1100), &mut restored);
-        assert_eq!((cubic.memory, restored), (memory, before));
+        assert_eq!((cubic.state, restored), (memory, before));
     }
     cubic.on_congestion(ms(1000), Congestion::Loss, window.cwnd, SMSS, &window);
-    let newer = cubic.memory;
+    let newer = cubic.state;
     cubic.on_undo(ms(9000), &mut Window { cwnd: before.cwnd + 1, ..before });
     cubic.on_undo(ms(9000), &mut window);
-    assert_eq!(cubic.memory, newer);
+    assert_eq!(cubic.state, newer);
 }
 
 #[test]
@@ -393,8 +393,9 @@ proptest! {
 /// loss shows where the plateau is.
 #[test]
 fn the_window_grows_by_at_most_a_segment_for_twenty_before_any_congestion() {
-    let grown = |first_climb_segs, congested: bool| {
-        let mut cubic = Cubic::new(CubicConfig { first_climb_segs, ..CubicConfig::default() });
+    let grown = |initial_segs_per_increase_max, congested: bool| {
+        let mut cubic =
+            Cubic::new(CubicConfig { initial_segs_per_increase_max, ..CubicConfig::default() });
         let mut window = Window { cwnd: 48_000, ssthresh: 48_000 };
         if congested {
             cubic.on_congestion(Time::ZERO, Congestion::Loss, 48_000, 1000, &window);

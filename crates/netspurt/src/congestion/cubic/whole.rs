@@ -2,9 +2,9 @@
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
 //! The curve is a number of segments, and the distance to the plateau is rounded down, so the
-//! window is often a segment larger than the one in octets. An ACK does not open the window by its
-//! share of the gap. Instead, the window opens by one segment after `count` acknowledged segments.
-//! An undo does not restore the plateau from before the cut, and a timeout clears the plateau.
+//! window is often a segment larger than the one in octets. An ACK does not open cwnd by its share
+//! of the gap. Instead, cwnd opens by one segment after `count` acknowledged segments. An undo does
+//! not restore the plateau from before the cut, and a timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -23,10 +23,10 @@ const LASTS: u64 = 7;
 /// Round trips in this number of jiffies at the start of a stage are ignored, because those of a
 /// repair are too long.
 const SETTLED: u64 = 250;
-/// The minimum of `count`: the window opens by at most one segment for this number of acknowledged
+/// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
-/// The value of `count`, in windows, while the curve is not above the window.
+/// The value of `count`, in windows, while the curve is not above cwnd.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
@@ -50,18 +50,18 @@ struct WholeMemory {
     /// The plateau of the next stage; 0 if it is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
-    /// The window opens by one segment for this number of acknowledged segments.
+    /// cwnd opens by one segment for this number of acknowledged segments.
     count: u64,
     /// When `count` was computed, and for which window.
     computed: Option<(u64, u64)>,
-    /// The segments acknowledged since the window last opened.
+    /// The segments acknowledged since cwnd last opened.
     credit: u64,
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     /// When the last ACK arrived, in jiffies.
     heard: u64,
 }
 
-packed_value!(WholeMemory { w_max, stage, count, computed, credit, least_rtt, heard });
+packed_value!(WholeMemory { w_max, stage, count, computed, credit, min_rtt, heard });
 
 /// CUBIC in whole segments.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ fn rough_cube_root(x: u64) -> u64 {
 
 /// The number of jiffies from the start of the run to `at`.
 fn jiffies(at: Time) -> u64 {
-    (at - Time::ZERO).whole(JIFFY)
+    (at - Time::ZERO).whole_units(JIFFY)
 }
 
 impl WholeCubic {
@@ -119,8 +119,8 @@ impl WholeCubic {
     fn measure(&mut self, now: u64, rtt: Duration) {
         let early = self.memory.stage.is_some_and(|stage| now - stage.began < SETTLED);
         if !early {
-            let least = self.memory.least_rtt.map_or(rtt, |least| least.min(rtt));
-            self.memory.least_rtt = Some(least);
+            let min_rtt = self.memory.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
+            self.memory.min_rtt = Some(min_rtt);
         }
     }
 
@@ -132,9 +132,9 @@ impl WholeCubic {
         WholeStage { began: now, k, plateau: cwnd + gap, reno: cwnd, acked }
     }
 
-    /// `count` according to the curve: the acknowledged segments for which the window opens by one.
+    /// `count` according to the curve: the acknowledged segments for which cwnd opens by one.
     fn count_by_curve(&self, stage: &WholeStage, now: u64, cwnd: u64) -> u64 {
-        let rtt = self.memory.least_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
+        let rtt = self.memory.min_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
         let t = (now - stage.began + rtt) * JIFFY.as_nanos() * UNITS / 1_000_000_000;
         let off = u128::from(t.abs_diff(stage.k));
         let segs = (u128::from(self.steepness()) * off * off * off) >> 40;
@@ -145,7 +145,7 @@ impl WholeCubic {
             stage.plateau.saturating_add(segs)
         };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { COUNT_BELOW * cwnd };
-        match self.config.first_climb_segs {
+        match self.config.initial_segs_per_increase_max {
             Some(most) if self.memory.w_max == 0 => count.min(most.into()),
             _ => count,
         }
@@ -179,7 +179,7 @@ impl WholeCubic {
         self.memory.count
     }
 
-    /// Opens the window for `acked` acknowledged segments: by one for each `count` of them
+    /// Opens cwnd for `acked` acknowledged segments: by one for each `count` of them
     /// (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
         if self.memory.credit >= count {
@@ -241,7 +241,7 @@ impl CongestionControl for WholeCubic {
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        let (now, idle) = (jiffies(now), idle.whole(JIFFY));
+        let (now, idle) = (jiffies(now), idle.whole_units(JIFFY));
         let Some(stage) = &mut self.memory.stage else { return };
         let idle = if self.config.idle_from_sending { idle } else { now - self.memory.heard };
         stage.began = (stage.began + idle).min(now);
@@ -257,9 +257,14 @@ mod tests {
 
     fn cubic() -> WholeCubic {
         let slow_start_exit = SlowStartExit::None;
-        let (first_climb_segs, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
+        let (initial_segs_per_increase_max, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
         let config = CubicConfig::default();
-        WholeCubic::new(CubicConfig { slow_start_exit, first_climb_segs, abc_limit_segs, ..config })
+        WholeCubic::new(CubicConfig {
+            slow_start_exit,
+            initial_segs_per_increase_max,
+            abc_limit_segs,
+            ..config
+        })
     }
 
     fn ack(ms: u64, segs: u64) -> AckInfo {
@@ -276,7 +281,7 @@ mod tests {
     /// A cut from 10 segments leaves 7, and the plateau is 3 segments above, so K is (3 /
     /// 0.4)^(1/3) = 1.957 s. A round trip later the curve is 0.4 · 1.857³ = 2.56 below the plateau,
     /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
-    /// the window by one. Linux 6.18 does the same.
+    /// cwnd by one. Linux 6.18 does the same.
     #[test]
     fn the_curve_in_whole_segments_is_ahead_of_the_one_in_octets() {
         let mut cubic = cubic();
@@ -300,12 +305,12 @@ mod tests {
         cubic.on_round_trip(Time::ZERO, Duration::from_millis(124));
         cubic.on_ack(&ack(300, 1), &mut window);
         cubic.on_round_trip(Time::ZERO + Duration::from_millis(400), Duration::from_millis(90));
-        assert_eq!(cubic.memory.least_rtt, Some(Duration::from_millis(100)));
+        assert_eq!(cubic.memory.min_rtt, Some(Duration::from_millis(100)));
     }
 
-    /// Measured in a conversation on Linux 6.18: the window was cut from 24 to 16 segments. 42
-    /// jiffies later it was 17, and opened by one when 8 segments were acknowledged. With 2778, the
-    /// exact root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
+    /// Measured in a conversation on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies
+    /// later it was 17, and opened by one when 8 segments were acknowledged. With 2778, the exact
+    /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
     /// segments would be needed.
     #[test]
     fn the_root_is_as_rough_as_the_kernels() {
@@ -329,9 +334,9 @@ mod tests {
         }
     }
 
-    /// Measured on Linux 6.18 after a timeout: the window is 7 segments, and two segments are
-    /// acknowledged every 100 ms. The first segment is left over from slow start. The window
-    /// becomes 8 when 15 segments are acknowledged.
+    /// Measured on Linux 6.18 after a timeout: cwnd is 7 segments, and two segments are
+    /// acknowledged every 100 ms. The first segment is left over from slow start. cwnd becomes 8
+    /// when 15 segments are acknowledged.
     #[test]
     fn a_timeout_clears_the_plateau_and_reno_opens_the_window() {
         let mut cubic = cubic();

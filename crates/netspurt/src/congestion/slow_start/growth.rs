@@ -1,12 +1,12 @@
-//! The growth of the window for an ACK in slow start (RFC 3465).
+//! The growth of cwnd for an ACK in slow start (RFC 3465).
 
 use crate::congestion::AckInfo;
 
 /// From this number of segments on, the growth for an ACK is not limited. All acknowledged octets
-/// count, even after a timeout, but the window does not grow beyond the threshold. Linux does so.
+/// count, even after a timeout, but cwnd does not grow beyond the threshold. Linux does so.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
-/// The octets by which an ACK opens the window, at most `limit_segs` segments.
+/// The octets by which an ACK opens cwnd, at most `limit_segs` segments.
 pub(super) fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
         Some(NO_ABC_LIMIT..) => ack.acked_bytes,

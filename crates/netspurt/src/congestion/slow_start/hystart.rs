@@ -60,12 +60,12 @@ impl Default for HyStartConfig {
 }
 
 impl HyStartConfig {
-    /// The growth over the minimum round trip `least` that ends slow start.
+    /// The growth over the minimum round trip `min_rtt` that ends slow start.
     ///
     /// # Panics
     /// When `delay_divisor` is zero, or `delay_min` is above `delay_max`.
-    pub fn threshold(&self, least: Duration) -> Duration {
-        (least / u64::from(self.delay_divisor)).clamp(self.delay_min, self.delay_max)
+    pub fn threshold(&self, min_rtt: Duration) -> Duration {
+        (min_rtt / u64::from(self.delay_divisor)).clamp(self.delay_min, self.delay_max)
     }
 }
 
@@ -114,12 +114,12 @@ impl HyStart {
         *self = Self { round: Some(round), ..Self::new(self.config) };
     }
 
-    /// Takes an ACK in slow start. Sets the threshold to the window if slow start should end and
-    /// the window is large enough.
+    /// Processes an ACK in slow start. Sets the threshold to cwnd if slow start should end and cwnd
+    /// is large enough.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
-        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
-        self.least_rtt = Some(least);
+        let min_rtt = self.least_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
+        self.least_rtt = Some(min_rtt);
         if self.found {
             return;
         }
@@ -128,8 +128,8 @@ impl HyStart {
             _ => HyStartRound::new(ack.nxt, ack.now),
         };
         if window.cwnd >= u64::from(self.config.low_window_segs) * ack.smss {
-            let train = self.is_long_train(&mut round, ack.now, least);
-            let delay = self.is_delayed(&mut round, rtt, least);
+            let train = self.is_long_train(&mut round, ack.now, min_rtt);
+            let delay = self.is_delayed(&mut round, rtt, min_rtt);
             self.found = train || delay;
         }
         self.round = Some(round);
@@ -139,26 +139,26 @@ impl HyStart {
     }
 
     /// Whether the ACKs since the start of the round followed each other closely for long enough.
-    fn is_long_train(&self, round: &mut HyStartRound, now: Time, least: Duration) -> bool {
+    fn is_long_train(&self, round: &mut HyStartRound, now: Time, min_rtt: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {
             return false;
         }
         round.last_ack = now;
-        let whole = least + self.config.train_allowance;
-        let length = if self.config.paced { whole } else { whole / 2 };
+        let train_max = min_rtt + self.config.train_allowance;
+        let length = if self.config.paced { train_max } else { train_max / 2 };
         now.saturating_since(round.start) > length
     }
 
     /// Whether the minimum round trip of this round exceeds that of all rounds by the threshold.
-    fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, least: Duration) -> bool {
-        let of_round = round.least_rtt.map_or(rtt, |least| least.min(rtt));
+    fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, min_rtt: Duration) -> bool {
+        let of_round = round.least_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
         round.least_rtt = Some(of_round);
         if round.samples < self.config.min_samples {
             round.samples += 1;
             return false;
         }
-        self.config.delay_increase && of_round > least + self.config.threshold(least)
+        self.config.delay_increase && of_round > min_rtt + self.config.threshold(min_rtt)
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_it_judges_again_from_the_start() {
+    fn after_a_timeout_hystart_starts_again() {
         let mut algorithm = delays();
         assert_eq!(acks_until_exit(&mut algorithm, 40_000, 80_000), Some(9));
         algorithm.start_again(Time::ZERO, 0);

@@ -32,7 +32,7 @@ pub struct HyStartPpConfig {
     /// The number of rounds of conservative slow start, including the round in which it begins
     /// (CSS_ROUNDS).
     pub css_rounds: u32,
-    /// The maximum number of segments by which one ACK opens the window (L); `None` for no limit.
+    /// The maximum number of segments by which one ACK opens cwnd (L); `None` for no limit.
     pub limit_segs: Option<u32>,
 }
 
@@ -51,7 +51,7 @@ impl Default for HyStartPpConfig {
 }
 
 impl HyStartPpConfig {
-    /// The constants for a sender with pacing: an ACK may open the window without limit.
+    /// The constants for a sender with pacing: an ACK may open cwnd without limit.
     pub fn paced() -> Self {
         Self { limit_segs: None, ..Self::default() }
     }
@@ -97,7 +97,7 @@ impl HyStartPp {
         Self { config, window_end: None, last_round, this_round, samples: 0, css: None }
     }
 
-    /// Takes an ACK in the first slow start (RFC 9406 §4.2).
+    /// Processes an ACK in the first slow start (RFC 9406 §4.2).
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let window_end = *self.window_end.get_or_insert(ack.nxt);
         if ack.window_limited {
@@ -160,7 +160,7 @@ mod tests {
             Self { algorithm: HyStartPp::new(config), window, una: 0 }
         }
 
-        /// Gives the algorithm an ACK of `acked` octets. Returns the growth of the window.
+        /// Gives the algorithm an ACK of `acked` octets. Returns the growth of cwnd.
         fn ack(&mut self, rtt_us: u64, acked: u64, nxt: u64) -> u64 {
             self.una += acked;
             let before = self.window.cwnd;
@@ -178,7 +178,7 @@ mod tests {
         }
 
         /// Gives the algorithm a round of ten ACKs with equal round trips. Returns the growth of
-        /// the window for each.
+        /// cwnd for each.
         fn round(&mut self, rtt_us: u64) -> Vec<u64> {
             let end = self.una + 10 * SMSS;
             let nxt = |n| if n < 10 { end } else { end + 10 * SMSS };
@@ -210,8 +210,8 @@ mod tests {
         }
     }
 
-    /// RFC 9406 §4.2: an ACK opens the window by min(N, L * SMSS), and by a quarter of this in CSS.
-    /// L is 8, or unlimited.
+    /// RFC 9406 §4.2: an ACK opens cwnd by min(N, L * SMSS), and by a quarter of this in CSS. L is
+    /// 8, or unlimited.
     #[test]
     fn an_ack_opens_the_window_by_eight_segments_at_most_and_a_quarter_in_css() {
         let far = 1 << 40;

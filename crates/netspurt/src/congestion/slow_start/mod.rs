@@ -1,4 +1,4 @@
-//! Slow start: the first growth of the window, and algorithms that end slow start before a loss.
+//! Slow start: the first growth of cwnd, and algorithms that end slow start before a loss.
 
 mod growth;
 mod hystart;
@@ -79,7 +79,7 @@ pub(super) struct SlowStart {
 packed!(SlowStart { exit } keeps { limit_segs });
 
 impl SlowStart {
-    /// Slow start in which each ACK opens the window by at most `limit_segs` segments.
+    /// Slow start in which each ACK opens cwnd by at most `limit_segs` segments.
     pub(super) fn new(limit_segs: u32, exit: SlowStartExit) -> Self {
         let exit = match exit {
             SlowStartExit::None => Exit::None,
@@ -89,8 +89,8 @@ impl SlowStart {
         Self { limit_segs, exit }
     }
 
-    /// Takes an ACK below the threshold. Opens the window, or ends slow start by setting the
-    /// threshold to the window.
+    /// Processes an ACK below the threshold. Opens cwnd, or ends slow start by setting the
+    /// threshold to cwnd.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
             // RFC 9406 §4.3: HyStart++ is for the first slow start. Later ones end at a threshold
@@ -108,7 +108,7 @@ impl SlowStart {
         }
     }
 
-    /// Takes notice of a timeout at `now` with octets outstanding up to `nxt`.
+    /// Called on a timeout at `now` with octets outstanding up to `nxt`.
     pub(super) fn on_timeout(&mut self, now: Time, nxt: u64) {
         if let Exit::HyStart(algorithm) = &mut self.exit {
             algorithm.start_again(now, nxt);

@@ -68,13 +68,13 @@ fn all(bytes: &[u8]) -> Reading {
 }
 
 /// When each sample's segment left and how long its round trip took, in milliseconds.
-fn told(delays: &Delays) -> Vec<(u64, u64)> {
+fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     let ms = |nanos: u64| nanos / 1_000_000;
     let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));
     delays.probes.iter().map(of).collect()
 }
 
-/// The first ACK covers two segments and gives a sample of the older one, as with time stamps (RFC
+/// The first ACK covers two segments and gives a sample of the older one, as with timestamps (RFC
 /// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
 fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
@@ -89,7 +89,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retra
         (140, tcp(2, 0, 0, 400)),
     ];
     let delays = &all(&pcapng(&packets)).recordings[0];
-    assert_eq!(told(delays), [(0, 25), (110, 30)]);
+    assert_eq!(times_and_delays_ms(delays), [(0, 25), (110, 30)]);
     assert!(delays.notes[0].contains("the oldest segment"));
     assert_eq!(
         delays.notes[1],
@@ -100,7 +100,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retra
 
 /// A hole is filled after later data arrived. SACK blocks show when the later data arrived.
 #[test]
-fn a_sack_block_is_a_sample_too() {
+fn a_sack_block_is_also_a_sample() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
     let mut blocks = SackBlocks::default();
     blocks.add(SackBlock { left: 100, right: 200 });
@@ -112,7 +112,7 @@ fn a_sack_block_is_a_sample_too() {
         (40, tcp(1, 0, 100, 0)),
         (70, tcp(2, 0, 0, 200)),
     ];
-    assert_eq!(told(&all(&pcapng(&packets)).recordings[0]), [(0, 20)]);
+    assert_eq!(times_and_delays_ms(&all(&pcapng(&packets)).recordings[0]), [(0, 20)]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn directions_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_new_
         names,
         [numbered(there, 1), numbered(back, 1), numbered(there, 2), numbered(back, 2)]
     );
-    let all: Vec<_> = recordings.iter().map(told).collect();
+    let all: Vec<_> = recordings.iter().map(times_and_delays_ms).collect();
     assert_eq!(all, [[(0, 20)], [(0, 1)], [(0, 30)], [(0, 5)]]);
 }
 
@@ -189,7 +189,7 @@ fn a_segment_in_fragments_is_one_segment() {
     };
     let packets = [(0, part(512..1020)), (7, part(0..512)), (32, tcp(2, 0, 0, 1000))];
     let reading = all(&pcapng(&packets));
-    assert_eq!(told(&reading.recordings[0]), [(0, 25)]);
+    assert_eq!(times_and_delays_ms(&reading.recordings[0]), [(0, 25)]);
     assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
 }
 

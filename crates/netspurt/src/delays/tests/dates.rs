@@ -53,14 +53,14 @@ fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
 
 #[test]
 fn one_date_settles_the_order_for_the_whole_file_and_otherwise_the_user_must_give_it() {
-    let told = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
-    assert_eq!(told.probes[1].sent.as_nanos(), 86_400_000_000_000);
+    let recording = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
+    assert_eq!(recording.probes[1].sent.as_nanos(), 86_400_000_000_000);
     let text = "timestamp,rtt\n10/10/2024 10:11:12,12\n10/11/2024 10:11:12,12\n";
     let error = read("x", text.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         error,
         "x:3: the date `10/11/2024 10:11:12`, and all others, allow two readings, by day and by \
-         month: say `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)"
+         month: write `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)"
     );
     let sent = |dates| ordered(text, dates).unwrap().recordings[0].probes[1].sent.as_nanos();
     const DAY: u64 = 86_400_000_000_000;

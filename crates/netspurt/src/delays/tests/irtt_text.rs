@@ -67,7 +67,7 @@ fn a_note_warns_of_missing_probes_if_a_text_of_irtt_has_no_end() {
     let cut = RUN.split_once("[10.9.0.1:2112] [Wait").unwrap().0;
     let delays = one(cut);
     assert_eq!(counts(&delays), [4, 4, 0, 0, 1]);
-    assert!(delays.notes.iter().any(|note| note.contains("behind the last answer")));
+    assert!(delays.notes.iter().any(|note| note.contains("after the last answer")));
     let reading = reading(&format!("{cut}seq=4 rtt=61.2ms rd=30"));
     assert_eq!((reading.malformed.len(), reading.malformed[0].line), (1, 8));
 }

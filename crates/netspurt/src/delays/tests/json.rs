@@ -121,12 +121,12 @@ fn qlog_has_samples_in_latest_rtt_whatever_its_draft() {
     ];
     for text in texts {
         let delays = one(&text);
-        let told: Vec<_> = delays
+        let probes: Vec<_> = delays
             .probes
             .iter()
             .map(|probe| (probe.sent.as_nanos(), probe.rtt.unwrap().as_nanos()))
             .collect();
-        assert_eq!(told, [(0, 20_000_000), (40_000_000, 30_000_000)], "{text}");
+        assert_eq!(probes, [(0, 20_000_000), (40_000_000, 30_000_000)], "{text}");
         assert_eq!(delays.measure, Measure::RoundTrip);
     }
 }

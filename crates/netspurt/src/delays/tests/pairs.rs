@@ -19,14 +19,14 @@ fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
 }
 
 #[test]
-fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_retransmission_by_its_number() {
-    let here = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
-    // The first is lost on its way.
-    let there = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
-    let pairs = pair(&here[..], &there[..]).unwrap();
-    let told: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
+fn segments_are_paired_by_sequence_number_and_ip_identification() {
+    let first = capture(&[(10, 1, 100, 1), (20, 101, 100, 2), (30, 1, 100, 3), (40, 1, 0, 4)]);
+    // The first segment is lost on the path.
+    let second = capture(&[(25, 101, 100, 2), (35, 1, 100, 3), (50, 900, 1, 9)]);
+    let pairs = pair(&first[..], &second[..]).unwrap();
+    let times: Vec<_> = pairs.iter().map(|p| (p.seq, p.first_ns, p.second_ns)).collect();
     assert_eq!(
-        told,
+        times,
         [
             (1, Some(10), None),
             (101, Some(20), Some(25)),
@@ -37,6 +37,6 @@ fn segments_are_paired_by_their_place_in_the_sequence_space_and_a_retransmission
 }
 
 #[test]
-fn no_capture_is_an_error() {
+fn a_file_that_is_not_a_capture_is_an_error() {
     assert!(pair(&b"no capture"[..], &capture(&[])[..]).is_err());
 }

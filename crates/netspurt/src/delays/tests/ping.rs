@@ -125,9 +125,9 @@ fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() 
     assert!(guessed.contains("`--interval TIME`") && guessed.contains("`ping -D`"), "{guessed}");
     for (millis, interval) in [(2020, "1 s"), (420, "200 ms")] {
         let line = format!("3 packets transmitted, 3 received, 0% packet loss, time {millis}ms");
-        let told = &one(&format!("{bare}\n--- 10.0.0.1 ping statistics ---\n{line}\n")).notes[0];
+        let note = &one(&format!("{bare}\n--- 10.0.0.1 ping statistics ---\n{line}\n")).notes[0];
         let reckoned = format!("reckoned: one probe every {interval}, by the statistics line");
-        assert!(told.contains(&reckoned), "{told}");
+        assert!(note.contains(&reckoned), "{note}");
     }
 }
 
@@ -212,7 +212,7 @@ fn a_million_numbers_missing_from_a_short_file_are_an_error_and_not_a_full_memor
 }
 
 #[test]
-fn statistics_whose_words_come_first_are_read_by_their_numbers() {
+fn statistics_in_any_language_are_read_by_their_numbers() {
     for line in [
         "已发送 3 个包， 已接收 0 个包, 100% 包丢失",
         "送信パケット数 3, 受信パケット数 0, 100% パケット損失, 時間 2038ミリ秒",
@@ -238,7 +238,7 @@ fn a_reply_without_a_delay_that_can_be_read_is_broken_and_not_received() {
 }
 
 #[test]
-fn stamps_of_other_tools_before_a_line_change_nothing() {
+fn timestamps_of_other_tools_before_a_line_have_no_effect() {
     for stamp in ["2024-01-01 10:00:00", "1700000000", "Nov 21 12:04:07"] {
         let text = format!(
             "{stamp} PING a (10.0.0.1) 56(84) bytes of data.\n\
@@ -335,6 +335,10 @@ fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_reported(
     for part in ["3 probes before the first answer", "in flight when ping stopped"] {
         assert!(delays.notes.iter().any(|note| note.contains(part)), "{:?}", delays.notes);
     }
-    let told = one(&text.replace("--- a", "no answer yet for icmp_seq=5\n--- a"));
-    assert!(!told.notes.iter().any(|note| note.contains("in flight")), "{:?}", told.notes);
+    let recording = one(&text.replace("--- a", "no answer yet for icmp_seq=5\n--- a"));
+    assert!(
+        !recording.notes.iter().any(|note| note.contains("in flight")),
+        "{:?}",
+        recording.notes
+    );
 }

@@ -13,7 +13,7 @@ const ROWS: &str = "\
 const END: &str = "{\"end\":\"complete\"}\n";
 
 #[test]
-fn late_answers_are_apart_from_lost_echo_probes_and_duplicates() {
+fn late_answers_count_neither_as_lost_nor_as_duplicates() {
     let delays = one(&format!("{HEADER}{ROWS}{END}"));
     assert_eq!(counts(&delays), [3, 2, 1, 1, 1]);
     assert_eq!((delays.order, delays.send_times), (ProbeOrder::Sequence, SendTimeSource::Recorded));
@@ -24,18 +24,19 @@ fn late_answers_are_apart_from_lost_echo_probes_and_duplicates() {
 }
 
 #[test]
-fn a_file_that_is_cut_anywhere_is_read_up_to_there_with_a_note() {
-    let whole = format!("{HEADER}{ROWS}{END}");
-    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).collect();
-    for cut in ends[1] + 1..whole.len() {
-        let reading = reading(&whole[..cut]);
+fn a_file_that_is_cut_off_is_read_up_to_the_cut_with_a_note() {
+    let complete = format!("{HEADER}{ROWS}{END}");
+    let ends: Vec<usize> = complete.match_indices('\n').map(|(at, _)| at).collect();
+    for cut in ends[1] + 1..complete.len() {
+        let reading = reading(&complete[..cut]);
         let delays = &reading.recordings[0];
         let lines = ends.iter().filter(|end| **end <= cut).count();
-        assert!(reading.malformed.is_empty(), "{:?}", &whole[..cut]);
-        assert_eq!(delays.sent(), [0, 0, 1, 2, 2, 3, 3, 3][lines], "{:?}", &whole[..cut]);
+        assert!(reading.malformed.is_empty(), "{:?}", &complete[..cut]);
+        assert_eq!(delays.sent(), [0, 0, 1, 2, 2, 3, 3, 3][lines], "{:?}", &complete[..cut]);
         let note = &delays.notes[0];
-        let told = note.starts_with("cut off in the middle") || note.starts_with("no line of its");
-        assert!(told || ends[6] <= cut, "{note}");
+        let is_expected =
+            note.starts_with("cut off in the middle") || note.starts_with("no line of its");
+        assert!(is_expected || ends[6] <= cut, "{note}");
     }
 }
 
@@ -46,9 +47,13 @@ fn consecutive_parts_are_one_recording_and_two_runs_are_two() {
     let both = one(&format!("{HEADER}{ROWS}{{\"end\":\"continued\"}}\n{next}{END}"));
     assert_eq!(both.sent(), 4);
     assert_eq!(reading(&format!("{HEADER}{ROWS}{END}{HEADER}{ROWS}")).recordings.len(), 2);
-    let alone = one(&format!("{next}{{\"late\":2,\"rtt_ns\":7,\"by\":\"kernel\"}}\n{END}"));
-    assert_eq!((alone.sent(), alone.late()), (1, 0));
-    assert!(alone.notes[0].starts_with("1 late answers belong to echo probes in an earlier part"));
+    let second_part_only =
+        one(&format!("{next}{{\"late\":2,\"rtt_ns\":7,\"by\":\"kernel\"}}\n{END}"));
+    assert_eq!((second_part_only.sent(), second_part_only.late()), (1, 0));
+    assert!(
+        second_part_only.notes[0]
+            .starts_with("1 late answers belong to echo probes in an earlier part")
+    );
 }
 
 #[test]
@@ -64,7 +69,8 @@ fn a_survey_is_a_recording_for_each_hop() {
 #[test]
 fn a_line_that_is_not_an_echo_probe_is_reported_with_its_number() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
-    let told: Vec<_> = reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
-    assert_eq!(told, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);
-    assert!(read("x", HEADER.as_bytes()).is_err(), "a header alone holds no echo probe");
+    let malformed: Vec<_> =
+        reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
+    assert_eq!(malformed, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);
+    assert!(read("x", HEADER.as_bytes()).is_err(), "a header without rows holds no echo probe");
 }

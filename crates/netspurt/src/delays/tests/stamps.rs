@@ -58,7 +58,7 @@ fn stamps_of_other_programs_before_lines_of_ping_are_read() {
 #[test]
 fn a_note_reports_stamps_that_cannot_be_read() {
     for (stamp, why) in [
-        ("ti 22. loka 10:11:SS EEST 2024:", "their form is not known"),
+        ("ti 22. loka 10:11:SS EEST 2024:", "their form is unknown"),
         ("Tue Oct 22 10:11:SS IST 2024:", "IST is India's"),
     ] {
         let delays =
@@ -106,7 +106,7 @@ fn words_for_losses_count_and_unclear_rows_are_left_out_with_a_note() {
     let delays = &reading.recordings[0];
     assert_eq!((counts(delays)[..3].to_vec(), reading.malformed.len()), (vec![5, 1, 4], 1));
     let note = "1 rows of the file are left out; the first is line 7: a bound";
-    assert!(delays.notes.iter().any(|told| told.starts_with(note)), "{:?}", delays.notes);
+    assert!(delays.notes.iter().any(|text| text.starts_with(note)), "{:?}", delays.notes);
     for name in ["alive", "up"] {
         let delays = one(&format!("time,rtt,{name}\n1700000000,20.1,1\n1700000001,0,0\n"));
         assert_eq!(counts(&delays)[..3], [2, 1, 1], "{name}");
@@ -165,9 +165,9 @@ fn names_with_units_behind_a_comma_and_in_german_are_columns() {
 #[test]
 fn a_table_that_begins_with_the_last_probe_is_sorted() {
     let delays = one("time,rtt\n1700000002,22\n1700000001,21\n1700000001,20\n1700000000,19\n");
-    let told: Vec<_> =
+    let seconds: Vec<_> =
         delays.probes.iter().map(|one| one.sent.as_nanos() / 1_000_000_000).collect();
-    assert_eq!(told, [0, 1, 1, 2]);
+    assert_eq!(seconds, [0, 1, 1, 2]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 19_000_000);
     assert!(delays.notes.iter().any(|note| note.contains("sorted by time")));
 }
@@ -217,7 +217,7 @@ fn a_loop_of_date_and_one_ping_is_one_recording() {
     };
     let answers = [true, true, false, true];
     let log = |answers: &[bool]| -> String {
-        (0..).zip(answers).map(|(n, told)| round(12 + 5 * n, *told)).collect()
+        (0..).zip(answers).map(|(n, answered)| round(12 + 5 * n, *answered)).collect()
     };
     assert_eq!(seconds(&log(&answers)), (vec![0, 5, 10, 15], 1));
     assert_eq!(seconds(&log(&[false, true, true, false])), (vec![0, 5, 10, 15], 2));

@@ -64,7 +64,10 @@ fn users_name_columns_or_count_them() {
     assert_eq!((reading.malformed.len(), reading.malformed[0].line), (1, 4));
     let wrong = Hints { columns: Columns { rtt: named("y"), ..columns }, ..Hints::default() };
     let error = read_as("x", text, &wrong).unwrap_err().to_string();
-    assert_eq!(error, "x: no column `y`: the columns are node, left, x; say `--column WHAT=NAME`");
+    assert_eq!(
+        error,
+        "x: there is no column `y`: the columns are node, left, x; write `--column WHAT=NAME`"
+    );
 }
 
 #[test]
@@ -110,8 +113,9 @@ fn columns_of_success_and_of_status_show_losses_and_ignored_columns_are_named() 
 #[test]
 fn a_cell_with_a_unit_is_read_by_it() {
     let delays = one("seq,rtt\n1,1.2 s\n2,900 us\n3,10 ms\n");
-    let told: Vec<_> = delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
-    assert_eq!(told, [1_200_000_000, 900_000, 10_000_000]);
+    let delays_ns: Vec<_> =
+        delays.probes.iter().map(|probe| probe.rtt.unwrap().as_nanos()).collect();
+    assert_eq!(delays_ns, [1_200_000_000, 900_000, 10_000_000]);
     assert!(!delays.notes.iter().any(|note| note.contains("taken for")));
 }
 
@@ -119,8 +123,9 @@ fn a_cell_with_a_unit_is_read_by_it() {
 fn the_two_directions_of_a_flow_are_two_recordings() {
     let rows = "20,web,forward,10\n30,web,reverse,11\n50,web,forward,12\n60,dns,forward,13\n";
     let reading = reading(&format!("t_ns,flow,direction,rtt_ns\n{rows}"));
-    let told: Vec<_> = reading.recordings.iter().map(|one| (&*one.name, one.sent())).collect();
-    assert_eq!(told, [("x: web", 2), ("x: web reverse", 1), ("x: dns", 1)]);
+    let names_and_counts: Vec<_> =
+        reading.recordings.iter().map(|recording| (&*recording.name, recording.sent())).collect();
+    assert_eq!(names_and_counts, [("x: web", 2), ("x: web reverse", 1), ("x: dns", 1)]);
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl CoDel {
         self.limit
     }
 
-    /// Takes note of the size of an arriving frame.
+    /// Records the size of an arriving frame.
     pub(super) fn sees(&mut self, size: u32) {
         self.algorithm.largest = self.algorithm.largest.max(size);
     }

@@ -99,7 +99,7 @@ impl Discipline {
             Self::FqCoDel(queues) => queues.dequeue(now, desk),
             Self::Pie(pie, fifo) => {
                 let (since, parcel) = fifo.take()?;
-                pie.left(now, now - since, fifo.held().0 == 0);
+                pie.departed(now, now - since, fifo.held().0 == 0);
                 Some(parcel)
             }
         }

@@ -59,24 +59,24 @@ impl Pie {
         self.config.ecn
     }
 
-    /// Notes that a frame left for the line after `sojourn` in the queue; `empty` says whether the
+    /// Called when a frame left for the line after `sojourn` in the queue; `empty` says whether the
     /// queue is now empty. At one instant a departure precedes an update.
-    pub(super) fn left(&mut self, now: Time, sojourn: Duration, empty: bool) {
+    pub(super) fn departed(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
         }
         self.delay = if empty { Duration::ZERO } else { sojourn };
     }
 
-    /// Judges an arrival while so many octets wait (RFC 8033 §4.1, §5.1). At one instant an update
-    /// precedes an arrival.
+    /// Judges an arrival while `waiting_bytes` octets wait (RFC 8033 §4.1, §5.1). At one instant an
+    /// update precedes an arrival.
     pub(super) fn judge(&mut self, now: Time, waiting_bytes: u64) -> AqmVerdict {
         while self.next_update <= now {
             self.tick(now);
         }
-        let few = waiting_bytes <= 2 * u64::from(self.config.packet_bytes);
+        let short_queue = waiting_bytes <= 2 * u64::from(self.config.packet_bytes);
         let calm = self.delay_old < self.config.target / 2 && self.drop_prob < SAFE_PROB;
-        if !self.burst_allowance.is_zero() || few || calm {
+        if !self.burst_allowance.is_zero() || short_queue || calm {
             return AqmVerdict::Pass;
         }
         if !self.config.stream.chance(self.drop_prob) {
@@ -97,7 +97,7 @@ impl Pie {
         self.update();
         self.next_update += every;
         if before == (self.drop_prob, self.delay_old) {
-            let missed = now.saturating_since(self.next_update).whole(every);
+            let missed = now.saturating_since(self.next_update).whole_units(every);
             if self.burst_allowance < self.config.max_burst {
                 self.burst_allowance = self.burst_allowance - every * missed;
             }
@@ -196,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_what_the_last_frame_waited_and_nothing_in_an_empty_queue() {
+    fn the_delay_is_the_wait_of_the_last_frame_or_zero_in_an_empty_queue() {
         let mut pie = pie();
-        pie.left(at(1), ms(40), false);
+        pie.departed(at(1), ms(40), false);
         assert_eq!(pie.delay, ms(40));
-        pie.left(at(2), ms(30), true);
+        pie.departed(at(2), ms(30), true);
         assert_eq!(pie.delay, Duration::ZERO);
     }
 
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn few_frames_and_short_delays_are_left_alone() {
+    fn pie_drops_nothing_with_few_frames_or_short_delays() {
         let spent = |p, old| {
             let never = Time::NEVER;
             let burst_allowance = Duration::ZERO;
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_that_change_nothing_are_skipped_and_keep_their_beat() {
+    fn updates_without_effect_are_skipped_and_later_updates_keep_their_times() {
         let mut pie = pie();
         pie.judge(at(1_000_003), 0);
         // 66 667 updates at intervals of 15 ms are 1 000 005 ms.

@@ -32,7 +32,7 @@ impl Red {
         self.config.ecn
     }
 
-    /// The line becomes idle.
+    /// Called when the line becomes idle.
     pub(super) fn falls_idle(&mut self, now: Time) {
         self.idle_since = now;
     }
@@ -75,7 +75,7 @@ impl Red {
         } else if self.typical.is_zero() {
             self.avg = 0.0;
         } else {
-            let frames = now.saturating_since(self.idle_since).whole(self.typical);
+            let frames = now.saturating_since(self.idle_since).whole_units(self.typical);
             self.avg *= power(1.0 - self.config.wq, frames);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_counts_as_so_many_typical_frames_that_met_an_empty_queue() {
+    fn idle_time_counts_as_typical_frames_that_met_an_empty_queue() {
         // 35 ms of idleness hold 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
         let mut red = red(|_| {});
         red.avg = 8.0;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_starts_from_nothing_when_the_average_comes_up() {
+    fn the_count_starts_at_zero_when_the_average_rises_above_the_minimum() {
         let mut red = red(|config| (config.wq, config.max_p) = (0.0, 0.0));
         red.avg = 10.0;
         let counts = [0, 1, 2].map(|_| {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_slope_everything_is_dropped_and_below_nothing_chosen() {
+    fn above_the_slope_all_frames_are_dropped_and_below_it_none() {
         let mut red = red(|config| config.wq = 1.0);
         assert_eq!(red.judge(Time::ZERO, 1000, (4, 4000)), AqmVerdict::Pass);
         assert_eq!(red.count, None);

@@ -147,7 +147,7 @@ fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
 }
 
 #[test]
-fn codel_marks_where_it_would_drop() {
+fn codel_marks_capable_frames_instead_of_dropping_them() {
     let config = CoDelConfig { ecn: true, ..codel() };
     let outcome = run(line(Queue::CoDel(config)), &overload(1000, capable), true);
     assert_eq!(outcome.marks()[..10], CODEL_MS.map(|ms| 1000 * ms));
@@ -157,7 +157,7 @@ fn codel_marks_where_it_would_drop() {
 }
 
 #[test]
-fn codel_leaves_a_queue_alone_that_empties_within_an_interval() {
+fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
     // 150 frames at once take 150 ms. From 5 ms on each has waited for 5 ms or more, and an interval
     // of 100 ms later one is dropped. 100 frames have left before that.
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
@@ -223,7 +223,8 @@ fn two_greedy_flows_share_the_line_by_octets() {
 
 #[test]
 fn flows_take_turns_and_a_new_one_comes_first() {
-    // A quantum of one frame. The first goes at once; then the new flow, then in turns.
+    // A quantum of one frame. The first frame leaves immediately; then a frame of the new flow
+    // leaves; then the flows alternate.
     let queue = fq(|config| config.quantum_bytes = 1000);
     let ids = [(0, 0), (1, 0), (2, 0), (10, 3), (11, 3), (12, 3)];
     let frames: Vec<_> =
@@ -234,7 +235,7 @@ fn flows_take_turns_and_a_new_one_comes_first() {
 }
 
 #[test]
-fn a_queue_that_ran_empty_waits_behind_the_others_once() {
+fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
     // A quantum of two frames. The second flow is found empty at 3 ms and moves behind the
     // first; its frame of 3.5 ms is not new, and waits for the first flow's whole turn.
     let queue = fq(|config| config.quantum_bytes = 2000);

@@ -34,7 +34,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "abc_limit",
-        "The most segments by which an ACK opens the window in slow start (RFC 3465); \
+        "The maximum number of segments by which an ACK opens the window in slow start (RFC 3465); \
          `\"0 segments\"` counts ACKs instead of octets, `\"1000000 segments\"` is no limit",
         SwitchKind::segments(0),
     )
@@ -89,11 +89,11 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule {
         read: |c: &RfcConfig| {
             let cubic = cubic_of(c)?;
-            Some(SwitchValue::Number(cubic.first_climb_segs.unwrap_or(0).into()))
+            Some(SwitchValue::Number(cubic.initial_segs_per_increase_max.unwrap_or(0).into()))
         },
         write: |c, value| {
             let segs = value.small();
-            cubic(c, "cubic_first_climb")?.first_climb_segs = (segs > 0).then_some(segs);
+            cubic(c, "cubic_first_climb")?.initial_segs_per_increase_max = (segs > 0).then_some(segs);
             Ok(())
         },
     }),

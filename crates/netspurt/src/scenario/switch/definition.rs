@@ -206,9 +206,9 @@ impl Switch {
     }
 
     /// The same, with narrower bounds for the kernel.
-    pub const fn kernel_bounds(mut self, least: u64, most: u64) -> Self {
+    pub const fn kernel_bounds(mut self, min: u64, max: u64) -> Self {
         if let Some(access) = &mut self.kernel {
-            access.bounds = Some([least, most]);
+            access.bounds = Some([min, max]);
         }
         self
     }

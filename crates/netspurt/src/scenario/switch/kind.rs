@@ -13,7 +13,7 @@ use crate::rto::{EstimatorConfig, FOREIGN_TIMERS};
 use crate::units::{ByteCount, Duration, SegmentCount, UnitError};
 
 use super::super::pattern;
-use super::super::reword::told;
+use super::super::reword::with_fix;
 use super::value::SwitchValue;
 
 /// One of the words that a switch takes.
@@ -65,9 +65,9 @@ pub enum SwitchKind {
         /// The unit.
         unit: SwitchUnit,
         /// The least.
-        least: u64,
-        /// The greatest.
-        most: u64,
+        min: u64,
+        /// The maximum.
+        max: u64,
     },
     /// One of some words.
     Word(fn() -> Vec<Word>),
@@ -116,52 +116,52 @@ impl SwitchUnit {
         }
     }
 
-    /// The numbers from `least` to `most` in text form.
-    pub fn show_range(self, least: u64, most: u64) -> String {
-        let (from, step) = (self.show(least), self.fraction(1));
+    /// The numbers from `min` to `max` in text form.
+    pub fn show_range(self, min: u64, max: u64) -> String {
+        let (from, step) = (self.show(min), self.fraction(1));
         match self {
-            Self::Time if most == u64::MAX && least == 0 => "a time".to_owned(),
-            _ if most == u64::MAX => format!("at least `{from}`"),
-            Self::Whole => format!("from {from} to {}", self.show(most)),
+            Self::Time if max == u64::MAX && min == 0 => "a time".to_owned(),
+            _ if max == u64::MAX => format!("at least `{from}`"),
+            Self::Whole => format!("from {from} to {}", self.show(max)),
             Self::Hundredths | Self::Halves => {
-                format!("from {from} to {} in steps of {step}", self.show(most))
+                format!("from {from} to {} in steps of {step}", self.show(max))
             }
-            _ => format!("from `{from}` to `{}`", self.show(most)),
+            _ => format!("from `{from}` to `{}`", self.show(max)),
         }
     }
 
     /// The mistake of a number outside the bounds, and the fix.
-    pub fn within(self, number: u64, [least, most]: [u64; 2]) -> Result<(), [String; 2]> {
-        if (least..=most).contains(&number) {
+    pub fn within(self, number: u64, [min, max]: [u64; 2]) -> Result<(), [String; 2]> {
+        if (min..=max).contains(&number) {
             return Ok(());
         }
         let message = format!("`{}` is out of range", self.show(number));
-        Err([message, self.show_range(least, most)])
+        Err([message, self.show_range(min, max)])
     }
 }
 
 impl SwitchKind {
     /// A plain count.
-    pub const fn whole(least: u32, most: u32) -> Self {
-        Self::Number { unit: SwitchUnit::Whole, least: least as u64, most: most as u64 }
+    pub const fn whole(min: u32, max: u32) -> Self {
+        Self::Number { unit: SwitchUnit::Whole, min: min as u64, max: max as u64 }
     }
 
     /// A number of segments; a window has at most this many.
-    pub const fn segments(least: u64) -> Self {
-        Self::Number { unit: SwitchUnit::Segments, least, most: pattern::SEGMENTS_MAX }
+    pub const fn segments(min: u64) -> Self {
+        Self::Number { unit: SwitchUnit::Segments, min, max: pattern::SEGMENTS_MAX }
     }
 
     /// A number of bytes.
-    pub const fn bytes(least: u64, most: u64) -> Self {
-        Self::Number { unit: SwitchUnit::Bytes, least, most }
+    pub const fn bytes(min: u64, max: u64) -> Self {
+        Self::Number { unit: SwitchUnit::Bytes, min, max }
     }
 
     /// Any time.
-    pub const TIME: Self = Self::Number { unit: SwitchUnit::Time, least: 0, most: u64::MAX };
+    pub const TIME: Self = Self::Number { unit: SwitchUnit::Time, min: 0, max: u64::MAX };
 
     /// A time above zero.
     pub const TIME_ABOVE_ZERO: Self =
-        Self::Number { unit: SwitchUnit::Time, least: 1, most: u64::MAX };
+        Self::Number { unit: SwitchUnit::Time, min: 1, max: u64::MAX };
 
     /// Its words.
     pub fn words(&self) -> Vec<Word> {
@@ -187,32 +187,31 @@ impl SwitchKind {
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
-        let slip = |slip: ForeignError| E::custom(told(&slip.message, &slip.fix));
-        Some(found.map(|algorithm| algorithm.name()).map_err(slip))
+        let to_error =
+            |to_error: ForeignError| E::custom(with_fix(&to_error.message, &to_error.fix));
+        Some(found.map(|algorithm| algorithm.name()).map_err(to_error))
     }
 
     /// Its JSON Schema.
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         match self {
             Self::Flag => json_schema!({ "type": "boolean" }),
-            Self::Number { unit: SwitchUnit::Segments, least: 0, .. } => {
+            Self::Number { unit: SwitchUnit::Segments, min: 0, .. } => {
                 json_schema!({ "type": "string", "pattern": pattern::SEGMENTS_OR_NONE })
             }
             Self::Number { unit: SwitchUnit::Segments, .. } => SegmentCount::json_schema(generator),
             Self::Number { unit: SwitchUnit::Bytes, .. } => ByteCount::json_schema(generator),
-            Self::Number { unit: SwitchUnit::Time, least: 0, .. } => {
-                Duration::json_schema(generator)
-            }
+            Self::Number { unit: SwitchUnit::Time, min: 0, .. } => Duration::json_schema(generator),
             Self::Number { unit: SwitchUnit::Time, .. } => {
                 super::super::quantity::above_zero(generator)
             }
-            Self::Number { unit: SwitchUnit::Whole, least, most } => {
-                json_schema!({ "type": "integer", "minimum": least, "maximum": most })
+            Self::Number { unit: SwitchUnit::Whole, min, max } => {
+                json_schema!({ "type": "integer", "minimum": min, "maximum": max })
             }
-            Self::Number { unit, least, most } => json_schema!({
+            Self::Number { unit, min, max } => json_schema!({
                 "type": "number",
-                "minimum": unit.fraction(*least),
-                "maximum": unit.fraction(*most),
+                "minimum": unit.fraction(*min),
+                "maximum": unit.fraction(*max),
             }),
             Self::Timer => timer_schema(),
             Self::Word(words) => words_schema(&words()),
@@ -290,11 +289,11 @@ impl fmt::Display for SwitchKind {
             Self::Number { unit: SwitchUnit::Time, .. } => {
                 f.write_str("a time in quotes, as in \"25 ms\"")
             }
-            Self::Number { unit: SwitchUnit::Whole, least, most } => {
-                write!(f, "a whole number {}", SwitchUnit::Whole.show_range(*least, *most))
+            Self::Number { unit: SwitchUnit::Whole, min, max } => {
+                write!(f, "a whole number {}", SwitchUnit::Whole.show_range(*min, *max))
             }
-            Self::Number { unit, least, most } => {
-                write!(f, "a number {}", unit.show_range(*least, *most))
+            Self::Number { unit, min, max } => {
+                write!(f, "a number {}", unit.show_range(*min, *max))
             }
             Self::Timer => f.write_str("a timer in quotes, as in \"linux:rto_min=50ms\""),
             Self::Word(words) | Self::Algorithm(words) => {
@@ -322,36 +321,33 @@ impl KindVisitor<'_> {
     /// A number that is written with a fraction.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
     fn fraction<E: de::Error>(&self, unit: SwitchUnit, number: f64) -> Result<SwitchValue, E> {
-        let SwitchKind::Number { least, most, .. } = *self.0 else {
-            unreachable!("a number's kind")
-        };
+        let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
         let steps = number * f64::from(unit.steps());
-        let whole = steps.round();
-        let fits = (unit.fraction(least)..=unit.fraction(most)).contains(&number);
-        let wrong = if !fits {
+        let steps_rounded = steps.round();
+        let fits = (unit.fraction(min)..=unit.fraction(max)).contains(&number);
+        let fault = if !fits {
             Some("is out of range")
-        } else if (steps - whole).abs() > 1e-9 * whole.max(1.0) {
+        } else if (steps - steps_rounded).abs() > 1e-9 * steps_rounded.max(1.0) {
             Some("has too many digits")
         } else {
             None
         };
-        if let Some(wrong) = wrong {
-            let message = format!("{number:?} {wrong}");
-            return Err(E::custom(told(&message, &unit.show_range(least, most))));
+        if let Some(fault) = fault {
+            let message = format!("{number:?} {fault}");
+            return Err(E::custom(with_fix(&message, &unit.show_range(min, max))));
         }
-        Ok(SwitchValue::Number(whole as u64))
+        Ok(SwitchValue::Number(steps_rounded as u64))
     }
 
     /// A text for a number of `unit`.
     fn quantity<E: de::Error>(&self, unit: SwitchUnit, text: &str) -> Result<SwitchValue, E> {
-        let SwitchKind::Number { least, most, .. } = *self.0 else {
-            unreachable!("a number's kind")
-        };
+        let SwitchKind::Number { min, max, .. } = *self.0 else { unreachable!("a number's kind") };
         let Some(read) = unit.parse(text) else {
             return Err(E::invalid_type(Unexpected::Str(text), self));
         };
         let number = read.map_err(E::custom)?;
-        unit.within(number, [least, most]).map_err(|[wrong, fix]| E::custom(told(&wrong, &fix)))?;
+        unit.within(number, [min, max])
+            .map_err(|[message, fix]| E::custom(with_fix(&message, &fix)))?;
         Ok(SwitchValue::Number(number))
     }
 }
@@ -372,11 +368,11 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<SwitchValue, E> {
         match *self.0 {
-            SwitchKind::Number { unit: SwitchUnit::Whole, least, most } => {
-                let fits = u64::try_from(number).ok().filter(|n| (least..=most).contains(n));
-                let range = SwitchUnit::Whole.show_range(least, most);
-                let wrong = || E::custom(told(&format!("`{number}` is out of range"), &range));
-                fits.map(SwitchValue::Number).ok_or_else(wrong)
+            SwitchKind::Number { unit: SwitchUnit::Whole, min, max } => {
+                let fits = u64::try_from(number).ok().filter(|n| (min..=max).contains(n));
+                let range = SwitchUnit::Whole.show_range(min, max);
+                let error = || E::custom(with_fix(&format!("`{number}` is out of range"), &range));
+                fits.map(SwitchValue::Number).ok_or_else(error)
             }
             #[expect(clippy::cast_precision_loss, reason = "large numbers are out of range")]
             SwitchKind::Number {
@@ -386,7 +382,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
             // A bare number gets the error that its text would get: the unit is missing.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
             SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::Timer => Err(E::custom(
-                told(&format!("wrong type: `{number}` is not a word"), &self.0.to_string()),
+                with_fix(&format!("wrong type: `{number}` is not a word"), &self.0.to_string()),
             )),
             _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
         }
@@ -412,7 +408,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
             SwitchKind::Number { unit, .. } => self.quantity(*unit, text),
             SwitchKind::Timer => match EstimatorConfig::parse(text) {
                 Ok(_) => Ok(SwitchValue::Text(text.trim().to_owned())),
-                Err(slip) => Err(E::custom(told(&slip.message, &slip.fix))),
+                Err(slip) => Err(E::custom(with_fix(&slip.message, &slip.fix))),
             },
             SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::WordOr(..) => {
                 let known = || {

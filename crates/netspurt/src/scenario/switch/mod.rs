@@ -19,7 +19,7 @@ mod words;
 
 pub use congestion::congestion_called;
 
-pub(super) use apply::{kernel, ns, rfc, spell_out};
+pub(super) use apply::{all_switches, kernel, ns, rfc};
 pub(super) use definition::Switch;
 pub(super) use kind::{SwitchKind, SwitchPart, SwitchUnit, Written};
 pub(super) use spec::TcpSpec;

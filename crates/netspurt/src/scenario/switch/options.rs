@@ -14,7 +14,7 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.sack)),
     Switch::flag("handshake", "The first packet is a SYN (ns-2's `syn_`)")
         .ns(|c| Field::Flag(&mut c.handshake)),
-    Switch::flag("timestamps", "Offers and accepts time stamps (RFC 7323 §3)")
+    Switch::flag("timestamps", "Offers and accepts timestamps (RFC 7323 §3)")
         .ns(|c| Field::Flag(&mut c.timestamps))
         .rfc(|c| Field::Flag(&mut c.timestamps))
         .kernel(|c| Field::Flag(&mut c.timestamps)),
@@ -70,12 +70,12 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "sink.gaps_at_once",
-        "A segment that fills a gap is acknowledged at once (ns-2's `RFC2581_immediate_ack_`)",
+        "A segment that fills a gap is acknowledged immediately (ns-2's `RFC2581_immediate_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.sink.gaps_at_once)),
     Switch::flag(
         "sink.first_at_once",
-        "The first packet is acknowledged at once (ns-2's `SYN_immediate_ack_`)",
+        "The first packet is acknowledged immediately (ns-2's `SYN_immediate_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
@@ -86,7 +86,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
         "quick_acks",
-        "The most segments that are acknowledged at once at the start (Linux's quick ACKs)",
+        "The maximum number of segments that are acknowledged immediately at the start (Linux's quick ACKs)",
         SwitchKind::segments(0),
     )
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
@@ -119,13 +119,13 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
     Switch::flag(
         "receive.stamp_after_ack",
-        "The time stamp of a segment that acknowledges octets that were never sent is not kept \
+        "The timestamp of a segment that acknowledges octets that were never sent is not kept \
          (`tcp_ack`); RFC 7323 §5.3 keeps it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
         "receive.takes_unstamped",
-        "A segment without time stamps is accepted although the handshake agreed on them \
+        "A segment without timestamps is accepted although the handshake agreed on them \
          (`tcp_validate_incoming`); RFC 7323 §3.2 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
@@ -171,14 +171,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
     Switch::flag(
         "receive.stamp_may_lag",
-        "A segment whose time stamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`); \
+        "A segment whose timestamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`); \
          RFC 7323 §5.3 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
         "If a segment has no new octets but ends at the last acknowledgment or later, its \
-         acknowledgment and its time stamp still count (`tcp_sequence`)",
+         acknowledgment and its timestamp still count (`tcp_sequence`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
@@ -216,7 +216,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_without_ecn)),
     Switch::flag(
         "syn.echo_forgives",
-        "If an ACK echoes the time stamp of the first SYN, retransmissions of the SYN do not \
+        "If an ACK echoes the timestamp of the first SYN, retransmissions of the SYN do not \
          reduce the initial window (`tcp_try_undo_spurious_syn`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
@@ -279,7 +279,7 @@ const ACK_PARTS: &[SwitchPart] = &[
 ];
 
 fn every_segment() -> Vec<Word> {
-    vec![Word { word: EVERY_SEGMENT, doc: "each at once" }]
+    vec![Word { word: EVERY_SEGMENT, doc: "each immediately" }]
 }
 
 /// The delay of ACKs and its maximum, if either is given.

@@ -82,14 +82,14 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
         "newreno.bugfix_ack",
-        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
+        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at max \
          three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
     Switch::flag(
         "newreno.bugfix_ts",
-        "With `bugfix` and time stamps: a fast retransmit is also allowed if the ACK echoes the \
-         time stamp of the last transmission of the segment acknowledged last (RFC 3782 §6.2; \
+        "With `bugfix` and timestamps: a fast retransmit is also allowed if the ACK echoes the \
+         timestamp of the last transmission of the segment acknowledged last (RFC 3782 §6.2; \
          ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
@@ -110,7 +110,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "tlp_wait",
         "How many round trips a tail loss probe waits (RFC 8985 §7.2)",
-        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 1, most: 10_000 },
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 1, max: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
     Switch::new(
@@ -130,12 +130,12 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "reorder_window",
         "RACK's initial reordering window, as a share of the minimum round trip (RFC 8985 §6.2)",
-        SwitchKind::Number { unit: SwitchUnit::Hundredths, least: 0, most: 10_000 },
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 0, max: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
     Switch::flag(
         "rack_checks_echo",
-        "RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp \
+        "RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp \
          (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
@@ -179,7 +179,7 @@ pub const SWITCHES: &[Switch] = &[
          second)",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
-    Switch::flag("eifel", "Detects spurious retransmissions from time stamps (RFC 3522)")
+    Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
         .rfc(|c| Field::Flag(&mut c.eifel)),
     Switch::flag("dsack", "Reports duplicates to the sender (RFC 2883)")
         .rfc(|c| Field::Flag(&mut c.dsack)),
@@ -196,14 +196,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
-        "If the time stamp of a partial ACK proves a retransmission spurious while retransmissions \
+        "If the timestamp of a partial ACK proves a retransmission spurious while retransmissions \
          are outstanding, this ACK undoes nothing, and no further segment is retransmitted on it \
          (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
         "spurious.teaches_reordering",
-        "A partial ACK whose time stamp proves a retransmission spurious shows RACK that the path \
+        "A partial ACK whose timestamp proves a retransmission spurious shows RACK that the path \
          reorders (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
@@ -241,14 +241,14 @@ const SFR_PARTS: &[SwitchPart] = &[
         doc: "The timer in round trips of the handshake, 3 by default",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
-            least: SfrConfig::FACTORS_HALVES[0] as u64,
-            most: SfrConfig::FACTORS_HALVES[1] as u64,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
         },
         needed: false,
     },
     SwitchPart {
         key: "cutout",
-        doc: "It stops for good when this much data was acknowledged, by default never",
+        doc: "It stops permanently when this much data was acknowledged, by default never",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
@@ -265,8 +265,8 @@ const SFR_PARTS: &[SwitchPart] = &[
               timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
-            least: SfrConfig::FACTORS_HALVES[0] as u64,
-            most: SfrConfig::FACTORS_HALVES[1] as u64,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
         },
         needed: false,
     },

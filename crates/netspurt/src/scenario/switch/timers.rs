@@ -64,7 +64,7 @@ pub const SWITCHES: &[Switch] = &[
             read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
             write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
         }),
-    Switch::new("rto.min", "The minimum timer", SwitchKind::TIME)
+    Switch::new("rto.min", "The minimum RTO", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.min))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
@@ -72,7 +72,7 @@ pub const SWITCHES: &[Switch] = &[
         })
         .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
         .kernel_bounds(1_000, 120_000_000_000),
-    Switch::new("rto.max", "The maximum timer", SwitchKind::TIME)
+    Switch::new("rto.max", "The maximum RTO", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.max))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().max.map(nanos),

@@ -78,7 +78,7 @@ impl Words for Sampling {
         (
             Sampling::EachAckOrEcho,
             "each-ack-or-echo",
-            "the same, or the echo of a time stamp if an ACK acknowledges anything that was sent \
+            "the same, or the echo of a timestamp if an ACK acknowledges anything that was sent \
              again, as in Linux",
         ),
         (
@@ -86,7 +86,7 @@ impl Words for Sampling {
             "each-segment",
             "each segment that an ACK newly covers (Allman and Paxson 1999)",
         ),
-        (Sampling::Timestamps, "timestamps", "the echo of a time stamp (RFC 7323 §4)"),
+        (Sampling::Timestamps, "timestamps", "the echo of a timestamp (RFC 7323 §4)"),
     ];
 }
 

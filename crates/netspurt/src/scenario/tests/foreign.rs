@@ -119,7 +119,7 @@ fn a_missing_file_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_fault_ends_its_run_at_once() {
+fn a_fault_ends_its_run_immediately() {
     let mut run = scenario("steady.py:Steady:fails=1", "").unwrap().simulate();
     let stop = run.stop();
     let fault = watched(|| run.advance_to(stop)).unwrap_err();
@@ -128,7 +128,7 @@ fn a_fault_ends_its_run_at_once() {
 }
 
 #[test]
-fn labels_of_a_sweep_are_texts_as_people_write_them() {
+fn labels_of_a_sweep_are_readable_texts() {
     let over = r#"
         [sweep.over.timer]
         path = "flows.x.tcp.rto.estimator"
@@ -139,13 +139,13 @@ fn labels_of_a_sweep_are_texts_as_people_write_them() {
 }
 
 #[test]
-fn a_panic_is_no_fault() {
+fn a_panic_is_not_a_fault() {
     let panicked = std::panic::catch_unwind(|| watched(|| std::panic::resume_unwind(Box::new(3))));
     assert_eq!(panicked.unwrap_err().downcast_ref::<i32>(), Some(&3));
 }
 
 #[test]
-fn bounds_of_the_switches_are_not_those_of_a_class() {
+fn bounds_of_the_switches_do_not_apply_to_a_class() {
     let timer = scenario("steady.py:Steady", "").unwrap();
     let slip = timer.with(&[("flows.x.tcp.rto.min", "1 s")]).unwrap_err();
     assert_eq!(slip.message, "`steady.py:Steady` has no `min`");

@@ -202,11 +202,12 @@ fn a_followed_file_that_ends_before_the_run_is_noted() {
 #[test]
 fn a_followed_file_without_a_value_is_refused() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
-    for (pass, said) in [("", "is empty"), ("# nothing\n", "is empty"), ("t_s,delay_ms\n", "TOML")]
+    for (pass, expected) in
+        [("", "is empty"), ("# nothing\n", "is empty"), ("t_s,delay_ms\n", "TOML")]
     {
         let files = vec![("pass.toml".to_owned(), pass.to_owned())];
         let error = Scenario::parse_with("x.toml", &text, files).unwrap_err();
-        assert!(error.message.contains(said), "{error}");
+        assert!(error.message.contains(expected), "{error}");
         assert!(error.fix.contains("netspurt timeline FILE --out OUT"), "{error}");
     }
 }

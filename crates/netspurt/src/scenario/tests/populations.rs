@@ -162,8 +162,8 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
         [("duration_ns_p50", 0.5), ("duration_ns_p90", 0.9), ("duration_ns_p99", 0.99)]
     {
         let rank = (count as f64 * share).ceil() as usize - 1;
-        let [exact, told] = [spans[rank] as f64, sum(&results, name) as f64];
-        assert!((exact..=exact * 1.001).contains(&told), "{name}: {told} for {exact}");
+        let [exact, recorded] = [spans[rank] as f64, sum(&results, name) as f64];
+        assert!((exact..=exact * 1.001).contains(&recorded), "{name}: {recorded} for {exact}");
     }
     assert_eq!(sum(&results, "duration_ns_max"), *spans.last().unwrap());
     for name in ["retransmissions_fast", "retransmissions_sack_recovery", "spurious_rto"] {
@@ -173,11 +173,11 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
         let Some(Data::Tag { codes, texts }) = table.column("cause") else { panic!() };
         let column = if kind == "spurious" { "spurious" } else { "sent" };
         let rows = codes.iter().zip(whole(table, column));
-        let told: i64 = rows
+        let sum_of_rows: i64 = rows
             .filter(|(code, _)| texts[usize::from(**code)].replace('-', "_") == cause)
             .map(|(_, count)| count)
             .sum();
-        assert_eq!(of(name), told, "{name}");
+        assert_eq!(of(name), sum_of_rows, "{name}");
     }
 }
 
@@ -197,7 +197,7 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     assert!(sum(&results, "duration_ns_max") > 0, "of those that are complete");
 }
 
-/// The last of nine is the greatest, whatever the share.
+/// The last of nine is the largest, whatever the share.
 #[test]
 fn a_quantile_exists_only_with_a_connection_above_it() {
     let of = |count: &str| {
@@ -264,8 +264,8 @@ fn a_file_of_sizes_has_a_value_in_each_line() {
             );
         Scenario::parse_with("web.toml", &text, vec![("own.txt".to_owned(), file.to_owned())])
     };
-    let told = read("reply", "# octets\n1000\n 3 kB # a page\n").unwrap();
-    let sizes = connections(&run(&told), "reverse_bytes");
+    let scenario = read("reply", "# octets\n1000\n 3 kB # a page\n").unwrap();
+    let sizes = connections(&run(&scenario), "reverse_bytes");
     assert!(sizes.iter().all(|octets| [1000, 3000].contains(octets)));
     for (key, file, message) in [
         ("reply", "", "`own.txt` has no values"),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_unknown_key_is_shown_where_it_stands_with_the_nearest_known_one() {
+fn the_error_for_an_unknown_key_shows_its_place_and_the_nearest_known_key() {
     let error = slip("recovery =", "recovry =");
     assert_eq!(
         error.to_string(),
@@ -245,51 +245,51 @@ fn an_unknown_name_in_a_setting_is_blamed_on_the_setting() {
 #[test]
 fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
     for key in ["rate", "delay"] {
-        let told = setting(&[(&format!("links.bottleneck.{key}"), "1 s")]);
+        let message = setting(&[(&format!("links.bottleneck.{key}"), "1 s")]);
         if key == "delay" {
-            assert!(told.starts_with("`[dumbbell]` draws the link `bottleneck`"), "{told}");
-            assert!(told.ends_with("write `dumbbell.bottleneck.delay`"), "{told}");
+            assert!(message.starts_with("`[dumbbell]` draws the link `bottleneck`"), "{message}");
+            assert!(message.ends_with("write `dumbbell.bottleneck.delay`"), "{message}");
         }
     }
-    let told = setting(&[("links.bottleneck.rate", "2 Mbit/s")]);
-    assert!(told.ends_with("write `dumbbell.bottleneck.rate`"), "{told}");
-    let told = setting(&[("links.west1.queue", "5 packets")]);
-    assert!(told.ends_with("write `dumbbell.access.queue`"), "{told}");
+    let message = setting(&[("links.bottleneck.rate", "2 Mbit/s")]);
+    assert!(message.ends_with("write `dumbbell.bottleneck.rate`"), "{message}");
+    let message = setting(&[("links.west1.queue", "5 packets")]);
+    assert!(message.ends_with("write `dumbbell.access.queue`"), "{message}");
     let chain = r#"
         stop = "9 s"
         path = { nodes = ["a", "b"], links = [{ rate = "1 Mbit/s" }] }
         flows = { x = { from = "a", to = "b" } }
     "#;
     let chain = Scenario::parse("x.toml", chain).unwrap();
-    let told = chain.with(&[("links.a-b.rate", "2 Mbit/s")]).unwrap_err().to_string();
-    assert!(told.starts_with("`[path]` draws the link `a-b`"), "{told}");
-    assert!(told.contains("its entry 1 in the file"), "{told}");
+    let message = chain.with(&[("links.a-b.rate", "2 Mbit/s")]).unwrap_err().to_string();
+    assert!(message.starts_with("`[path]` draws the link `a-b`"), "{message}");
+    assert!(message.contains("its entry 1 in the file"), "{message}");
 }
 
 #[test]
 fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
-    let told = setting(&[("flows.short.every", "4 s")]);
-    assert!(told.starts_with("`short.1` would start at 6 s"), "{told}");
-    assert!(told.contains("with flows.short.every = 4 s"), "{told}");
-    let told = setting(&[("stop", "3 s")]);
-    assert!(told.starts_with("`short.1` would start at 3 s"), "{told}");
-    assert!(told.contains("with stop = 3 s"), "{told}");
+    let message = setting(&[("flows.short.every", "4 s")]);
+    assert!(message.starts_with("`short.1` would start at 6 s"), "{message}");
+    assert!(message.contains("with flows.short.every = 4 s"), "{message}");
+    let message = setting(&[("stop", "3 s")]);
+    assert!(message.starts_with("`short.1` would start at 3 s"), "{message}");
+    assert!(message.contains("with stop = 3 s"), "{message}");
     // Pairs for 20 flows; the count then needs more.
-    let told = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
-    assert!(told.contains("with flows.short.count = 20"), "{told}");
-    assert!(told.ends_with("only 3 of the 20 start before the `stop` of 5 s"), "{told}");
+    let message = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
+    assert!(message.contains("with flows.short.count = 20"), "{message}");
+    assert!(message.ends_with("only 3 of the 20 start before the `stop` of 5 s"), "{message}");
     let text = DUMBBELL.replace("every = \"1 s\"", "every = \"4 s\"");
     let error = Scenario::parse("x.toml", &text).unwrap_err();
     assert_eq!(error.key, "flows.short.every");
     assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
-    let told = setting(&[("flows.bulk.start", "5 s")]);
-    assert!(told.starts_with("`bulk` would start after the end of the run"), "{told}");
+    let message = setting(&[("flows.bulk.start", "5 s")]);
+    assert!(message.starts_with("`bulk` would start after the end of the run"), "{message}");
 }
 
 #[test]
 fn all_equally_close_names_are_suggested() {
-    let told = setting(&[("flows.bulk.from", "weast0")]);
-    assert!(told.ends_with("did you mean `west0` or `east0`?"), "{told}");
+    let message = setting(&[("flows.bulk.from", "weast0")]);
+    assert!(message.ends_with("did you mean `west0` or `east0`?"), "{message}");
 }
 
 #[test]
@@ -315,16 +315,16 @@ fn the_error_for_a_text_without_quotes_asks_for_quotes() {
 
 #[test]
 fn the_error_for_a_switch_of_another_profile_explains_where_it_belongs() {
-    let told = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
-    let ns = told(&[("flows.x.tcp.tlp", "true")]);
+    let message = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
+    let ns = message(&[("flows.x.tcp.tlp", "true")]);
     assert!(ns.starts_with("ns-2's senders have no `tlp`"), "{ns}");
-    let rfc = told(&[("flows.x.tcp", "{ bugfix = true }"), ("flows.x.profile", "rfc-2026")]);
+    let rfc = message(&[("flows.x.tcp", "{ bugfix = true }"), ("flows.x.profile", "rfc-2026")]);
     assert!(rfc.starts_with("`bugfix` is a switch of ns-2's senders"), "{rfc}");
     let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
-    let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
+    let bbr = message(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
     assert!(bbr.starts_with("BBR has its own start-up phase"), "{bbr}");
     let reno = "{ congestion = \"reno\", fast_convergence = false }";
-    let reno = told(&[("flows.x.tcp", reno), ("flows.x.profile", "rfc-2026")]);
+    let reno = message(&[("flows.x.tcp", reno), ("flows.x.profile", "rfc-2026")]);
     assert!(reno.starts_with("`fast_convergence` is a switch of CUBIC"), "{reno}");
 }
 
@@ -383,8 +383,8 @@ fn errors_in_nested_settings_give_the_key_and_the_value() {
     for (key, value, says) in [
         ("links.modem.loss.probability", "3", "not a probability"),
         ("links.modem.loss.packets", "[1, 0]", "out of range"),
-        ("flows.x.tcp.rto.min", "61 s", "the minimum timer, 61 s, is above"),
-        ("flows.x.tcp.rto.initial", "0 s", "fire at once"),
+        ("flows.x.tcp.rto.min", "61 s", "the minimum RTO, 61 s, is above"),
+        ("flows.x.tcp.rto.initial", "0 s", "fire immediately"),
         ("flows.x.tcp.clock.tick", "0 s", "`0 s` is out of range"),
         ("flows.x.tcp.clock.phase", "11 ms", "not within the tick"),
         ("links.modem.framing.overhead", "70000 B", "a framing cannot add"),
@@ -398,10 +398,10 @@ fn errors_in_nested_settings_give_the_key_and_the_value() {
         ("links.modem.between", "[\"b\", \"d\"]", "no link leads to a node `c`"),
     ] {
         let error = scenario.with(&[(key, value)]).expect_err(key);
-        let told = error.to_string();
-        assert!(told.contains(&format!("--> in.toml with {key} = {value}")), "{told}");
-        assert_eq!((&*error.key, &*error.value), (key, value), "{told}");
-        assert!(told.contains(says) && !error.fix.is_empty(), "{told}");
+        let message = error.to_string();
+        assert!(message.contains(&format!("--> in.toml with {key} = {value}")), "{message}");
+        assert_eq!((&*error.key, &*error.value), (key, value), "{message}");
+        assert!(message.contains(says) && !error.fix.is_empty(), "{message}");
     }
 }
 
@@ -528,7 +528,7 @@ fn captures_need_the_table_of_segments() {
 }
 
 #[test]
-fn a_packet_without_room_for_payload_after_the_time_stamps_is_refused() {
+fn a_packet_without_room_for_payload_after_the_timestamps_is_refused() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
     assert!(error.starts_with("a packet of 52 B has no room"), "{error}");
@@ -549,7 +549,7 @@ fn switches_that_contradict_each_other_are_refused() {
         ),
         (
             "{ timestamps = false, rto = { sampling = \"timestamps\" } }",
-            "`rto.sampling` uses time stamps",
+            "`rto.sampling` needs timestamps",
             "{ timestamps = false }",
         ),
         (

@@ -3,7 +3,9 @@
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;
 use crate::scenario::profile::Profile;
-use crate::scenario::switch::{self, Switch, SwitchKind, SwitchValue, Words, Written, spell_out};
+use crate::scenario::switch::{
+    self, Switch, SwitchKind, SwitchValue, Words, Written, all_switches,
+};
 use crate::tcp::{NsConfig, RfcConfig, TcpConfig};
 
 /// All switches.
@@ -16,7 +18,7 @@ fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let words = kind.words().into_iter().map(|known| SwitchValue::Word(known.word));
     let parts = || {
         let smallest = |part: &switch::SwitchPart| match part.kind {
-            SwitchKind::Number { least, .. } => (part.key, SwitchValue::Number(least + 7)),
+            SwitchKind::Number { min, .. } => (part.key, SwitchValue::Number(min + 7)),
             SwitchKind::Flag => (part.key, SwitchValue::Flag(true)),
             _ => (part.key, SwitchValue::Word(part.kind.words()[1].word)),
         };
@@ -24,8 +26,8 @@ fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     };
     let found: Vec<SwitchValue> = match (kind, value) {
         (SwitchKind::Flag, _) => vec![SwitchValue::Flag(!value.flag())],
-        (SwitchKind::Number { least, most, .. }, SwitchValue::Number(n)) => {
-            [(n + 1).min(*most), n.saturating_sub(1).max(*least)].map(SwitchValue::Number).into()
+        (SwitchKind::Number { min, max, .. }, SwitchValue::Number(n)) => {
+            [(n + 1).min(*max), n.saturating_sub(1).max(*min)].map(SwitchValue::Number).into()
         }
         (SwitchKind::Timer, _) => {
             ["rfc793", "mills:g=3"].map(|text| SwitchValue::Text(text.into())).into()
@@ -120,15 +122,15 @@ fn every_profile_is_reached_from_every_other_by_its_switches() {
     assert_eq!(profiles().count(), 6);
     for (from, _) in profiles() {
         for (to, word) in profiles() {
-            assert_eq!(switch::rfc("", &from, &spell_out(&to)).unwrap(), spelled(&to), "{word}");
+            assert_eq!(switch::rfc("", &from, &all_switches(&to)).unwrap(), spelled(&to), "{word}");
         }
     }
     let ns = NsConfig::default();
-    assert_eq!(switch::ns("", &spell_out(&ns)), Ok(ns));
+    assert_eq!(switch::ns("", &all_switches(&ns)), Ok(ns));
     for (profile, ..) in Profile::WORDS {
         let Some(asked) = profile.kernel() else { continue };
         let base = KernelTcp { profile: asked.profile, ..Profile::Reno1998.kernel().unwrap() };
-        assert_eq!(switch::kernel("", &base, &spell_out(&asked), true), Ok(asked));
+        assert_eq!(switch::kernel("", &base, &all_switches(&asked), true), Ok(asked));
     }
 }
 

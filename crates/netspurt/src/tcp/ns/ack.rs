@@ -9,7 +9,7 @@ pub(super) struct Ack<'a> {
     /// The next octet the receiver expects.
     pub(super) ack: u64,
     pub(super) blocks: &'a [SackBlock],
-    /// The stamp it echoes.
+    /// The timestamp it echoes.
     pub(super) echo: Time,
     /// By how much the sender's octets lie above those on the wire.
     pub(super) syn_room: u64,

@@ -61,7 +61,7 @@ impl NsSender {
     }
 
     fn fack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        // An ACK that was overtaken, too: it takes `last` back.
+        // This also holds for an ACK that was overtaken: it sets `last` back.
         self.fack_old_ack(ack, cx);
         self.advance_forward(ack);
         self.fack.update(self.tx.una, ack);

@@ -221,8 +221,8 @@ impl NsSender {
         } else {
             (self.whole_window_segs() / 2) as f64
         };
-        let whole = u32::try_from(whole(half)).unwrap_or(u32::MAX);
-        self.ssthresh_segs = whole.max(2);
+        let ssthresh_segs = u32::try_from(whole(half)).unwrap_or(u32::MAX);
+        self.ssthresh_segs = ssthresh_segs.max(2);
         half
     }
 
@@ -263,7 +263,7 @@ impl NsSender {
         self.restart_timer(ack.ack, cx);
     }
 
-    /// A sample from the echoed stamp; the timed segment only ends the backoff.
+    /// A sample from the echoed timestamp; the timed segment only ends the backoff.
     fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
         self.stamps.echo = ack.echo;
         let sample = self.tx.label(ack.ack, acked);
@@ -272,7 +272,7 @@ impl NsSender {
         self.tx.stop_timing_covered(ack.ack);
     }
 
-    /// Arms the timer afresh where anything is or may be outstanding, else stops it.
+    /// Arms the timer again where anything is or may be outstanding, else stops it.
     fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
         if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
             self.tx.timer.arm(cx.now);
@@ -379,7 +379,7 @@ impl NsSender {
         let in_recovery = match self.config.variant {
             NsVariant::Sack => self.sack.in_recovery,
             NsVariant::Fack => self.fack.in_recovery,
-            // Its fast retransmit begins again at once: Tahoe has no recovery.
+            // Its fast retransmit begins again immediately: Tahoe has no recovery.
             NsVariant::Tahoe => false,
             NsVariant::Reno | NsVariant::NewReno => self.action == CwndAction::DupAck,
         };

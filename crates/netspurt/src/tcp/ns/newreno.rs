@@ -16,8 +16,8 @@ impl NsSender {
                 self.full_ack(ack, cx);
             }
         } else if ack.ack == self.last {
-            let again = self.dupacks + 1 == DUP_THRESH && self.repairs_again();
-            self.duplicate(again, cx);
+            let is_repeat = self.dupacks + 1 == DUP_THRESH && self.repairs_again();
+            self.duplicate(is_repeat, cx);
         }
         if self.dupacks == 0 {
             self.send_in_window(u64::MAX, cx);

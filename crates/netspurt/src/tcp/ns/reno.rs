@@ -10,8 +10,8 @@ impl NsSender {
             self.end_inflation();
             self.acked_in_order(ack, cx);
         } else if ack.ack == self.last {
-            let again = self.action == CwndAction::DupAck;
-            self.duplicate(again, cx);
+            let is_repeat = self.action == CwndAction::DupAck;
+            self.duplicate(is_repeat, cx);
         }
         if self.dupacks == 0 || self.dupacks >= DUP_THRESH {
             self.send_in_window(u64::MAX, cx);
@@ -25,9 +25,9 @@ impl NsSender {
         self.inflation_segs = 0;
     }
 
-    /// A duplicate ACK, for reno and newreno. `again` lets the third one start a repair even
+    /// A duplicate ACK, for reno and newreno. `is_repeat` lets the third one start a repair even
     /// for losses of a window that had one.
-    pub(super) fn duplicate(&mut self, again: bool, cx: &mut Context<'_>) {
+    pub(super) fn duplicate(&mut self, is_repeat: bool, cx: &mut Context<'_>) {
         self.count_duplicate();
         if self.dupacks < DUP_THRESH {
             self.limited_transmit(cx);
@@ -35,7 +35,7 @@ impl NsSender {
             if self.action == CwndAction::DupAck {
                 self.inflation_segs += 1;
             }
-        } else if again || self.may_repair() {
+        } else if is_repeat || self.may_repair() {
             self.begin_repair(cx);
             self.cut_to_half();
             self.send(self.tx.una, Cause::Fast, cx);

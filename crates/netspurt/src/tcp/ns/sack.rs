@@ -63,8 +63,8 @@ impl NsSender {
         }
     }
 
-    /// An ACK that leaves losses of the window unrepaired: two packets have left the pipe. Where
-    /// it sends, two enter it at once, and only the first of a recovery restarts the timer.
+    /// An ACK that leaves losses of the window unrepaired: two packets have left the pipe. Where it
+    /// sends, two enter it immediately, and only the first of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let sends = self.config.partial_ack_sends;
         if sends {

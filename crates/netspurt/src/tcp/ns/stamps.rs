@@ -1,4 +1,4 @@
-//! When segments were last sent, for newreno's rule that goes by time stamps.
+//! When segments were last sent, for newreno's rule that goes by timestamps.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::units::Time;
 /// The last transmissions of the segments outstanding and of the one before them.
 #[derive(Debug, Default)]
 pub(super) struct SentStamps {
-    /// The stamp that the last new ACK echoed (`ts_echo_`).
+    /// The timestamp that the last new ACK echoed (`ts_echo_`).
     pub(super) echo: Time,
     /// The octet at which a segment starts, and when it last left; ascending.
     sent: VecDeque<(u64, Time)>,
@@ -26,7 +26,7 @@ impl SentStamps {
         }
     }
 
-    /// Whether the stamp echoed last is that of the last transmission of the segment at `seq`.
+    /// Whether the timestamp echoed last is that of the last transmission of the segment at `seq`.
     pub(super) fn echoes_last_of(&self, seq: u64) -> bool {
         let place = self.sent.binary_search_by_key(&seq, |(known, _)| *known);
         place.is_ok_and(|place| self.sent[place].1 == self.echo)

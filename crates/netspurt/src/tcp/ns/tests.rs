@@ -36,7 +36,7 @@ impl End {
             .collect()
     }
 
-    /// Hands over an acknowledgment, and returns the segments that follow at once.
+    /// Hands over an acknowledgment, and returns the segments that follow immediately.
     fn acked(&mut self, now: Time, ack: u32) -> Vec<Segment> {
         let segment = Segment { ack, size_bytes: 40, flags: Flags::ACK, ..Segment::default() };
         self.connection.push(now, 0, segment, &mut self.events);
@@ -84,7 +84,7 @@ fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_and_ends_the_window_by_size() {
+fn a_lost_syn_is_retransmitted_and_ends_the_window_by_size() {
     let mut source = End::writes(with_handshake(), 6000);
     source.sends(Time::ZERO);
     let again = source.sends(at(3000));

@@ -41,10 +41,10 @@ pub(super) struct TimeAccount {
     /// The reason why the next octets are held back since the last step.
     pub(super) held_by: HeldBy,
     /// The instant up to which `times` is counted.
-    told: Time,
+    counted_until: Time,
 }
 
-packed!(TimeAccount { times, held_by, told });
+packed!(TimeAccount { times, held_by, counted_until });
 
 impl TimeAccount {
     /// The sums up to the last step.
@@ -56,8 +56,8 @@ impl TimeAccount {
     /// is not `busy`.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
-        let span = now.saturating_since(self.told);
-        self.told = now;
+        let span = now.saturating_since(self.counted_until);
+        self.counted_until = now;
         if !busy {
             return;
         }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_counts_for_what_held_the_octets_back_as_it_began() {
+    fn a_span_counts_for_the_limit_at_its_start() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut account = TimeAccount::default();
         account.advance(at(5), true, false);

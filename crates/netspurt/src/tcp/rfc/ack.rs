@@ -16,15 +16,15 @@ use super::tail_probe::TailProbe;
 
 /// The state of the sender before it acts upon an ACK.
 pub(super) struct Before {
-    /// Octets in the network before the ACK came.
+    /// The octets in the network before the ACK arrived.
     pub(super) pipe: u64,
-    /// Octets that count as lost.
+    /// The octets that count as lost.
     pub(super) lost: u64,
 }
 
 impl RfcSender {
-    /// Handles an acknowledgment. Returns whether the rest of its segment is to be handled; if not,
-    /// it is to be answered at once.
+    /// Handles an acknowledgment. Returns true if the rest of its segment must be handled, and
+    /// false if the segment must only be answered immediately.
     pub(super) fn on_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
@@ -149,7 +149,7 @@ impl RfcSender {
         true
     }
 
-    /// Notes that the peer is alive, and takes its window. Returns whether the window changed.
+    /// Records that the peer is alive, and reads its window. Returns whether the window changed.
     #[inline]
     pub(super) fn hear(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let smss = self.window.smss;
@@ -190,7 +190,7 @@ impl RfcSender {
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
         // If the ACK echoes a copy sent before this one, this one was not needed (RFC 8985 §6.2
         // step 2). This holds only for octets that are acknowledged in order, because the time
-        // stamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
+        // timestamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -265,7 +265,7 @@ impl RfcSender {
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
-            // The peer accepted a probe, so the next wait is again the first.
+            // The peer accepted a probe, so the waits for probes start from the first wait again.
             self.timers.stop_persist();
         }
         let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);
@@ -341,7 +341,7 @@ impl RfcSender {
         }
     }
 
-    /// Lets the congestion algorithm, or recovery instead of it, set the window.
+    /// Lets the congestion algorithm set cwnd, or recovery in its place.
     pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
         let info = self.ack_info(news, before, now);
         self.recover(now, |recovery, scene| recovery.steer(news, info, scene));

@@ -11,12 +11,12 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The least MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791 §3.2), of
-/// which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
+/// The minimum MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791
+/// §3.2), of which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
-    /// A segment arrived, or several that count as one.
+    /// Called when a segment arrived, or several segments that count as one.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.account_for(cx.now);
         if !self.take_predicted(segment, cx) {
@@ -25,7 +25,8 @@ impl Tcb {
         self.answer(cx);
     }
 
-    /// Takes a segment in, whatever it is. Apart, so that the predicted ones stay near each other.
+    /// Processes a segment of any kind. This is a function of its own, so that the code for
+    /// predicted segments stays together.
     #[inline(never)]
     pub(super) fn take(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if self.life.deadline() <= cx.now {
@@ -39,7 +40,8 @@ impl Tcb {
         }
     }
 
-    /// Sends what may be sent now, and an acknowledgment where one is due and none went along.
+    /// Sends all segments that may be sent now. If an acknowledgment is still due then, sends it
+    /// alone.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -93,7 +95,7 @@ impl Tcb {
             self.on_handshake_ack(segment, cx);
             self.rx.need = AckNeed::Now;
         } else {
-            // Both opened at once.
+            // Both ends opened simultaneously.
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
             self.life.on_syn();
             self.send_syn(None, cx);
@@ -125,7 +127,7 @@ impl Tcb {
             return;
         }
         if flags.has(Flags::RST) {
-            // RFC 5961 §3.2: only an exact one resets.
+            // RFC 5961 §3.2: only a reset with the exact number is valid.
             let reported = rules.reset_behind_gap && self.header.agreed.sack;
             if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
@@ -142,7 +144,7 @@ impl Tcb {
             return;
         }
         if !rules.stamp_after_ack {
-            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+            self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         if self.life.state() == TcpState::SynReceived {
             if self.tx.window.octet(segment.ack) != self.tx.window.nxt.min(1) {
@@ -153,13 +155,13 @@ impl Tcb {
             return;
         }
         if rules.stamp_after_ack {
-            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+            self.header.take_stamp(segment, left, self.rx.last_ack, cx.now);
         }
         self.take_text(segment, (left, right), cx);
         self.look_for_fin_ack(cx.now);
     }
 
-    /// Takes in what the octets `left..right` of a segment carry: a mark, data, a FIN.
+    /// Processes the octets `left..right` of a segment: a mark, data, a FIN.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;
@@ -201,7 +203,7 @@ impl Tcb {
             }
             return;
         }
-        self.header.take_stamp(segment, 0, self.rx.told, cx.now);
+        self.header.take_stamp(segment, 0, self.rx.last_ack, cx.now);
         self.on_handshake_ack(segment, cx);
         // Its octet lies before the window.
         self.rx.need = AckNeed::Now;
@@ -229,7 +231,7 @@ impl Tcb {
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
         let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);
         if closed && !old && segment.flags.has(Flags::ACK) && self.life.state().is_synchronised() {
-            // A closed window keeps text out, not what it acknowledges.
+            // A closed window refuses the octets of the segment, but not its acknowledgment.
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
@@ -241,7 +243,7 @@ impl Tcb {
         }
     }
 
-    /// The octets `left..right` of a segment came before.
+    /// Called when the octets `left..right` of a segment had already arrived.
     fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64), now: Time) {
         if segment.len > 0 {
             self.take_data(segment, now);
@@ -295,7 +297,7 @@ impl Tcb {
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }
 
-    /// Our SYN is acknowledged: the connection is open.
+    /// Called when our SYN is acknowledged, so that the connection is open.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
         // A SYN's window is not shifted, and has been taken.
@@ -310,14 +312,14 @@ impl Tcb {
         self.tx.open(&ack, window, cx);
     }
 
-    /// Looks whether our FIN was acknowledged.
+    /// Checks whether our FIN was acknowledged.
     fn look_for_fin_ack(&mut self, now: Time) {
         if self.tx.window.is_fin_acked() {
             self.move_to(self.life.state().after_fin_acked(), now);
         }
     }
 
-    /// The connection closes by a step.
+    /// Moves the state of the connection one step towards CLOSED.
     fn move_to(&mut self, state: TcpState, now: Time) {
         if self.life.step_to(state, now) {
             match state {

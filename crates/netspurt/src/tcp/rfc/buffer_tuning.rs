@@ -1,4 +1,4 @@
-//! A receiver's knowledge of its reader: the octets read in a round trip, and the length of the
+//! What a receiver knows of its application: the octets read in a round trip, and the length of the
 //! round trip.
 
 use crate::packed::packed_value;
@@ -8,20 +8,21 @@ use super::stamps::since_stamp;
 
 /// How much an application reads in a round trip, as Linux measures it (`tcp_rcv_space_adjust`).
 ///
-/// The receiver estimates the round trip from the echoes of its time stamps, and from how long its
-/// window lasts, which is too long where the window is not filled: of these the least counts.
+/// The receiver estimates the round trip in two ways: from the echoes of its timestamps, and from
+/// the time in which the peer fills the receive window. The second is too long if the peer does not
+/// fill the window. The smaller value is used.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
-    /// Eight times the round trip in nanoseconds; zero where none is known.
+    /// Eight times the round trip in nanoseconds; zero if it is unknown.
     rtt: u64,
-    /// The octet at which the window in use ends, and since when it is in use.
+    /// The end of the receive window that is being measured, and the start of the measurement.
     window_end: u64,
     window_since: Option<Time>,
     /// The echo that was measured last.
     echo: u32,
-    /// The most octets read in a round trip.
+    /// The maximum number of octets read in a round trip.
     space: u64,
-    /// Up to which octet the application had read, and when, as the count began.
+    /// The octet up to which the application had read when the count began, and that time.
     read_to: u64,
     since: Time,
 }
@@ -29,7 +30,7 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// The connection is open.
+    /// Called when the connection is open.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
@@ -39,24 +40,24 @@ impl BufferTuning {
         Duration::from_nanos(self.rtt / 8)
     }
 
-    /// The most octets read in a round trip.
+    /// The maximum number of octets read in a round trip.
     pub(super) fn space(&self) -> u64 {
         self.space
     }
 
-    /// Sets the most octets to `space`. Returns the old value.
+    /// Sets the maximum number of octets to `space`. Returns the old value.
     pub(super) fn take_space(&mut self, space: u64) -> u64 {
         core::mem::replace(&mut self.space, space)
     }
 
-    /// No window is larger than `most`.
-    pub(super) fn bound(&mut self, most: u64) {
-        self.space = self.space.min(most);
+    /// Called when no receive window can be larger than `octets_max`.
+    pub(super) fn bound(&mut self, octets_max: u64) {
+        self.space = self.space.min(octets_max);
     }
 
-    /// Data arrived up to `next`. The advertised window had `told` octets.
+    /// Called when data arrived up to `next`. The advertised window had `advertised` octets.
     #[inline]
-    pub(super) fn on_window(&mut self, next: u64, told: u64, now: Time) {
+    pub(super) fn on_window(&mut self, next: u64, advertised: u64, now: Time) {
         if let Some(since) = self.window_since {
             if next < self.window_end {
                 return;
@@ -66,11 +67,12 @@ impl BufferTuning {
                 self.rtt = 8 * trip;
             }
         }
-        (self.window_end, self.window_since) = (next + told, Some(now));
+        (self.window_end, self.window_since) = (next + advertised, Some(now));
     }
 
-    /// A segment echoes the time stamp `echo`. The first segment with this echo gives the round
-    /// trip, if it is a full segment. `has_read` says whether the application has read everything.
+    /// Called when a segment echoes the timestamp `echo`. The first segment with this echo gives
+    /// the round trip, if it is a full segment. `has_read` says whether the application has read
+    /// everything.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {
@@ -87,8 +89,8 @@ impl BufferTuning {
         }
     }
 
-    /// The application has read up to `read_to`, and `unread` octets wait: once a round trip, the
-    /// octets that it read, if they are more than before.
+    /// Called when the application has read up to `read_to`, and `unread` octets wait. Once per
+    /// round trip, returns the octets that it read, if they are more than in any round trip before.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

@@ -1,41 +1,41 @@
-//! Reports of SACK that wait to be sent as one, as Linux has it.
+//! SACK reports that wait, so that one ACK carries several of them, as in Linux.
 
 use crate::packed::packed;
 use crate::units::Duration;
 
 use super::config::RfcConfig;
 
-/// The number of ACKs behind one gap that leave at once (`TCP_FASTRETRANS_THRESH`).
-const AT_ONCE: u32 = 3;
-/// So many segments wait for one ACK (`tcp_comp_sack_nr`).
+/// The number of ACKs for each gap that are sent immediately (`TCP_FASTRETRANS_THRESH`).
+const IMMEDIATE_MAX: u32 = 3;
+/// The maximum number of segments that wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
 /// The longest wait (`tcp_comp_sack_delay_ns`); the wait is this part of a round trip.
 const WAIT_MAX: Duration = Duration::from_millis(1);
 const WAIT_PART: u64 = 20;
-/// How much later a timer may fire that nothing else wakes (`tcp_comp_sack_slack_ns`), and a little more:
-/// what arrives at that instant is reported, too.
+/// How much later the timer may fire if no other event wakes the host (`tcp_comp_sack_slack_ns`),
+/// and a little more, so that a segment that arrives at that instant is also reported.
 const SLACK: Duration = Duration::from_nanos(100_001);
-/// If a segment changes a block behind this number of newer ones, the waiting ACK leaves first
+/// If a segment changes a block after this number of newer blocks, the waiting ACK is sent first
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
-/// How the receiver joins ACKs that report what arrives behind a gap (`__tcp_ack_snd_check`).
+/// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).
 ///
-/// The first three for a gap leave at once. Then an ACK waits for a twentieth of a round trip, for 1 ms
-/// at most, and reports all that has come meanwhile.
+/// The first three ACKs for a gap are sent immediately. After them, an ACK waits for a twentieth of
+/// a round trip, but at most for 1 ms. It then reports all segments that have arrived meanwhile.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     is_wanted: bool,
-    /// Whether SACK was agreed on.
+    /// True if both ends agreed on SACK.
     is_on: bool,
-    /// The octet that the gap begins with, and the ACKs for that gap that left at once.
+    /// The first octet of the gap, and the number of ACKs for that gap that were sent immediately.
     gap: u64,
-    at_once: u32,
-    /// Segments whose report waits.
+    immediate: u32,
+    /// The number of segments whose report waits.
     waiting: u32,
 }
 
-packed!(SackCompression { is_on, gap, at_once, waiting } keeps { is_wanted });
+packed!(SackCompression { is_on, gap, immediate, waiting } keeps { is_wanted });
 
 impl SackCompression {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -43,12 +43,12 @@ impl SackCompression {
             is_wanted: config.receive_rules.compresses_sacks,
             is_on: false,
             gap: 0,
-            at_once: 0,
+            immediate: 0,
             waiting: 0,
         }
     }
 
-    /// The peer's SYN came. `sack` says whether SACK is agreed on.
+    /// Called when the peer's SYN arrived. `sack` says whether both ends agreed on SACK.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }
@@ -59,33 +59,34 @@ impl SackCompression {
         self.waiting > 0
     }
 
-    /// An ACK leaves, with all waiting reports.
+    /// Called when an ACK is sent, with all waiting reports.
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         self.waiting = 0;
     }
 
-    /// A segment arrived behind the gap that begins with the octet `gap`: how long its report waits,
-    /// unless it leaves at once. `rtt` is the lesser of the round trips that the sender and the receiver
-    /// measured, or zero if the receiver knows none.
+    /// Called when a segment arrived after the gap that begins with the octet `gap`. Returns how
+    /// long its report waits; `None` if the report is sent immediately. `rtt` is the smaller of the
+    /// round trips that the sender and the receiver measured, or zero if the receiver has not
+    /// measured any.
     pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
         }
         if self.gap != gap {
-            (self.gap, self.at_once) = (gap, 0);
+            (self.gap, self.immediate) = (gap, 0);
         }
-        if self.at_once < AT_ONCE {
-            self.at_once += 1;
+        if self.immediate < IMMEDIATE_MAX {
+            self.immediate += 1;
             return None;
         }
         self.waiting += 1;
         Some((rtt / WAIT_PART).min(WAIT_MAX) + SLACK)
     }
 
-    /// Whether the ACK that waits leaves before a block at `place` among those reported changes
+    /// True if the waiting ACK must be sent before the reported block at `place` changes
     /// (`tcp_sack_new_ofo_skb`).
-    pub(super) fn goes_before(&self, place: usize) -> bool {
+    pub(super) fn must_precede_change(&self, place: usize) -> bool {
         self.is_waiting() && place >= BLOCKS_EXPECTED
     }
 }
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_each_gap_three_reports_leave_at_once() {
+    fn the_first_three_reports_of_each_gap_are_sent_immediately() {
         let mut compression = compression();
         for gap in [1, 1001] {
             let waits: Vec<bool> =
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_a_twentieth_of_the_round_trip_and_1_ms_at_most() {
+    fn the_wait_is_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
         let mut compression = compression();
         (0..3).for_each(|_| assert_eq!(compression.wait(1, Duration::ZERO), None));
         let micros = |micros| Some(Duration::from_micros(micros) + SLACK);
@@ -132,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_waits_goes_before_the_third_block_changes() {
+    fn a_waiting_report_is_sent_before_the_third_block_changes() {
         let mut compression = compression();
-        assert!(!compression.goes_before(3), "nothing waits");
+        assert!(!compression.must_precede_change(3), "nothing waits");
         let waits = (0..4).filter(|_| compression.wait(1, Duration::ZERO).is_some()).count();
         assert_eq!(waits, 1);
-        assert!(compression.goes_before(2) && !compression.goes_before(1));
+        assert!(compression.must_precede_change(2) && !compression.must_precede_change(1));
     }
 }

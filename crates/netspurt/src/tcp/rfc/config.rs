@@ -42,7 +42,7 @@ pub enum DelayedAck {
     Never,
     /// Every second full segment, or after this long (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the first at once, then a wait that follows the gaps between arrivals, from
+    /// Linux's: the first immediately, then a wait that follows the gaps between arrivals, from
     /// `min` up to `max`, or none where the peer pushed and the application has read it all.
     Adaptive {
         /// The shortest wait, and the first.
@@ -59,12 +59,12 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// The same, but where it acknowledges anything that was sent again the echo of a time stamp, or
-    /// nothing, as Linux does.
+    /// The same, but where it acknowledges anything that was retransmitted the echo of a timestamp,
+    /// or nothing, as Linux does.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
-    /// The echo of a time stamp, on each ACK of new data (RFC 7323 §4).
+    /// The echo of a timestamp, on each ACK of new data (RFC 7323 §4).
     Timestamps,
 }
 
@@ -106,7 +106,7 @@ pub struct RfcConfig {
     ///
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
     pub peer_mss_bytes_min: u32,
-    /// Offers and takes time stamps (RFC 7323 §3).
+    /// Offers and takes timestamps (RFC 7323 §3).
     pub timestamps: bool,
     /// Offers and takes SACK blocks (RFC 2018).
     pub sack: bool,
@@ -138,7 +138,7 @@ pub struct RfcConfig {
     pub spurious_rules: SpuriousRules,
     /// The rules of what RACK looks at, and in which order.
     pub rack_rules: RackRules,
-    /// RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp (RFC
+    /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
     /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
@@ -156,7 +156,7 @@ pub struct RfcConfig {
     /// With SACK that detection takes the first ACK's word already, as Linux's does
     /// (`tcp_process_loss`); RFC 5682 §3.1 step 2 waits for the next.
     pub frto_at_once: bool,
-    /// Detection of spurious retransmissions from time stamps, and their undoing (RFC 3522, RFC
+    /// Detection of spurious retransmissions from timestamps, and their undoing (RFC 3522, RFC
     /// 4015).
     pub eifel: bool,
     /// The values that undoing a spurious cut restores.
@@ -200,7 +200,8 @@ pub struct RfcConfig {
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
-    /// The most segments that are acknowledged at once at the start (Linux's quick ACKs).
+    /// The maximum number of segments that are acknowledged immediately at the start (Linux's quick
+    /// ACKs).
     pub quick_acks_segs: u32,
     /// The octets of payload of the segments that were merged on their way into arriving packets
     /// (GRO), if they were: what counts as a full segment.
@@ -227,7 +228,7 @@ pub struct RfcConfig {
     /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
     /// them).
     pub tlp_wait_percent: u32,
-    /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
+    /// RACK's reordering window to begin with, in hundredths of the minimum round trip (RFC 8985
     /// §6.2 step 4: a quarter).
     pub reorder_window_percent: u32,
     /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
@@ -347,7 +348,7 @@ impl RfcConfig {
                     ..HyStartConfig::default()
                 }),
                 abc_limit_segs: NO_ABC_LIMIT,
-                first_climb_segs: Some(20),
+                initial_segs_per_increase_max: Some(20),
                 idle_from_sending: true,
                 whole_segments: true,
                 ..CubicConfig::default()
@@ -357,7 +358,7 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                // `tcp_delack_max`: a jiffy less than the least timer of the peer.
+                // `tcp_delack_max`: a jiffy less than the minimum timer of the peer.
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,

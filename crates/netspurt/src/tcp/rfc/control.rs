@@ -13,9 +13,9 @@ use super::stamps::is_before;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The least distance of the initial number of a new connection from the next number of the old one
-/// (`tcp_timewait_state_process`).
-const BEYOND_ALL_SENT: u32 = 65_537;
+/// The minimum distance of the initial number of a new connection from the next number of the old
+/// one (`tcp_timewait_state_process`).
+const ISS_DISTANCE_MIN: u32 = 65_537;
 
 /// Ends the connection by a reset because nothing answers.
 pub(in crate::tcp) fn break_off(tcb: &mut Tcb, cx: &mut Context<'_>) {
@@ -73,9 +73,9 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
         || tcb.rx.accepts(left, right, rules) && !tcb.header.is_old_duplicate(segment, rules, now)
 }
 
-/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment` is a
-/// SYN with a higher number or a newer stamp than all before (RFC 6191 §2). The number is Linux's: beyond
-/// all that this connection could have sent.
+/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment`
+/// is a SYN with a higher number or a newer timestamp than all before (RFC 6191 §2). The number is
+/// Linux's: beyond all that this connection could have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt
@@ -83,5 +83,5 @@ pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
             tcb.header.agreed.timestamps && is_before(tcb.header.recent_stamp(), stamps.val)
         });
     (tcb.life.state() == TcpState::TimeWait && lone_syn && newer)
-        .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(BEYOND_ALL_SENT))
+        .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(ISS_DISTANCE_MIN))
 }

@@ -16,24 +16,23 @@ pub(super) struct CwndControl {
     pub(super) window: Window,
     pub(super) algorithm: Box<dyn CongestionControl>,
     initial: InitialWindow,
-    /// Whether the algorithm steers the window in recovery, too.
+    /// Whether the algorithm steers cwnd in recovery as well.
     is_owned: bool,
-    /// Octets below this left in a flight that filled the window: their ACKs earn growth
-    /// (RFC 2861 §3.1).
+    /// Octets below this left in a flight that filled cwnd: their ACKs earn growth (RFC 2861 §3.1).
     filled_until: u64,
-    /// The same by Linux's rule.
+    /// The same octet according to Linux's rule.
     usage: Usage,
-    /// Whether the peer does not know yet of a cut, because no CWR was sent (RFC 3168 §6.1.2).
+    /// True if a CWR must still be sent, so that the peer learns of a cut (RFC 3168 §6.1.2).
     pub(super) owes_cwr: bool,
 }
 
 packed!(CwndControl { window, algorithm, filled_until, usage, owes_cwr } keeps { initial, is_owned });
 
-/// A window of data that met congestion.
+/// A window of data in which congestion occurred.
 pub(super) struct Met {
     pub(super) now: Time,
     pub(super) kind: Congestion,
-    /// Octets outstanding.
+    /// The outstanding octets.
     pub(super) flight: u64,
     pub(super) smss: u64,
 }
@@ -59,7 +58,7 @@ impl CwndControl {
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Whether the algorithm steers the window in recovery, too.
+    /// Whether the algorithm steers cwnd in recovery as well.
     pub(super) fn is_owned(&self) -> bool {
         self.is_owned
     }
@@ -84,14 +83,15 @@ impl CwndControl {
         self.initial.octets(smss)
     }
 
-    /// The connection is open, with a window of `cwnd` octets after a handshake of `rtt`.
+    /// Called when the connection is open, with a window of `cwnd` octets after a handshake of
+    /// `rtt`.
     pub(super) fn open(&mut self, cwnd: u64, rtt: Option<Duration>, now: Time) {
         self.window.cwnd = cwnd;
         self.usage.begin(now);
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Cuts the threshold for congestion. The next new octets tell the peer, for any kind of
+    /// Reduces ssthresh because of congestion. The next new octets tell the peer, for any kind of
     /// congestion (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &Met, rules: &CwndRules) {
         self.owes_cwr = true;
@@ -107,15 +107,15 @@ impl CwndControl {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }
 
-    /// The window falls to the threshold at once, unless the algorithm has the last word on it.
+    /// Reduces cwnd to ssthresh immediately, unless the algorithm owns cwnd.
     pub(super) fn fall_to_threshold(&mut self) {
         if !self.is_owned() {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
-    /// A `phase` of repair ends. `burst_limit` is the most that the window may become where an ACK
-    /// could release a burst (RFC 6582 §3.2 step 3).
+    /// A `phase` of repair ends. `burst_limit` is the most that cwnd may become where an ACK could
+    /// release a burst (RFC 6582 §3.2 step 3).
     pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
@@ -127,8 +127,8 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut from the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev`
-    /// octets were outstanding at it; `resumed` are in the network now, one burst included.
+    /// Undoes a cut from cwnd `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
+    /// were outstanding at it; `resumed` are in the network now, one burst included.
     pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
@@ -142,25 +142,25 @@ impl CwndControl {
         }
     }
 
-    /// The octets sent up to `nxt` fill the window.
+    /// Called when the octets sent up to `nxt` fill cwnd.
     #[inline]
     pub(super) fn note_full(&mut self, nxt: u64) {
         self.filled_until = nxt;
     }
 
-    /// Lets an ACK open the window, as the algorithm decides.
+    /// Lets an ACK open cwnd, as the algorithm decides.
     #[inline]
     pub(super) fn take_ack(&mut self, info: &AckInfo) {
         self.algorithm.on_ack(info, &mut self.window);
         self.usage.refresh(info.now);
     }
 
-    /// Counts what a sender uses of the window.
+    /// Counts what a sender uses of cwnd.
     pub(super) fn count_usage(&mut self, sending: &Sending) {
         self.usage.count(sending, &mut self.window, self.is_owned);
     }
 
-    /// Whether an ACK of octets from `una` on earns growth.
+    /// True if an ACK of octets starting at `una` lets cwnd grow.
     #[inline]
     pub(super) fn earns_growth(&self, una: u64, rules: &CwndRules) -> bool {
         if rules.validation {
@@ -170,14 +170,14 @@ impl CwndControl {
         }
     }
 
-    /// RFC 5681 §4.1: after an RTO's idleness the window is no larger than the `initial` one. By
-    /// RFC 2861 §3.1 it is half as large for each RTO that passed, down to that, and the threshold
-    /// remembers three quarters of it.
+    /// RFC 5681 §4.1: after an RTO's idleness cwnd is no larger than the `initial` one. By RFC 2861
+    /// §3.1 it is half as large for each RTO that passed, down to that, and the threshold remembers
+    /// three quarters of it.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
             remember(&mut self.window, smss);
-            // At exactly a multiple of the timer, the last of these times has not passed yet.
+            // At exactly a multiple of the RTO, the last RTO has not passed yet.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
             self.window.cwnd = self.window.cwnd.min((halved * smss).max(initial));
@@ -193,10 +193,10 @@ impl CwndControl {
     }
 }
 
-/// A time in which nothing was outstanding.
+/// A time in which no octet was outstanding.
 pub(super) struct Idleness {
     pub(super) now: Time,
-    /// How long nothing was sent.
+    /// How long no segment was sent.
     pub(super) idle: Duration,
     /// The retransmission timer.
     pub(super) rto: Duration,
@@ -224,7 +224,7 @@ mod tests {
     /// RFC 5681 §3.1, equation 4: half of FlightSize, two segments at least. Linux halves the
     /// window, in whole segments.
     #[test]
-    fn a_cut_takes_half_of_what_is_outstanding_or_of_the_window() {
+    fn a_cut_takes_half_of_the_outstanding_data_or_of_cwnd() {
         let cut = |flight, rules| {
             let mut control = reno(15_000);
             control.cut(&met(flight), &rules);
@@ -251,7 +251,7 @@ mod tests {
 
     /// RFC 5681 §4.1 and RFC 2861 §3.1.
     #[test]
-    fn an_idle_window_falls_to_the_initial_one_at_once_or_by_halves() {
+    fn an_idle_cwnd_falls_to_the_initial_window_immediately_or_by_halves() {
         let rto = Duration::from_millis(200);
         let after = |ms, rules: CwndRules| {
             let mut control = reno(80_000);

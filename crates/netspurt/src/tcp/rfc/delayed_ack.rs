@@ -10,26 +10,27 @@ use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 use super::config::{DelayedAck, RfcConfig};
 
 /// Octets of a full segment, before one was seen (`TCP_MSS_DEFAULT`).
-const FULL_AT_FIRST: u64 = 536;
-/// The least octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
-const FULL_LEAST: u64 = 88;
+const FULL_INITIAL: u64 = 536;
+/// The minimum number of octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
+const FULL_MIN: u64 = 88;
 
-/// How many segments are acknowledged at once after the application asked for it (`TCP_QUICKACK`).
+/// How many segments are acknowledged immediately after the application asked for it
+/// (`TCP_QUICKACK`).
 const QUICK_SEGS: u32 = 16;
 
-/// How many segments are acknowledged at once after a congestion mark.
+/// How many segments are acknowledged immediately after a congestion mark.
 const QUICK_AFTER_MARK: u32 = 2;
 
 /// Which acknowledgment a segment needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AckNeed {
-    /// None, because the segment carried nothing.
+    /// No acknowledgment, because the segment had no octets.
     None,
     /// An acknowledgment that may wait.
     Later,
-    /// An acknowledgment at once.
+    /// An acknowledgment that is sent immediately.
     Now,
-    /// An acknowledgment at once, and nothing else, because the segment was discarded.
+    /// An immediate acknowledgment without other processing, because the segment was discarded.
     Alone,
 }
 
@@ -43,17 +44,18 @@ pub(super) struct Moment {
     pub(super) rto: Duration,
 }
 
-/// The application that reads what arrives.
+/// How the application reads arriving data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
-    /// Whether it reads data as soon as they arrive.
+    /// True if the application reads data as soon as it arrives.
     pub(super) reads: bool,
     /// Whether the window is as wide as it was advertised, because the application reads, or
     /// because the unread octets leave room.
     pub(super) keeps_window: bool,
 }
 
-/// How often the peer pushed, or sent a short segment, since the last acknowledgment.
+/// The number of times that the peer set PSH, or sent a short segment, since the last
+/// acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Pushed {
     #[default]
@@ -69,7 +71,7 @@ packed_variants!(Pushed { Never, Once, Again });
 /// Linux's rules, as measured on Linux 6.18 (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
 /// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
 ///
-/// - The first `quick` segments are acknowledged at once.
+/// - The first `quick` segments are acknowledged immediately.
 /// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is sent
 ///   earlier if the peer set PSH and the application has read all data.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an acknowledgment
@@ -79,7 +81,7 @@ pub(super) struct AckDelay {
     algorithm: DelayedAck,
     /// How time is counted.
     clock: Clock,
-    /// The number of acknowledgments that are still to be sent at once, and its maximum.
+    /// The number of acknowledgments that are still to be sent immediately, and its maximum.
     quick: u32,
     quick_max: u32,
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the longest seen.
@@ -109,7 +111,7 @@ impl AckDelay {
             clock: config.timer_clock,
             quick: if adaptive { 0 } else { quick_max },
             quick_max,
-            full: if adaptive { FULL_AT_FIRST } else { 0 },
+            full: if adaptive { FULL_INITIAL } else { 0 },
             candidate: 0,
             ato: Duration::ZERO,
             last_arrival: Time::ZERO,
@@ -120,16 +122,16 @@ impl AckDelay {
         }
     }
 
-    /// The connection is open. The peer sends segments of up to `advertised` octets, but probably
-    /// of at most `likely` octets (`tcp_initialize_rcv_mss`).
+    /// Called when the connection is open. The peer sends segments of up to `advertised` octets,
+    /// but probably of at most `likely` octets (`tcp_initialize_rcv_mss`).
     pub(super) fn open(&mut self, advertised: u64, likely: u64) {
         self.advertised = advertised;
         if let DelayedAck::Adaptive { .. } = self.algorithm {
-            self.full = advertised.min(likely).clamp(FULL_LEAST, FULL_AT_FIRST);
+            self.full = advertised.min(likely).clamp(FULL_MIN, FULL_INITIAL);
         }
     }
 
-    /// The next octets in order arrived, in parts of `part` octets, into a `window`.
+    /// Called when the next octets arrived in order, in parts of `part` octets, into a `window`.
     pub(super) fn on_arrival(&mut self, segment: &Segment, part: u64, window: u64, at: &Moment) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else {
             self.full = self.full.max(part);
@@ -146,14 +148,14 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// A segment arrived beyond a hole. It also shows how long a full segment is.
+    /// Called when a segment arrived beyond a hole. It also shows how long a full segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
         }
     }
 
-    /// The window's threshold grew, so that an acknowledgment is sent at once to advertise it
+    /// The window's threshold grew, so that an acknowledgment is sent immediately to advertise it
     /// (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
@@ -161,7 +163,7 @@ impl AckDelay {
         }
     }
 
-    /// The window is small: acknowledgments are no longer sent at once (`__tcp_select_window`).
+    /// The window is small: acknowledgments are no longer sent immediately (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;
@@ -195,8 +197,8 @@ impl AckDelay {
         }
         let options = if segment.timestamps().is_some() { TIMESTAMPS_BYTES } else { 0 };
         let held_back = pushes || segment.flags.has(Flags::FIN);
-        let least = if held_back { FULL_AT_FIRST } else { FULL_LEAST };
-        if len + u64::from(options) >= least {
+        let full_min = if held_back { FULL_INITIAL } else { FULL_MIN };
+        if len + u64::from(options) >= full_min {
             self.candidate = len;
             if len == last {
                 self.full = len;
@@ -207,13 +209,13 @@ impl AckDelay {
     }
 
     /// Sends as many acknowledgments at once as half the window has full segments, but at most
-    /// `most`.
-    fn be_quick(&mut self, window: u64, most: u32) {
+    /// `acks_max`.
+    fn be_quick(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
             some => u32::try_from(some).unwrap_or(u32::MAX),
         };
-        self.quick = self.quick.max(half.min(most));
+        self.quick = self.quick.max(half.min(acks_max));
     }
 
     /// The application switched acknowledgments at once on or off (`TCP_QUICKACK`). As in Linux
@@ -232,23 +234,24 @@ impl AckDelay {
         quick
     }
 
-    /// A duplicate arrived. If its octets were already received `in_order`, the peer may have
-    /// missed an acknowledgment.
+    /// Called when a duplicate arrived. If its octets were already received `in_order`, the peer
+    /// may have missed an acknowledgment.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
         if in_order {
             self.hurry(window, self.quick_max);
         }
     }
 
-    /// A mark of congestion arrived: the peer's window may be very small (`tcp_data_ecn_check`).
+    /// Called when a congestion mark arrived: the peer's cwnd may be very small
+    /// (`tcp_data_ecn_check`).
     pub(super) fn on_mark(&mut self, window: u64) {
         self.hurry(window, QUICK_AFTER_MARK);
     }
 
-    /// Sends up to `most` acknowledgments at once (`tcp_enter_quickack_mode`).
-    fn hurry(&mut self, window: u64, most: u32) {
+    /// Sends up to `acks_max` acknowledgments at once (`tcp_enter_quickack_mode`).
+    fn hurry(&mut self, window: u64, acks_max: u32) {
         if let DelayedAck::Adaptive { min, .. } = self.algorithm {
-            self.be_quick(window, most);
+            self.be_quick(window, acks_max);
             self.interactive = false;
             self.ato = min;
         }
@@ -264,7 +267,7 @@ impl AckDelay {
         }
     }
 
-    /// Whether it must not wait, no matter what the application has read.
+    /// True if the acknowledgment must not wait, even if the application has read nothing.
     pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
         // In Linux more than one full segment is enough, in RFC 5681 two are needed. For full
         // segments this is the same.
@@ -273,8 +276,8 @@ impl AckDelay {
         is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
-    /// The same if the last of these octets is the peer's FIN, which the application is expected to
-    /// answer (`tcp_fin`).
+    /// Does the same as `need` if the last of these octets is the peer's FIN, which the application
+    /// is expected to answer (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
         // In an interactive flow pushed data is not urgent.
@@ -295,7 +298,7 @@ impl AckDelay {
         }
     }
 
-    /// How long it may wait.
+    /// Returns how long the acknowledgment may wait.
     pub(super) fn wait(&self, at: &Moment) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
@@ -303,7 +306,7 @@ impl AckDelay {
         at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
     }
 
-    /// How long it may wait, without the limit by the round trip.
+    /// Returns how long the acknowledgment may wait, without the limit by the round trip.
     pub(super) fn longest(&self) -> Duration {
         match self.algorithm {
             DelayedAck::Never => Duration::ZERO,
@@ -317,8 +320,8 @@ impl AckDelay {
         self.full
     }
 
-    /// A wait that is over by then is not gone on with (`tcp_send_delayed_ack`): a quarter of a new one
-    /// from now.
+    /// Returns the instant after a quarter of a new wait. A wait that ends before this instant is
+    /// not continued (`tcp_send_delayed_ack`).
     pub(super) fn nearly_over(&self, at: &Moment) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {
@@ -328,7 +331,7 @@ impl AckDelay {
         }
     }
 
-    /// An acknowledgment left, of something that `waited` for it.
+    /// Called when an acknowledgment was sent. `waited` says whether data had waited for it.
     pub(super) fn on_acknowledged(&mut self, waited: bool) {
         self.pushed = Pushed::Never;
         if waited && self.quick > 0 {
@@ -339,12 +342,13 @@ impl AckDelay {
         }
     }
 
-    /// Data left. It counts as an answer if it comes within the wait (`tcp_event_data_sent`).
+    /// Called when data was sent. It counts as an answer if it is sent within the wait
+    /// (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }
 
-    /// The wait ended without an answer.
+    /// Called when the wait ended without an answer.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
         self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };

@@ -21,9 +21,9 @@ pub(super) struct LossDetector {
     pub(super) rack: Rack,
     /// Whether arrivals above the cumulative ACK are known one by one.
     pub(super) uses_sack: bool,
-    /// Duplicate ACKs in a row.
+    /// The number of consecutive duplicate ACKs.
     pub(super) dupacks: u32,
-    /// Without SACK: the octets for which duplicate ACKs stand.
+    /// Without SACK: the number of octets whose arrival the duplicate ACKs indicate.
     pub(super) dup_bytes: u64,
     /// New octets that were sent on the first two duplicate ACKs (RFC 3042). A cut does not count
     /// them.
@@ -74,13 +74,13 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// An ACK of new octets came when no loss was suspected: the count of duplicates is zero.
+    /// Called on an ACK of new octets when no loss was suspected: the count of duplicates is zero.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
     }
 
-    /// The count of duplicates begins again.
+    /// Sets the count of duplicates to zero.
     pub(super) fn forget_duplicates(&mut self) {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
@@ -89,23 +89,23 @@ impl LossDetector {
     /// octets shows which segments did (RFC 6582 §3.2).
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
         let &Scene { window, config, .. } = scene;
-        let whole = config.cwnd_rules.whole_segments;
+        let whole_segments = config.cwnd_rules.whole_segments;
         if news.duplicate {
             self.dupacks += 1;
             if !self.uses_sack {
-                let most = if whole {
+                let segs_max = if whole_segments {
                     self.scoreboard.segs_not_lost() * window.smss
                 } else {
                     window.flight().saturating_sub(self.scoreboard.lost())
                 };
-                self.dup_bytes = (self.dup_bytes + window.smss).min(most);
+                self.dup_bytes = (self.dup_bytes + window.smss).min(segs_max);
             }
         } else if news.acked > 0 {
-            let acked = if whole { news.delivered_segs * window.smss } else { news.acked };
+            let acked = if whole_segments { news.delivered_segs * window.smss } else { news.acked };
             let still = self.dup_bytes.saturating_sub(acked.saturating_sub(window.smss));
             let repairing = phase == Phase::Recovery;
-            let most = self.counted_flight(window, config);
-            self.dup_bytes = if repairing { still.min(most) } else { 0 };
+            let segs_max = self.counted_flight(window, config);
+            self.dup_bytes = if repairing { still.min(segs_max) } else { 0 };
             if !(repairing || self.uses_sack && self.scoreboard.sacked() > 0) {
                 self.dupacks = 0;
             }
@@ -118,7 +118,7 @@ impl LossDetector {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
-    /// The segment that begins at `left` arrived after later ones.
+    /// Called when the segment that begins at `left` arrived after later segments.
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
@@ -220,8 +220,8 @@ impl LossDetector {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
         let thresh = self.dup_thresh(scene);
-        let far = ahead > u64::from(thresh) * scene.window.smss;
-        if repairing || far || self.dupacks >= thresh {
+        let overtaken_by_many = ahead > u64::from(thresh) * scene.window.smss;
+        if repairing || overtaken_by_many || self.dupacks >= thresh {
             self.lose_below(fack, !repairing);
         }
     }
@@ -262,7 +262,7 @@ impl LossDetector {
         self.limited = 0;
         let reneged = self.scoreboard.front().is_some_and(|head| head.sacked);
         if reneged {
-            // RFC 2018 §8: the receiver may have thrown it away.
+            // RFC 2018 §8: the receiver may have discarded the segment.
             self.scoreboard.forget_sacks();
         }
         let all = reneged && scene.config.timer_rules.reneging_hurries;
@@ -341,7 +341,7 @@ mod tests {
 
     /// RFC 5681 §3.2: the third duplicate; each stands for a segment that arrived.
     #[test]
-    fn three_duplicates_tell_that_the_head_is_lost() {
+    fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);
         let duplicate = News { duplicate: true, ..News::default() };
         for pipe in [9000, 8000] {
@@ -354,7 +354,7 @@ mod tests {
 
     /// RFC 6582 §3.2 step 1: the acknowledgment must cover more than `recover`.
     #[test]
-    fn duplicates_of_what_an_earlier_repair_was_about_tell_nothing() {
+    fn duplicates_from_an_earlier_repair_do_not_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);
         (bench.loss.dupacks, bench.repair.recover) = (5, 1);
         assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
@@ -365,7 +365,7 @@ mod tests {
     /// RFC 6675 §4, IsLost: DupThresh discontiguous runs, or more than (DupThresh - 1) * SMSS
     /// octets above.
     #[test]
-    fn three_runs_or_more_than_two_segments_above_tell_a_loss() {
+    fn three_runs_or_more_than_two_segments_above_indicate_a_loss() {
         let mut runs = bench(Recovery::Sack);
         runs.sack(2000, 3000, at(100));
         runs.sack(4000, 5000, at(100));
@@ -379,7 +379,7 @@ mod tests {
 
     /// Mathis and Mahdavi 1996, §3: snd.fack - snd.una > 3 * MSS.
     #[test]
-    fn a_forward_ack_far_enough_ahead_tells_that_all_below_is_lost() {
+    fn a_forward_ack_far_enough_ahead_marks_all_below_it_as_lost() {
         let mut bench = bench(Recovery::Fack);
         bench.sack(2000, 3000, at(100));
         assert_eq!(bench.detect(at(100)).0, [] as [u64; 0]);
@@ -387,9 +387,9 @@ mod tests {
         assert_eq!(bench.detect(at(100)).0, [0, 1000]);
     }
 
-    /// RFC 8985 §6.2: rack.rtt 98 ms and a window of a quarter of the least round trip.
+    /// RFC 8985 §6.2: rack.rtt 98 ms and a window of a quarter of the minimum round trip.
     #[test]
-    fn what_is_late_by_the_reordering_window_is_lost_and_the_rest_looked_at_again() {
+    fn segments_later_than_the_reordering_window_are_lost_and_rack_checks_the_others_again() {
         let mut bench = bench(Recovery::Rack);
         bench.sack(2000, 3000, at(100));
         let (lost, wait) = bench.detect(at(100));
@@ -400,7 +400,7 @@ mod tests {
 
     /// RFC 8985 §6.3: the head, and what left long enough ago.
     #[test]
-    fn after_a_timeout_rack_leaves_what_may_be_on_its_way() {
+    fn after_a_timeout_rack_spares_segments_that_may_be_on_their_way() {
         let lost_at = |recovery, now| {
             let mut bench = bench(recovery);
             bench.sack(9000, 10_000, at(109));
@@ -415,7 +415,7 @@ mod tests {
 
     /// Segments of half the MSS fill twice as much of the window as they have octets.
     #[test]
-    fn where_the_window_counts_segments_so_do_reports_losses_and_copies() {
+    fn if_cwnd_counts_segments_reports_losses_and_copies_count_segments() {
         let pipe = |rules| {
             let mut bench = bench(Recovery::Sack);
             bench.config.cwnd_rules = rules;
@@ -431,7 +431,7 @@ mod tests {
 
     /// RFC 5827 §3.1: ER_thresh is one less than the segments outstanding.
     #[test]
-    fn with_few_segments_out_fewer_duplicates_tell_a_loss() {
+    fn with_few_outstanding_segments_fewer_duplicates_indicate_a_loss() {
         let mut bench = bench(Recovery::NewReno);
         bench.config.early_retransmit = true;
         bench.loss.scoreboard.ack(7000, |_, _| ());

@@ -19,7 +19,7 @@ use super::tail_probe::TailProbe;
 pub(super) enum Timeout {
     /// Nothing is outstanding.
     Idle,
-    /// It fired too often in a row.
+    /// The timer fired too many times in succession.
     GiveUp,
     /// The SYN must be retransmitted.
     Opening,
@@ -30,7 +30,7 @@ pub(super) enum Timeout {
 /// The result of waiting with a closed window or with a short segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Persisted {
-    /// The octets for which the window has room leave, even if they are few.
+    /// The octets for which the peer's window has room are sent, even if they are few.
     Send(NextSegment),
     /// The closed window is probed.
     Probe,
@@ -49,11 +49,14 @@ impl RfcSender {
         }
         self.count.timeouts += 1;
         let opening = self.window.una == 0;
-        let most = if opening { self.config.syn_retries } else { self.config.retries };
-        let limit = (kind == TimeoutKind::Syn).then(|| self.config.rto.syn_limit(most)).flatten();
-        let (most, last) =
-            limit.map_or((most, Time::NEVER), |(most, longest)| (most, self.opened_at + longest));
-        if !self.timers.count_timeout(most) || cx.now >= last {
+        let retries_max = if opening { self.config.syn_retries } else { self.config.retries };
+        let limit =
+            (kind == TimeoutKind::Syn).then(|| self.config.rto.syn_limit(retries_max)).flatten();
+        let (retries_max, last) = limit
+            .map_or((retries_max, Time::NEVER), |(retries_max, longest)| {
+                (retries_max, self.opened_at + longest)
+            });
+        if !self.timers.count_timeout(retries_max) || cx.now >= last {
             return Timeout::GiveUp;
         }
         self.timers.retransmission.back_off(kind, cx);

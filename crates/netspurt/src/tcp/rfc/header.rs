@@ -1,4 +1,4 @@
-//! The header fields of an end's segments: agreed options and time stamps.
+//! The header fields of an end's segments: agreed options and timestamps.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
@@ -25,7 +25,7 @@ pub(super) struct Agreed {
     pub(super) sack: bool,
     pub(super) ecn: bool,
     pub(super) scaling: bool,
-    /// How far the peer's windows are shifted, and ours.
+    /// The shifts of the peer's windows and of our windows.
     pub(super) peer_shift: u8,
     pub(super) own_shift: u8,
 }
@@ -52,40 +52,40 @@ impl Agreed {
     fn smss(&self, syn: &Segment, config: &RfcConfig) -> u64 {
         let fallback =
             if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
-        let least = u16::try_from(config.peer_mss_bytes_min).unwrap_or(u16::MAX);
+        let mss_min = u16::try_from(config.peer_mss_bytes_min).unwrap_or(u16::MAX);
         // An MSS option of zero counts as absent.
         let mss = syn
             .syn_options()
             .mss
             .filter(|mss| *mss > 0)
             .unwrap_or(fallback)
-            .max(least)
+            .max(mss_min)
             .min(config.mss);
         u64::from(full_payload(mss, self.timestamps))
     }
 }
 
-/// The least buffer that the shift of a Linux host allows for (`rmem_max`), unless the application
-/// asked for a smaller one.
+/// The minimum buffer that the shift of a Linux host allows for (`rmem_max`), unless the
+/// application asked for a smaller one.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift that lets the window name the whole buffer.
 fn wanted_shift(config: &RfcConfig) -> u8 {
     let ReceiveRules { counts_memory, autotuning, .. } = config.receive_rules;
     let may_grow = counts_memory && autotuning && config.receive_memory_bytes.is_none();
-    let least = if may_grow { BUFFER_ALLOWED } else { 0 };
-    let buffer = config.receive_buffer_bytes.max(least);
+    let buffer_min = if may_grow { BUFFER_ALLOWED } else { 0 };
+    let buffer = config.receive_buffer_bytes.max(buffer_min);
     (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
 }
 
-/// The state behind the headers of this end's segments, and the peer's values.
+/// The state from which the headers of this end's segments are made, and the peer's values.
 #[derive(Debug)]
 pub(super) struct HeaderState {
-    /// Octets of the IP header.
+    /// The octets of the IP header.
     ip_bytes: u16,
     pub(super) agreed: Agreed,
     peer_stamp: PeerStamp,
-    /// Segments sent.
+    /// The number of segments sent.
     pub(super) sent: u64,
 }
 
@@ -118,7 +118,7 @@ impl HeaderState {
         }
     }
 
-    /// RFC 7323 §5.2: a time stamp older than the last one shows an old duplicate.
+    /// RFC 7323 §5.2: a timestamp older than the last one shows an old duplicate.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -131,31 +131,32 @@ impl HeaderState {
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
-    /// Whether a segment lacks the time stamps that were agreed on (RFC 7323 §3.2).
+    /// Whether a segment lacks the timestamps that were agreed on (RFC 7323 §3.2).
     pub(super) fn lacks_stamps(&self, segment: &Segment) -> bool {
         self.agreed.timestamps && segment.timestamps().is_none() && !segment.flags.has(Flags::RST)
     }
 
-    /// The peer's newest stamp.
+    /// The peer's newest timestamp.
     #[inline]
     pub(super) fn recent_stamp(&self) -> u32 {
         self.peer_stamp.recent
     }
 
-    /// Keeps the time stamp to echo: that of the segment that spans the last acknowledgment `told`
-    /// (RFC 7323 §4.3). The segment begins at `left`. The kept time stamp never decreases.
+    /// Keeps the timestamp to echo: that of the segment that spans the last acknowledgment
+    /// `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp never
+    /// decreases.
     #[inline]
-    pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, told: u64, now: Time) {
+    pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, last_ack: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
             && self.agreed.timestamps
-            && left <= told
+            && left <= last_ack
             && !self.peer_stamp.outdates(stamps.val, now)
         {
             self.peer_stamp = PeerStamp::new(stamps.val, now);
         }
     }
 
-    /// The time stamp of ours that `segment` echoes.
+    /// The timestamp of ours that `segment` echoes.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
@@ -181,7 +182,7 @@ impl HeaderState {
         usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(self.sack_room()))
     }
 
-    /// The time stamps of a segment that leaves at `now`.
+    /// The timestamps of a segment that leaves at `now`.
     #[inline]
     pub(super) fn stamps(&self, now: Time) -> Timestamps {
         Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_counts_where_both_ends_offer_it() {
+    fn an_option_is_used_if_both_ends_offer_it() {
         let config = RfcConfig { sack: false, ..RfcConfig::rfc_2026() };
         let agreed = Agreed::on(&syn(None, Some(20), true), &config);
         assert!(!agreed.sack && !agreed.timestamps && agreed.scaling);
@@ -244,7 +245,7 @@ mod tests {
 
     /// RFC 9293 §3.7.1 and RFC 6691 §2.
     #[test]
-    fn a_full_segment_is_what_both_ends_take_without_the_time_stamps() {
+    fn a_full_segment_has_the_smaller_mss_less_the_timestamps() {
         let smss = |mss, timestamps, header_bytes| {
             let config = RfcConfig { ip_header_bytes: header_bytes, ..RfcConfig::rfc_2026() };
             let agreed = Agreed { timestamps, ..Agreed::default() };

@@ -37,7 +37,7 @@ pub struct ConnectionInfo {
     pub rto: RtoState,
     /// Smoothed round trip to the nanosecond.
     pub srtt: Option<Duration>,
-    /// The least round trip.
+    /// The minimum round trip.
     pub min_rtt: Option<Duration>,
     /// Its knowledge of reordering.
     pub reordering: ReorderingInfo,
@@ -86,7 +86,7 @@ pub struct DeliveredInfo {
 /// The options on which both ends of a connection agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionsInfo {
-    /// Time stamps (RFC 7323 §3).
+    /// Timestamps (RFC 7323 §3).
     pub timestamps: bool,
     /// Selective acknowledgments (RFC 2018).
     pub sack: bool,
@@ -156,6 +156,6 @@ pub struct MemoryInfo {
     pub threshold: u64,
     /// The round trip as the receiver estimates it; zero where it knows none.
     pub rtt: Duration,
-    /// The most octets that the application read in a round trip: Linux's `rcv_space`.
+    /// The maximum number of octets that the application read in a round trip: Linux's `rcv_space`.
     pub read: u64,
 }

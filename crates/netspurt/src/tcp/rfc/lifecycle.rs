@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_neither_opens_nor_listens_again() {
+    fn a_connection_that_is_over_does_not_open_or_listen() {
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         life.end();
         assert!(!life.is_over(), "nothing was attempted");
@@ -152,7 +152,7 @@ mod tests {
         assert!(life.is_passive() && life.open() && !life.is_passive());
     }
 
-    /// RFC 9293 §3.6.1: twice the MSL, from the last segment that the peer sent again.
+    /// RFC 9293 §3.6.1: twice the MSL, from the last segment that the peer retransmitted.
     #[test]
     fn time_wait_lasts_from_its_last_straggler_on() {
         let at = |s| Time::ZERO + Duration::from_secs(s);

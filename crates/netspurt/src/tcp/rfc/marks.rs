@@ -31,9 +31,9 @@ impl MarkEcho {
         self.is_on = ecn;
     }
 
-    /// A segment arrived. Returns whether it must be acknowledged at once, because it is marked. If
-    /// marks count only in new data, it must be because it has data and CWR, which says that the
-    /// peer reacted (`tcp_ecn_accept_cwr`).
+    /// A segment arrived. Returns whether it must be acknowledged immediately, because it is
+    /// marked. If marks count only in new data, it must be because it has data and CWR, which says
+    /// that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -51,7 +51,7 @@ impl MarkEcho {
     }
 
     /// New data arrived, and marks count only in new data. Returns whether the next acknowledgments
-    /// must leave at once: after the first mark that is echoed, and after data that is not
+    /// must leave immediately: after the first mark that is echoed, and after data that is not
     /// ECN-capable although earlier data was, which is probably a retransmission
     /// (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn in_text_the_first_mark_hurries_and_what_cannot_be_marked() {
+    fn in_data_the_first_mark_and_non_ecn_segments_are_acknowledged_immediately() {
         let mut marks = marks(true);
         let segment = |ecn| Segment { ecn, len: 1000, ..Segment::default() };
         assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "nothing could be marked yet");

@@ -1,41 +1,42 @@
-//! Generic receive offload (GRO): segments that come back to back are taken as one, and so are
-//! acknowledged together.
+//! Generic receive offload (GRO): segments that arrive directly after each other are merged into
+//! one. One ACK then acknowledges all of them.
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
 
-/// The most octets that an IP packet has.
+/// The maximum number of octets that an IP packet has.
 const PACKET_MAX: u32 = 65_535;
 
 /// Data segments that arrived and wait for others that continue them, as one segment.
 ///
-/// As Linux's `tcp_gro_receive` has it, segments are taken together only if one continues the other,
-/// with the same acknowledgment, time stamps, congestion mark and length; the last may be shorter. One
-/// with PSH or FIN, one that is shorter, and 64 KiB end the wait. The kernel merges what it finds in
-/// one poll of the device; here a poll takes what arrives within a fixed time after the first.
+/// As in Linux (`tcp_gro_receive`), a segment is merged only if it continues the segments before
+/// it, with the same acknowledgment, timestamps, congestion mark and length. The last segment may
+/// be shorter. A segment with PSH or FIN, a shorter segment, or a total of 64 KiB ends the wait.
+/// The kernel merges the segments that it finds in one poll of the device. Here, a poll covers a
+/// fixed time after the first segment.
 #[derive(Debug, Default)]
 pub(super) struct Merging {
-    /// The waiting segment; without payload nothing waits.
+    /// The waiting segment; if it has no payload, no segment waits.
     held: Segment,
-    /// Octets of payload in each of the segments.
+    /// The octets of payload in each of the merged segments.
     full: u16,
-    /// Until when it waits.
+    /// The end of the wait.
     until: Time,
 }
 
 impl Merging {
-    /// Whether nothing waits.
+    /// True if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.held.len == 0
     }
 
-    /// Until when the segment waits; [`Time::NEVER`] if none waits.
+    /// Returns the end of the wait; [`Time::NEVER`] if no segment waits.
     #[inline]
     pub(super) fn deadline(&self) -> Time {
         if self.is_empty() { Time::NEVER } else { self.until }
     }
 
-    /// A segment begins to wait.
+    /// Starts the wait of a segment.
     pub(super) fn begin(&mut self, segment: &Segment, until: Time) {
         (self.held, self.full, self.until) = (*segment, segment.len, until);
     }
@@ -60,19 +61,19 @@ impl Merging {
         self.held.flags = self.held.flags.with(segment.flags);
     }
 
-    /// Takes out the waiting segment, with the octets of payload in each of its segments.
+    /// Removes and returns the waiting segment, with the octets of payload in each of its segments.
     pub(super) fn take(&mut self) -> Option<(Segment, u16)> {
         let Self { held, full, .. } = core::mem::take(self);
         (held.len > 0).then_some((held, full))
     }
 
-    /// Whether no further segment may follow `last`.
+    /// True if no further segment may follow `last`.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }
 }
 
-/// Whether a segment may be taken together with others: it has data, and no options but time stamps.
+/// True if a segment may be merged with others: it has data, and no options except timestamps.
 pub(super) fn can_wait(segment: &Segment) -> bool {
     let flags = segment.flags.without(Flags::PSH).without(Flags::FIN);
     flags == Flags::ACK && segment.len > 0 && segment.is_bare(segment.timestamps().is_some())

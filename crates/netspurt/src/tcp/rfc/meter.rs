@@ -11,7 +11,7 @@ use super::news::News;
 use super::send_window::SendWindow;
 use super::stamps::since_stamp;
 
-/// A segment being timed (RFC 6298 §3).
+/// The timed segment (RFC 6298 §3).
 #[derive(Clone, Copy, Debug)]
 struct TimedSegment {
     end: u64,
@@ -20,7 +20,7 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// The times at which the segments left that an ACK newly covers and that were sent once.
+/// When the segments that an ACK newly covers were sent. Only segments that were sent once count.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
@@ -34,7 +34,7 @@ packed!(Covered { oldest, newest, each });
 /// The round-trip meter of a connection.
 #[derive(Debug, Default)]
 pub(super) struct RttMeter {
-    /// The least round trip.
+    /// The minimum round trip.
     pub(super) min_rtt: Option<Duration>,
     /// The smoothed round trip to the nanosecond, for pacing and probes.
     pub(super) srtt: Option<Duration>,
@@ -42,7 +42,7 @@ pub(super) struct RttMeter {
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,
-    /// The octet at which the present round ends, and how many rounds there were.
+    /// The octet at which the current round ends, and the number of rounds so far.
     round_end: u64,
     round: u64,
 }
@@ -55,7 +55,8 @@ impl RttMeter {
         self.round_end = 1;
     }
 
-    /// New octets up to `end` left at `at`. They are timed if no others are timed.
+    /// Called when new octets up to `end` were sent at `at`. They are timed if no other octets are
+    /// timed.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64, at: Time) {
         self.timed.get_or_insert(TimedSegment { end, at });
@@ -74,14 +75,14 @@ impl RttMeter {
         self.timed = None;
     }
 
-    /// An ACK came, and it is not known yet which segments it covers.
+    /// Called when an ACK arrived, before the segments that it covers are known.
     #[inline]
     pub(super) fn begin_ack(&mut self) {
         (self.covered.oldest, self.covered.newest) = (None, None);
         self.covered.each.clear();
     }
 
-    /// The ACK covers in order a segment that left once, at `sent`.
+    /// Called when the ACK covers in order a segment that was sent once, at `sent`.
     #[inline]
     pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
         self.covered.oldest.get_or_insert(sent);
@@ -200,7 +201,7 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even for segments that
+    /// A sample from the echo of a timestamp (RFC 7323 §4.1): unambiguous even for segments that
     /// were sent twice.
     fn measure_echo(
         &mut self,
@@ -219,7 +220,8 @@ impl RttMeter {
         timer.sample(trip, cx);
     }
 
-    /// Our SYN, which left `times` times and last at `sent`, is acknowledged with `echo`.
+    /// Called when our SYN is acknowledged with `echo`. It was sent `times` times, and last at
+    /// `sent`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),
@@ -241,9 +243,9 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Takes round trips, to the nanosecond, of segments that were sent once: that of the `newest`
-    /// segment, and the one that is to be `smoothed`. Linux smooths its samples, which are those of
-    /// the oldest segment.
+    /// Processes round trips, to the nanosecond, of segments that were sent once: that of the
+    /// `newest` segment, and the one that is to be `smoothed`. Linux smooths its samples, which are
+    /// those of the oldest segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -259,8 +261,8 @@ fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
 
 /// Returns the round trip from an echo, which is needed because the segment was sent twice.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
-    let asked = config.sampling == Sampling::EachAckOrEcho;
-    let echo = echo.filter(|echo| asked && *echo > 0)?;
+    let uses_echo = config.sampling == Sampling::EachAckOrEcho;
+    let echo = echo.filter(|echo| uses_echo && *echo > 0)?;
     Some(since_stamp(echo, now).max(Duration::from_millis(1)))
 }
 
@@ -378,7 +380,7 @@ mod tests {
 
     /// Karn and Partridge 1987.
     #[test]
-    fn a_timed_segment_that_leaves_again_is_timed_no_more() {
+    fn a_retransmission_of_the_timed_segment_ends_its_timing() {
         for karn in [true, false] {
             let mut bench = bench(Sampling::OnePerRtt);
             bench.send(0);
@@ -406,7 +408,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and what Linux does where all that is covered left twice.
     #[test]
-    fn an_echo_is_a_sample_always_or_where_every_copy_is_doubtful() {
+    fn an_echo_is_a_sample_always_or_if_every_copy_is_ambiguous() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -431,9 +433,9 @@ mod tests {
         assert_eq!(trips(Sampling::EachAckOrEcho, Some(41)), [(40, 60)]);
     }
 
-    /// RFC 4015 §3.5: with time stamps the ACK that proves a timeout spurious brings a sample.
+    /// RFC 4015 §3.5: with timestamps the ACK that proves a timeout spurious brings a sample.
     #[test]
-    fn what_was_sent_twice_is_measured_by_its_echo_where_it_proved_spurious() {
+    fn a_spurious_retransmission_is_measured_by_its_echo() {
         let trip = |sampling, covered: &[u64], echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -451,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sack_reports_is_a_sample_where_nothing_is_covered_in_order() {
+    fn a_segment_reported_by_sack_is_a_sample_if_no_segment_is_acknowledged() {
         let mut bench = bench(Sampling::EachAck);
         bench.send(0);
         let news = News { sacked: 1000, sacked_oldest: Some(at(20)), ..News::default() };
@@ -481,7 +483,7 @@ mod tests {
 
     /// RFC 7323 §4.3 lets no echo of a SYN mislead: it left once, or the echo tells.
     #[test]
-    fn the_handshake_is_measured_where_its_syn_left_once() {
+    fn the_handshake_is_measured_if_its_syn_was_sent_once() {
         let rtt = |times| {
             let Bench { mut meter, window, config, mut timer } = bench(Sampling::EachAck);
             let mut events = Events::new(Wanted::default());

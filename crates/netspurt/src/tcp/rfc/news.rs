@@ -17,7 +17,7 @@ pub(super) struct AckSegment<'a> {
     pub(super) ack: u64,
     /// The peer's window in octets.
     pub(super) window: u64,
-    /// The time stamp it echoes.
+    /// The timestamp it echoes.
     pub(super) echo: Option<u32>,
     /// Whether it echoes a congestion mark.
     pub(super) marked: bool,
@@ -52,7 +52,7 @@ pub(super) struct News {
     pub(super) dsack: Option<(u64, u64)>,
     /// A duplicate ACK in the sense of RFC 5681 §2, or of RFC 6675 §2 where SACK is on.
     pub(super) duplicate: bool,
-    /// The time stamp it echoes.
+    /// The timestamp it echoes.
     pub(super) echo: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A duplicate was delivered, too. The rules may ignore a reported duplicate if no copy of it
+    /// A duplicate was also delivered. The rules may ignore a reported duplicate if no copy of it
     /// can have been sent.
     pub(super) fn count_in(
         &mut self,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_what_was_never_sent_count_for_nothing() {
+    fn sack_blocks_of_unsent_octets_are_ignored() {
         assert_eq!(read(&[(8000, 9001), (5000, 5000), (6000, 5000)]), Reports::default());
     }
 }

@@ -1,7 +1,7 @@
-//! Packets for segmentation offload (GSO, TSO). Linux sends several segments as one packet, which is cut
-//! into segments behind the network stack. The last segment of such a packet has PSH
-//! (`__tcp_transmit_skb`), so that the receiver's stack delivers it at once. The last segments that the
-//! windows allow may wait until a whole packet can be sent (`tcp_tso_should_defer`).
+//! Packets for segmentation offload (GSO, TSO). Linux sends several segments as one packet, which
+//! is cut into segments below the network stack. The last segment of such a packet has PSH
+//! (`__tcp_transmit_skb`), so that the receiver's stack delivers it immediately. The last segments
+//! that the windows allow may wait until a whole packet can be sent (`tcp_tso_should_defer`).
 
 use crate::congestion::Window;
 use crate::segment::Cause;
@@ -10,28 +10,29 @@ use crate::units::{Duration, Time};
 use super::gso::PacketPlace;
 use super::sender::RfcSender;
 
-/// The most octets of a packet (`sk_gso_max_size`).
+/// The maximum number of octets of a packet (`sk_gso_max_size`).
 const PACKET_BYTES_MAX: u64 = 1 << 16;
 /// A packet has the octets that the pacing rate sends in a second, divided by this
-/// (`sk_pacing_shift`). Linux keeps that rate also where it does not pace.
+/// (`sk_pacing_shift`). Linux also computes that rate if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: below half of ssthresh, and otherwise
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer: by `PACKET_BYTES_MAX`, halved once for each such number
-/// of nanoseconds of the least round trip (`tcp_tso_rtt_log`).
+/// On short paths a packet may be longer. The maximum extra length is `PACKET_BYTES_MAX`. It is
+/// halved once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
-/// After this number of halvings nothing is left.
+/// After this number of halvings, the extra length is zero.
 const HALVINGS_MAX: u64 = 32;
 
-/// Segments wait only if the last one was sent less than this ago, and if an ACK is expected within
-/// this time. Linux counts 1 ms as recent; a host whose steps take time has then just passed it.
-const RECENT: Duration = Duration::from_millis(1);
-/// Segments that fill the window divided by this are sent at once (`tcp_tso_win_divisor`).
+/// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
+/// expected within this time. Linux counts exactly 1 ms as recent, but on a real host more time has
+/// passed.
+const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
+/// Segments that fill the window divided by this are sent immediately (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
-/// The octet up to which new data may be sent now, if the last segments that the windows allow wait
-/// for a whole packet; `None` if nothing waits.
+/// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the
+/// receive window allow must wait for a whole packet. Returns `None` if no segment must wait.
 pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let open = !sender.recovery.repair.phase.is_repairing();
     if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {
@@ -41,25 +42,30 @@ pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let cwnd = sender.recovery.cwnd.window.cwnd;
     let filled = sender.recovery.filled_of(sender.pipe(), window, &sender.config);
     let room = cwnd.saturating_sub(filled).min(window.room()) / smss;
-    let most = packet_segs(sender);
-    let (whole, rest) = (room - room % most, room % most);
-    let left = window.unsent_data().saturating_sub(whole * smss);
-    let enough = rest * smss >= window.peer().min(cwnd) / WINDOW_PART;
-    let recent = whole > 0 || now.saturating_since(sender.last_sent) < RECENT;
-    let waits = rest > 0 && left > smss && left > rest * smss && !enough && recent;
-    (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole * smss)
+    let packet_segs = packet_segs(sender);
+    let (whole_packets_segs, last_segs) = (room - room % packet_segs, room % packet_segs);
+    let unsent = window.unsent_data().saturating_sub(whole_packets_segs * smss);
+    let fills_window = last_segs * smss >= window.peer().min(cwnd) / WINDOW_PART;
+    let sent_recently =
+        whole_packets_segs > 0 || now.saturating_since(sender.last_sent) < RECENT_TIME_MAX;
+    let waits = last_segs > 0
+        && unsent > smss
+        && unsent > last_segs * smss
+        && !fills_window
+        && sent_recently;
+    (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole_packets_segs * smss)
 }
 
-/// Whether the first segment outstanding left about a round trip ago, or more.
+/// True if the first outstanding segment was sent about a round trip ago, or earlier.
 fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
     let (Some(head), Some(srtt)) = (sender.recovery.loss.scoreboard.front(), sender.meter.srtt)
     else {
         return false;
     };
-    head.at + srtt <= now + RECENT.min(srtt / 2)
+    head.at + srtt <= now + RECENT_TIME_MAX.min(srtt / 2)
 }
 
-/// The place in a packet of the next new segment, which has `len` octets.
+/// Returns the place of the next new segment in its packet. The segment has `len` octets.
 #[inline]
 pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
@@ -72,8 +78,9 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// The place in a packet of the segment at `at` of the scoreboard, which is sent again, maybe with
-/// others that were in one packet with it and are lost, too (`tcp_retransmit_skb`).
+/// Returns the place in its packet of the segment at `at` of the scoreboard, which is
+/// retransmitted. Other lost segments of the same original packet may share the packet
+/// (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();
@@ -88,15 +95,15 @@ pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> 
     place
 }
 
-/// Where the packet ends that begins with the lost segment at `at`.
+/// Returns the end of the packet that begins with the lost segment at `at`.
 fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     let scoreboard = &sender.recovery.loss.scoreboard;
     let first = scoreboard.get(at);
     if matches!(cause, Cause::Tlp | Cause::Sfr) {
         return first.end();
     }
-    let most = usize::try_from(segs_that_fit(sender).max(1)).unwrap_or(usize::MAX);
-    let run = scoreboard.iter().skip(at).take(most);
+    let segs_max = usize::try_from(segs_that_fit(sender).max(1)).unwrap_or(usize::MAX);
+    let run = scoreboard.iter().skip(at).take(segs_max);
     let mut end = first.end();
     let mut goes_on = first.goes_on();
     for sent in run.skip(1) {
@@ -108,21 +115,22 @@ fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     end
 }
 
-/// Small buffers of the host join for a packet, unless one is under way.
+/// Joins small buffers of the host into one packet, unless a packet is being sent.
 #[cold]
 pub(super) fn grow_packet(sender: &mut RfcSender) {
     if sender.new_packet.rest_from(sender.window.nxt) == 0 {
-        let most = sender.window.smss * segs_that_fit(sender).min(half_of_cwnd(sender));
-        sender.window.grow_packet(most);
+        let octets_max = sender.window.smss * segs_that_fit(sender).min(half_of_cwnd(sender));
+        sender.window.grow_packet(octets_max);
     }
 }
 
-/// The most segments of a packet where at least two are to be in flight (`tcp_cwnd_test`).
+/// Returns the maximum number of segments of a packet, so that at least two packets can be in
+/// flight (`tcp_cwnd_test`).
 fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }
 
-/// Octets of the short segment with which a packet under way fills the peer's window.
+/// Returns the octets of the short segment with which the current packet fills the receive window.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
     let rest = sender.new_packet.rest_from(window.nxt);
@@ -130,21 +138,21 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     (fills && rest > 0 && rest < window.next_data()).then_some(rest)
 }
 
-/// Where a packet of new data ends that begins at octet `seq` (`tcp_write_xmit`).
+/// Returns the end of the packet of new data that begins at octet `seq` (`tcp_write_xmit`).
 #[inline(never)]
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // A buffer has half of the peer's largest window at most (`tcp_bound_to_half_wnd`); where buffers
-    // are known, the end of one is known, too.
+    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If the
+    // buffers are known, the end of each buffer is known.
     let buffer =
         if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
-    let most = smss * half.min(buffer).min(segs_that_fit(sender));
+    let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));
     let edge = sender.packet_edge.unwrap_or(u64::MAX).min(window.peer_edge());
     let data = window.end.min(window.record_end());
     let ready = data.min(edge).saturating_sub(seq);
-    if most <= ready {
-        return seq + most;
+    if octets_max <= ready {
+        return seq + octets_max;
     }
     let fills = sender.config.send_rules.packets_fill_windows
         && edge == window.peer_edge()
@@ -154,7 +162,7 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 
-/// The segments of a packet for which cwnd has room.
+/// Returns the number of segments for which cwnd has room.
 fn segs_that_fit(sender: &RfcSender) -> u64 {
     let smss = sender.window.smss.max(1);
     let filled = sender.recovery.filled_of(sender.pipe(), &sender.window, &sender.config);
@@ -162,12 +170,12 @@ fn segs_that_fit(sender: &RfcSender) -> u64 {
     (room / smss).min(packet_segs(sender))
 }
 
-/// The segments of a whole packet (`tcp_tso_autosize`).
+/// Returns the number of segments in a whole packet (`tcp_tso_autosize`).
 fn packet_segs(sender: &RfcSender) -> u64 {
     let smss = sender.window.smss.max(1);
-    let least = sender.config.send_rules.packet_segs_min.into();
+    let segs_min = sender.config.send_rules.packet_segs_min.into();
     let Some(srtt) = sender.meter.srtt.map(|srtt| srtt.as_nanos().max(1)) else {
-        return (PACKET_BYTES_MAX / smss).max(least);
+        return (PACKET_BYTES_MAX / smss).max(segs_min);
     };
     let Window { cwnd, ssthresh } = sender.recovery.cwnd.window;
     let percent = if cwnd < ssthresh / 2 { RATE_PERCENT.0 } else { RATE_PERCENT.1 };
@@ -175,5 +183,5 @@ fn packet_segs(sender: &RfcSender) -> u64 {
     let steady = u64::try_from(rate).unwrap_or(u64::MAX) / PACKETS_PER_SECOND;
     let halvings = sender.meter.min_rtt.map_or(u64::MAX, Duration::as_nanos) / HALVING_NS;
     let more = if halvings < HALVINGS_MAX { PACKET_BYTES_MAX >> halvings } else { 0 };
-    (steady.saturating_add(more).min(PACKET_BYTES_MAX) / smss).max(least)
+    (steady.saturating_add(more).min(PACKET_BYTES_MAX) / smss).max(segs_min)
 }

@@ -27,7 +27,7 @@ pub(super) struct NextSegment {
     pub(super) fin: bool,
     /// Whether it has PSH.
     pub(super) push: bool,
-    /// Octets of payload that it has fewer than a full one: room for SACK blocks.
+    /// The difference of its payload from a full segment's payload, which is room for SACK blocks.
     pub(super) spare: u64,
     /// The cause, if it is a retransmission.
     pub(super) cause: Option<Cause>,
@@ -62,18 +62,18 @@ impl NextSegment {
 pub(super) struct Edges {
     /// The limit by the peer's window, without the last octets that were written.
     pub(super) peer: u64,
-    /// By both windows.
+    /// The limit by cwnd and by the peer's window.
     pub(super) both: u64,
 }
 
 impl RfcSender {
-    /// Whether no octet is outstanding and none is to be sent.
+    /// True if no octet is outstanding and none is to be sent.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
     }
 
-    /// Nothing is to be sent.
+    /// No segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.account.held_by = HeldBy::Nothing;
@@ -286,8 +286,8 @@ impl RfcSender {
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
         self.last_sent = now;
-        let whole = self.config.cwnd_rules.whole_segments;
-        self.recovery.repair.on_departed(if whole { self.window.smss } else { len });
+        let whole_segments = self.config.cwnd_rules.whole_segments;
+        self.recovery.repair.on_departed(if whole_segments { self.window.smss } else { len });
         if self.pacer.is_on() {
             self.pacer.on_departed(size_bytes.into(), self.pacing_rate(), now);
         }

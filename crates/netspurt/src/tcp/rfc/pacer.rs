@@ -35,7 +35,7 @@ impl Pacer {
         (now < self.until).then_some(self.until)
     }
 
-    /// The next segment may leave at once.
+    /// The next segment may leave immediately.
     pub(super) fn release(&mut self, now: Time) {
         self.until = now;
     }

@@ -6,7 +6,7 @@ use crate::units::Duration;
 use super::info::ProbesInfo;
 
 /// The longest a closed window goes without a probe (§3.8.6.1 sets no limit; BSD's).
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest a short segment waits for company (§3.8.6.2.1).
 const OVERRIDE: Duration = Duration::from_millis(200);
 
@@ -30,10 +30,10 @@ pub(super) struct Persist {
 packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
-    /// Counts a probe that is about to leave. Returns whether it may leave: not after `most` probes
-    /// without an answer.
-    pub(super) fn probe(&mut self, most: u32) -> bool {
-        if self.unanswered >= most.max(1) {
+    /// Counts a probe that is about to leave. Returns whether it may leave: not after `probes_max`
+    /// probes without an answer.
+    pub(super) fn probe(&mut self, probes_max: u32) -> bool {
+        if self.unanswered >= probes_max.max(1) {
             return false;
         }
         self.unanswered += 1;
@@ -68,7 +68,7 @@ impl Persist {
         if peer > 0 && !for_rto {
             return OVERRIDE;
         }
-        (rto * (1 << self.backoff.min(16))).min(LONGEST_WAIT)
+        (rto * (1 << self.backoff.min(16))).min(WAIT_MAX)
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_is_asked_again_each_half_second() {
+    fn a_full_queue_is_tried_again_every_half_second() {
         let (mut persist, rto) = (Persist::default(), Duration::from_millis(300));
         persist.is_refused = true;
         assert_eq!(persist.wait(1000, rto, true), rto);

@@ -30,7 +30,7 @@ impl Tcb {
         if !expected {
             return false;
         }
-        self.header.take_stamp(segment, self.rx.nxt, self.rx.told, cx.now);
+        self.header.take_stamp(segment, self.rx.nxt, self.rx.last_ack, cx.now);
         self.tx.hear(self.rx.nxt, ack, self.header.peer_window(segment));
         if len > 0 {
             let at = self.tx.moment(cx.now);
@@ -95,8 +95,8 @@ mod tests {
             self.predicted += u64::from(short(&mut self.short[end], &mut cx));
             let mut cx = Context { now, end: id, events: &mut events, outbox: &mut other };
             long(&mut self.long[end], &mut cx);
-            let told = |tcb: &Tcb| format!("{tcb:?}");
-            assert_eq!(told(&self.short[end]), told(&self.long[end]), "at {now:?}");
+            let state = |tcb: &Tcb| format!("{tcb:?}");
+            assert_eq!(state(&self.short[end]), state(&self.long[end]), "at {now:?}");
             assert_eq!(out, other, "at {now:?}");
             for mut segment in out {
                 if segment.ecn == Ecn::ECT0 && dice.chance(0.1) {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_does_what_the_general_one_does() {
+    fn the_fast_path_has_the_same_result_as_the_general_path() {
         let profiles =
             [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
         let mut predicted = [0; 4];

@@ -2,7 +2,7 @@
 
 use crate::packed::packed;
 
-/// The window in recovery: it falls to ssthresh in step with what is delivered.
+/// cwnd in recovery: it falls to ssthresh in step with what is delivered.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
     /// Octets delivered since recovery began.
@@ -50,7 +50,7 @@ impl Prr {
         self.first = false;
     }
 
-    /// The window after an ACK: a segment at the least.
+    /// cwnd after an ACK: a segment at the least.
     pub(super) fn on_ack(&mut self, ack: &PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut allowance = if ack.pipe > ack.ssthresh {
@@ -81,8 +81,8 @@ mod tests {
         PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }
 
-    /// RFC 9937 §6.2, first branch: with half the window to go, one segment leaves for every
-    /// two delivered.
+    /// RFC 9937 §6.2, first branch: with half cwnd to go, one segment leaves for every two
+    /// delivered.
     #[test]
     fn above_the_threshold_sending_is_in_proportion_to_delivery() {
         let mut prr = Prr::default();
@@ -97,7 +97,7 @@ mod tests {
             pipe += segs * SMSS;
             sent.push(segs);
         }
-        // The first retransmission is owed at once, the rest is half of what was delivered.
+        // The first retransmission is owed immediately, the rest is half of what was delivered.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1]);
     }
 

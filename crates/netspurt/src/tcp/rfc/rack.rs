@@ -40,15 +40,15 @@ impl SentOrder {
 pub(super) struct Rack {
     /// The newest segment known to have arrived.
     newest: SentOrder,
-    /// Its round trip.
+    /// The round trip of that segment.
     rtt: Duration,
     /// Whether a round trip was learnt, or a cut was undone, since RACK last looked for losses.
     pub(super) has_news: bool,
-    /// The octet after the highest known to have arrived.
+    /// The octet after the highest octet that is known to have arrived.
     pub(super) fack: u64,
-    /// How often reordering was seen.
+    /// The number of times that reordering was seen.
     pub(super) reordering_seen: u32,
-    /// The greatest number of segments by which a segment was overtaken.
+    /// The maximum number of segments by which a segment was overtaken.
     pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
@@ -73,7 +73,7 @@ pub(super) struct Circumstances {
     pub(super) now: Time,
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
-    /// The reordering window in hundredths of the least round trip, before it grows.
+    /// The reordering window in hundredths of the minimum round trip, before it grows.
     pub(super) window_percent: u32,
     /// Whether recovery is in progress, or SACK reports as many segments as would start it.
     pub(super) eager: bool,
@@ -119,7 +119,7 @@ impl Rack {
         self.reordered_segs > u64::from(segs)
     }
 
-    /// A duplicate was reported: the window was too small (§6.2 step 4).
+    /// Called when a duplicate was reported: the reordering window was too small (§6.2 step 4).
     pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
@@ -128,7 +128,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended.
+    /// Called when a recovery ended.
     pub(super) fn on_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -168,7 +168,7 @@ impl Rack {
         while place < scoreboard.len() {
             let sent = scoreboard.get(place);
             if sent.sacked {
-                // A few segments are passed one by one, a long run at once.
+                // A few segments are passed one by one, a long run in one step.
                 run += 1;
                 place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;
@@ -178,7 +178,7 @@ impl Rack {
             place += 1;
             let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
-                // Every original above it is younger, too.
+                // Every original above this segment is also younger.
                 break;
             }
             let waits = sent.lost.is_some() && !sent.retransmitted;
@@ -189,8 +189,8 @@ impl Rack {
             if due <= with.now {
                 scoreboard.lose(place - 1, Cause::Rack);
             } else {
-                let left = due - with.now;
-                wait = Some(wait.map_or(left, |longest: Duration| longest.max(left)));
+                let remaining = due - with.now;
+                wait = Some(wait.map_or(remaining, |longest: Duration| longest.max(remaining)));
             }
         }
         wait

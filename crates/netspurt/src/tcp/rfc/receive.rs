@@ -25,18 +25,18 @@ pub(in crate::tcp) struct RfcReceiver {
     /// The next octet expected.
     pub(super) nxt: u64,
     /// `nxt` in the last acknowledgment.
-    pub(super) told: u64,
+    pub(super) last_ack: u64,
     /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
     pub(super) edge: u64,
     pub(super) above: Ranges,
-    /// Blocks reported, newest first.
+    /// The reported blocks, newest first.
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The reports of the next acknowledgment, instead of both, if it must look as if it left
-    /// before the present segment.
+    /// The reports of the next acknowledgment, in place of `blocks` and `duplicate`, if it must
+    /// look as if it was sent before the current segment arrived.
     early: Vec<Range>,
-    /// Octets delivered in order that the application has not read.
+    /// The octets that were delivered in order and that the application has not read.
     pub(super) unread: u64,
     /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
@@ -52,7 +52,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) ack_delay: AckDelay,
     compression: SackCompression,
     pub(super) marks: MarkEcho,
-    /// When a held acknowledgment leaves.
+    /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
     /// If the arriving segment was merged from several, the octets in each of them, and whether this
@@ -64,7 +64,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, early, unread, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
+packed!(RfcReceiver { irs, nxt, last_ack, edge, above, blocks, duplicate, early, unread, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -73,7 +73,7 @@ impl RfcReceiver {
         Self {
             irs: 0,
             nxt: 1,
-            told: 1,
+            last_ack: 1,
             edge: 1,
             above: Ranges::default(),
             blocks: Vec::new(),
@@ -135,7 +135,7 @@ impl RfcReceiver {
         seq::to_wire(self.irs, self.nxt)
     }
 
-    /// Whether the peer will send no more, and all it sent was delivered.
+    /// True if the peer has closed its direction, and all its octets were delivered.
     pub(in crate::tcp) fn is_closed(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
@@ -145,7 +145,7 @@ impl RfcReceiver {
         seq::from_wire(self.irs, wire, self.nxt)
     }
 
-    /// Octets the peer may send from `nxt` on.
+    /// Returns the number of octets that the peer may send starting at `nxt`.
     pub(super) fn window(&self) -> u64 {
         self.edge.saturating_sub(self.nxt)
     }
@@ -177,7 +177,7 @@ impl RfcReceiver {
         self.challenged = None;
     }
 
-    /// Octets delivered and not read.
+    /// Returns the number of octets that were delivered and not read.
     pub(in crate::tcp) fn unread(&self) -> u64 {
         self.unread
     }
@@ -185,7 +185,7 @@ impl RfcReceiver {
     /// The state of the receiving half, for reports.
     pub(super) fn info(&self, config: &RfcConfig) -> ReceivingInfo {
         ReceivingInfo {
-            window: self.told_window(),
+            window: self.advertised_window(),
             has_fin: self.is_closed(),
             memory: self.memory.as_ref().map(ReceiveMemory::info),
             count: self.count,
@@ -202,24 +202,27 @@ impl RfcReceiver {
     }
 
     /// The application read `octets`. Returns whether an acknowledgment must leave, because one
-    /// waited for this, or because the window opened enough to be advertised at once. It must open
-    /// by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the window that the peer
+    /// waited for this, or because the window opened enough to be advertised immediately. It must
+    /// open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the window that the peer
     /// knows, so that a wide window is not advertised at every reading. After the peer's FIN no
     /// window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
-        let held = self.nxt - self.told;
-        let asked =
+        let held = self.nxt - self.last_ack;
+        let was_requested =
             self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
-        self.is_owed() && asked || !self.is_closed() && self.opened_enough()
+        self.is_owed() && was_requested || !self.is_closed() && self.opened_enough()
     }
 
     /// Whether any octet of `left..right` is in the window (RFC 9293 §3.4). With some rules it is
     /// enough that all of them came with the last acknowledgment or after it.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
-        if rules.takes_last_again && !self.is_closed() && (self.told..=self.nxt).contains(&right) {
+        if rules.takes_last_again
+            && !self.is_closed()
+            && (self.last_ack..=self.nxt).contains(&right)
+        {
             return true;
         }
         if left == right {
@@ -233,7 +236,7 @@ impl RfcReceiver {
         left < edge && right > self.nxt && edge > self.nxt
     }
 
-    /// Takes payload in.
+    /// Processes the payload of a segment.
     #[inline]
     pub(super) fn on_data(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let left = self.octet(segment.seq);
@@ -259,7 +262,7 @@ impl RfcReceiver {
         } else {
             self.arrive_beyond(segment, window);
         }
-        let held = self.nxt - self.told;
+        let held = self.nxt - self.last_ack;
         let reader = self.reader(config);
         if in_order && new {
             let need = self.ack_delay.need(held, reader);
@@ -281,29 +284,30 @@ impl RfcReceiver {
         wait.is_some()
     }
 
-    /// The wait of an acknowledgment is over.
+    /// Called when the wait of an acknowledgment is over.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         if !self.compression.is_waiting() {
             self.ack_delay.on_wait_over(rto);
         }
     }
 
-    /// The application switched acknowledgments at once on or off. Returns whether an owed
-    /// acknowledgment leaves.
+    /// Called when the application switched immediate acknowledgments on or off. Returns whether an
+    /// owed acknowledgment must be sent.
     pub(super) fn set_quick_acks(&mut self, quick: bool, now: Time) -> bool {
         let owed = quick && self.deadline < Time::NEVER;
         let at_once = self.ack_delay.set_quick(quick, owed);
         owed && (at_once || self.read(0, now))
     }
 
-    /// Whether the next `len` octets may come by [`on_next`](Self::on_next): nothing waits for
-    /// them, and the window takes them.
+    /// True if [`on_next`](Self::on_next) may process the next `len` octets: no octets beyond a
+    /// hole wait for them, and they are in the receive window.
     #[inline]
     pub(super) fn takes_next(&self, len: u64) -> bool {
         self.above.is_empty() && self.fin.is_none() && len <= self.window()
     }
 
-    /// Takes the payload in that was expected next, as [`on_data`](Self::on_data) would.
+    /// Processes the payload that was expected next, with the same effect as
+    /// [`on_data`](Self::on_data).
     #[inline]
     pub(super) fn on_next(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let (len, window) = (u64::from(segment.len), self.window());
@@ -318,11 +322,11 @@ impl RfcReceiver {
         self.arrive(segment, window, at);
         self.note_delivery(at.now);
         let reader = self.reader(config);
-        let need = self.ack_delay.need(self.nxt - self.told, reader);
+        let need = self.ack_delay.need(self.nxt - self.last_ack, reader);
         self.ask_for(need, at, config);
     }
 
-    /// Notes how urgent the acknowledgment is.
+    /// Records how urgent the acknowledgment is.
     #[inline]
     fn ask_for(&mut self, need: AckNeed, at: &Moment, config: &RfcConfig) {
         self.need = self.need.max(need);
@@ -341,7 +345,7 @@ impl RfcReceiver {
         self.deadline = self.deadline.min(due);
     }
 
-    /// Whether the octets brought anything new.
+    /// Returns whether the octets contained new octets.
     fn take_in(&mut self, left: u64, right: u64, config: &RfcConfig) -> bool {
         if right <= self.nxt {
             self.report_duplicate(left, right, config);
@@ -393,33 +397,33 @@ impl RfcReceiver {
         }
     }
 
-    /// An old segment came. It is a duplicate, with its FIN if it has one.
+    /// Called when an old segment arrived. It is a duplicate, with its FIN if it has one.
     pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.receive_rules.reports_fins {
             self.report_duplicate(left, right, config);
         }
     }
 
-    /// The duplicate is not reported.
+    /// Removes the report of a duplicate.
     pub(super) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Whether nothing arrived beyond a hole, and no acknowledgment is due at once.
+    /// True if nothing arrived beyond a hole, and no acknowledgment is due immediately.
     pub(super) fn is_at_ease(&self) -> bool {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// The FIN that was just accepted is no more urgent than data: its acknowledgment waits for the
-    /// answer of the application.
+    /// Treats the FIN that was just accepted like data: its acknowledgment waits for the answer of
+    /// the application.
     pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
-            // Without memory the acknowledgment is due at once (`ICSK_ACK_NOMEM`).
+            // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
             return;
         }
         self.need = AckNeed::None;
         let reader = self.reader(config);
-        let need = self.ack_delay.need_of_fin(self.nxt - self.told, reader);
+        let need = self.ack_delay.need_of_fin(self.nxt - self.last_ack, reader);
         self.ask_for(need, at, config);
     }
 
@@ -432,16 +436,16 @@ impl RfcReceiver {
     /// The octets of `new` arrived beyond a hole: their block is reported first.
     fn report(&mut self, new: Range, config: &RfcConfig) {
         let touches = |block: &Range, range: Range| block.1 >= range.0 && block.0 <= range.1;
-        let whole = self.above.insert(new.0, new.1);
+        let block = self.above.insert(new.0, new.1);
         let range = if config.receive_rules.forgets_blocks {
             let known = self.blocks.iter().filter(|block| touches(block, new));
             known.fold(new, |all, block| (all.0.min(block.0), all.1.max(block.1)))
         } else {
-            whole
+            block
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
-        if self.compression.goes_before(place.unwrap_or(self.blocks.len())) {
-            // It reports of the present segment only that it made a block longer.
+        if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
+            // Of the current segment, it reports only that the segment made a block longer.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);
@@ -451,8 +455,8 @@ impl RfcReceiver {
         self.blocks.truncate(SackBlocks::MAX);
     }
 
-    /// Takes note of the peer's FIN, whose place is `fin`, in a segment that begins at `left`. Beyond
-    /// a hole it is reported with what arrived: it has a number of its own (RFC 2018 §3, RFC 9293
+    /// Records the peer's FIN, whose place is `fin`, in a segment that begins at `left`. Beyond a
+    /// hole it is reported with what arrived: it has a number of its own (RFC 2018 §3, RFC 9293
     /// §3.4).
     pub(super) fn note_fin(&mut self, left: u64, fin: u64, config: &RfcConfig) {
         self.fin = Some(fin);
@@ -485,7 +489,7 @@ impl RfcReceiver {
         reached
     }
 
-    /// Whether there is anything to report beside what arrived in order.
+    /// True if the receiver must report more than the octets that arrived in order.
     #[inline]
     fn has_blocks(&self) -> bool {
         self.duplicate.is_some() || !self.blocks.is_empty()
@@ -520,12 +524,12 @@ impl RfcReceiver {
         self.on_acknowledged();
     }
 
-    /// An acknowledgment leaves.
+    /// Called when an acknowledgment is sent.
     #[inline]
     fn on_acknowledged(&mut self) {
         // The answer to a duplicate is not counted, because it reports nothing new.
-        self.ack_delay.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
-        self.told = self.nxt;
+        self.ack_delay.on_acknowledged(self.nxt > self.last_ack || !self.above.is_empty());
+        self.last_ack = self.nxt;
         self.compression.on_acknowledged();
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;

@@ -19,7 +19,7 @@ const PAGE: u64 = 4096;
 const WHOLE: u64 = 256;
 /// The threshold does not grow with shorter segments (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
-/// The least memory of a socket (`SOCK_MIN_RCVBUF`).
+/// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
 
 /// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`),
@@ -90,7 +90,7 @@ packed_value!(WaitingPacket { end, memory });
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
-    /// The size of the buffer in octets of memory, and the most that it becomes.
+    /// The size of the buffer in octets of memory, and its maximum size.
     size: u64,
     most: u64,
     /// Whether the application asked for this size.
@@ -147,19 +147,19 @@ impl ReceiveMemory {
         let rules = &config.receive_rules;
         let window = config.receive_buffer_bytes;
         let (size, most) = match config.receive_memory_bytes {
-            Some(asked) => (asked.max(MEMORY_MIN), asked.max(MEMORY_MIN)),
+            Some(is_set) => (is_set.max(MEMORY_MIN), is_set.max(MEMORY_MIN)),
             None if rules.autotuning => ((2 * config.first_window_bytes).min(window), window),
             None => (2 * window, 2 * window),
         };
-        let asked = config.receive_memory_bytes.is_some();
+        let is_set = config.receive_memory_bytes.is_some();
         rules.counts_memory.then(|| Self {
             size,
             most,
-            fixed: asked || !rules.autotuning,
+            fixed: is_set || !rules.autotuning,
             accepted: true,
             share: WHOLE / 2,
             clamp: u64::MAX,
-            clamp_max: if asked || rules.autotuning { u64::MAX } else { window },
+            clamp_max: if is_set || rules.autotuning { u64::MAX } else { window },
             threshold: size / 2,
             advertised: config.mss.into(),
             reports: false,
@@ -183,7 +183,7 @@ impl ReceiveMemory {
         self.unread_memory + self.beyond
     }
 
-    /// Octets of window that nothing occupies.
+    /// Returns the free octets of the receive window.
     fn free(&self) -> u64 {
         self.window_of(self.size.saturating_sub(self.used() + self.in_hand))
     }
@@ -224,7 +224,7 @@ impl ReceiveMemory {
         self.tuning.rtt()
     }
 
-    /// The application asks for a buffer of this size.
+    /// Called when the application asks for a buffer of this size.
     pub(super) fn fix(&mut self, size: u64) {
         self.size = size.max(MEMORY_MIN);
         self.most = self.size;
@@ -236,7 +236,7 @@ impl ReceiveMemory {
         &mut self.tuning
     }
 
-    /// Whether nothing waits for the application.
+    /// True if nothing waits for the application.
     pub(super) fn is_read(&self) -> bool {
         self.unread.is_empty()
     }
@@ -277,8 +277,8 @@ impl ReceiveMemory {
         end
     }
 
-    /// Data beyond a hole is kept. The buffer grows for the `beyond` octets that reach from the
-    /// hole to the last.
+    /// Keeps data beyond a hole. The buffer grows for the `beyond` octets that reach from the hole
+    /// to the last.
     pub(super) fn keep_beyond(&mut self, load: &Load, beyond: u64) {
         self.beyond += load.memory;
         if self.accepted {
@@ -296,7 +296,7 @@ impl ReceiveMemory {
     }
 
     /// The arrival changes the length of a full segment. Learns the share of window from it.
-    pub(super) fn learn_share(&mut self, load: &Load, told: u64) {
+    pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
             return;
@@ -306,7 +306,7 @@ impl ReceiveMemory {
         if clamp < self.clamp {
             self.threshold = self.threshold.min(clamp);
         } else {
-            self.threshold = self.threshold.max(told.min(clamp));
+            self.threshold = self.threshold.max(advertised.min(clamp));
         }
         self.clamp = clamp;
         self.tuning.bound(clamp);
@@ -385,14 +385,14 @@ impl ReceiveMemory {
         used <= self.size
     }
 
-    /// Returns the window to advertise, if the last one was `told` and `full` octets are a full
-    /// segment, and whether more than half of the buffer is occupied.
-    pub(super) fn window(&self, told: u64, full: u64) -> (u64, bool) {
+    /// Returns the window to advertise, if the last one was `advertised` and `full` octets are a
+    /// full segment, and whether more than half of the buffer is occupied.
+    pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
-        let most = self.clamp.min(all);
-        let full = full.min(most);
-        let scarce = free < most / 2;
+        let full_max = self.clamp.min(all);
+        let full = full.min(full_max);
+        let scarce = free < full_max / 2;
         if scarce {
             free = free >> shift << shift;
             if free < all / 16 || free < full {
@@ -405,17 +405,17 @@ impl ReceiveMemory {
         }
         let window = if shift > 0 {
             free.next_multiple_of(1 << shift)
-        } else if told + full <= free || told > free {
+        } else if advertised + full <= free || advertised > free {
             free - free % full
-        } else if full == most && free > told + most / 2 {
+        } else if full == full_max && free > advertised + full_max / 2 {
             free
         } else {
-            told
+            advertised
         };
         (window, scarce)
     }
 
-    /// The window of a full buffer: none.
+    /// Returns the window of a full buffer, which is zero.
     ///
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
     /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).

@@ -1,4 +1,4 @@
-//! The receiving half's window, and the memory behind it.
+//! The receive window, and the memory from which it is computed.
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
@@ -9,21 +9,21 @@ use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
 impl RfcReceiver {
-    /// The connection is open.
+    /// Called when the connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
-        let told = self.told_window();
-        self.ack_delay.open(opening.advertised, opening.smss.min(told / 2));
+        let advertised = self.advertised_window();
+        self.ack_delay.open(opening.advertised, opening.smss.min(advertised / 2));
         if let Some(memory) = &mut self.memory {
-            memory.open(told, opening, now);
+            memory.open(advertised, opening, now);
         }
     }
 
-    /// The window in the last acknowledgment.
-    pub(super) fn told_window(&self) -> u64 {
-        self.edge.saturating_sub(self.told)
+    /// Returns the receive window that the last acknowledgment advertised.
+    pub(super) fn advertised_window(&self) -> u64 {
+        self.edge.saturating_sub(self.last_ack)
     }
 
-    /// Whether a FIN without data is accepted although the window is closed.
+    /// True if a FIN without data is accepted although the receive window is closed.
     pub(super) fn takes_lone_fin(&self, left: u64, segment: &Segment) -> bool {
         self.memory.is_some()
             && left == self.nxt
@@ -31,14 +31,14 @@ impl RfcReceiver {
             && segment.flags.without(Flags::PSH) == Flags::FIN.with(Flags::ACK)
     }
 
-    /// Whether the window opened enough to be advertised at once.
+    /// True if the receive window has opened enough to be advertised immediately.
     pub(super) fn opened_enough(&self) -> bool {
         let before = self.window();
         let Some(memory) = &self.memory else {
             let wanted = self.wanted_edge().saturating_sub(self.nxt);
             return wanted >= before + self.least_step() && wanted >= 2 * before;
         };
-        let wanted = memory.window(self.told_window(), self.ack_delay.full()).0;
+        let wanted = memory.window(self.advertised_window(), self.ack_delay.full()).0;
         memory.is_small(before) && wanted > 0 && wanted >= 2 * before
     }
 
@@ -73,9 +73,9 @@ impl RfcReceiver {
     #[inline]
     pub(super) fn advance_window(&mut self) -> u64 {
         if let Some(memory) = &self.memory {
-            let (told, left) = (self.told_window(), self.window());
-            let (window, scarce) = memory.window(told, self.ack_delay.full());
-            self.edge = self.nxt + memory.not_below(window, left);
+            let (advertised, remaining) = (self.advertised_window(), self.window());
+            let (window, scarce) = memory.window(advertised, self.ack_delay.full());
+            self.edge = self.nxt + memory.not_below(window, remaining);
             if scarce {
                 self.ack_delay.on_scarcity();
             }
@@ -99,7 +99,7 @@ impl RfcReceiver {
             return Some(right);
         }
         if left <= self.nxt && right > self.nxt {
-            (self.edge, self.told) = (self.nxt, self.nxt);
+            (self.edge, self.last_ack) = (self.nxt, self.nxt);
         }
         None
     }
@@ -114,10 +114,11 @@ impl RfcReceiver {
         Load { len, part, packets, memory }
     }
 
-    /// The next octets arrived, into a window of `window` octets.
+    /// Called when the next octets arrived, into a receive window of `window` octets.
     #[inline]
     pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &Moment) {
-        let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
+        let (full, advertised, load) =
+            (self.ack_delay.full(), self.advertised_window(), self.weigh(segment));
         self.count.segments += load.packets - 1;
         self.ack_delay.on_arrival(segment, load.part, window, at);
         if self.marks.on_new_data(segment) {
@@ -131,17 +132,18 @@ impl RfcReceiver {
             memory.keep(end, &load);
         }
         if load.part > full {
-            memory.learn_share(&load, told);
+            memory.learn_share(&load, advertised);
         }
-        memory.tuning().on_window(self.nxt, told, at.now);
+        memory.tuning().on_window(self.nxt, advertised, at.now);
         if memory.grow_threshold(&load, self.ack_delay.full()) {
             self.ack_delay.on_growth();
         }
     }
 
-    /// A segment arrived beyond a hole (`tcp_data_queue_ofo`).
+    /// Called when a segment arrived beyond a hole (`tcp_data_queue_ofo`).
     pub(super) fn arrive_beyond(&mut self, segment: &Segment, window: u64) {
-        let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
+        let (full, advertised, load) =
+            (self.ack_delay.full(), self.advertised_window(), self.weigh(segment));
         self.count.segments += load.packets - 1;
         if self.marks.on_new_data(segment) {
             self.ack_delay.on_mark(window);
@@ -149,7 +151,7 @@ impl RfcReceiver {
         let Some(memory) = &mut self.memory else { return };
         self.ack_delay.on_beyond(segment, load.part);
         if load.part > full {
-            memory.learn_share(&load, told);
+            memory.learn_share(&load, advertised);
         }
         if memory.grow_beyond(&load, self.ack_delay.full()) {
             self.ack_delay.on_growth();
@@ -157,7 +159,8 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// Some of `before` octets beyond a hole now wait for the application.
+    /// Called when a hole is filled. Some of the `before` octets beyond it then wait for the
+    /// application.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
@@ -168,7 +171,7 @@ impl RfcReceiver {
         }
     }
 
-    /// An application that reads data as it arrives has read.
+    /// Called when an application that reads data as it arrives has read.
     #[inline]
     pub(super) fn note_delivery(&mut self, now: Time) {
         if self.reads_at_once {
@@ -176,7 +179,8 @@ impl RfcReceiver {
         }
     }
 
-    /// The echo of a time stamp in a full segment gives the round trip (`tcp_rcv_rtt_measure_ts`).
+    /// Measures the round trip from the echoed timestamp of a full segment
+    /// (`tcp_rcv_rtt_measure_ts`).
     #[inline]
     pub(super) fn note_echo(&mut self, segment: &Segment, now: Time) {
         if let Some(memory) = &mut self.memory
@@ -187,7 +191,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Who takes what arrives.
+    /// Returns how the application reads arriving data.
     #[inline]
     pub(super) fn reader(&mut self, config: &RfcConfig) -> Reader {
         let reads = self.reads_at_once;
@@ -198,17 +202,17 @@ impl RfcReceiver {
     /// Whether the window is as wide as it was advertised. Asked when more than a full segment
     /// waits for its acknowledgment.
     pub(super) fn keeps_window(&mut self) -> bool {
-        let (told, full) = (self.told_window(), self.ack_delay.full());
-        if self.nxt - self.told <= full {
+        let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
+        if self.nxt - self.last_ack <= full {
             return false;
         }
         let Some(memory) = &self.memory else {
-            return self.wanted_edge().saturating_sub(self.nxt) >= told;
+            return self.wanted_edge().saturating_sub(self.nxt) >= advertised;
         };
-        let (window, scarce) = memory.window(told, full);
+        let (window, scarce) = memory.window(advertised, full);
         if scarce {
             self.ack_delay.on_scarcity();
         }
-        window >= told
+        window >= advertised
     }
 }

@@ -32,13 +32,13 @@ pub(super) enum NextLook {
     /// The time of the next look does not change, because RACK has not looked now.
     #[default]
     Unchanged,
-    /// With the next ACK.
+    /// RACK looks again with the next ACK.
     OnAck,
-    /// After this long.
+    /// RACK looks again after this time.
     After(Duration),
 }
 
-/// What recovery did after an ACK or a timer, as far as other parts must react to it.
+/// The changes by recovery after an ACK or a timer to which other parts must react.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
@@ -64,8 +64,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// Whether no repair is in progress, no retransmission is in doubt, and no retransmission is
-    /// outstanding from `una` on.
+    /// True if no repair is in progress, no retransmission is in doubt, and no retransmission is
+    /// outstanding starting at `una`.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -73,7 +73,7 @@ impl LossRecovery {
             && self.loss.scoreboard.is_quiet()
     }
 
-    /// Whether new data may leave at once, because no retransmission can be due.
+    /// Whether new data may leave immediately, because no retransmission can be due.
     #[inline]
     pub(super) fn has_nothing_to_repair(&self) -> bool {
         self.repair.phase == Phase::Open
@@ -107,13 +107,13 @@ impl LossRecovery {
             }
             Phase::Open | Phase::Disorder | Phase::Cwr => {
                 reaction.next_look = self.look(news, scene);
-                reaction.began = self.begin_where_lost(news, calm, scene);
+                reaction.began = self.begin_if_lost(news, calm, scene);
             }
         }
         reaction
     }
 
-    /// Whether the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
+    /// True if the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
     /// §8). Then only the timer reacts. The ACK sets the peer's window as any other ACK does.
     pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
         let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
@@ -161,7 +161,7 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// Notes that segments overtake each other if a partial ACK answers an original. Returns
+    /// Records that segments overtake each other if a partial ACK answers an original. Returns
     /// whether the ACK must not undo a cut yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
@@ -192,7 +192,7 @@ impl LossRecovery {
 
     /// Begins a repair if a segment is lost and no repair is in progress. Returns whether one
     /// began. A `calm` ACK shows nothing about copies.
-    fn begin_where_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
+    fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
             self.begin_recovery(news, scene);
@@ -218,14 +218,14 @@ impl LossRecovery {
         }
     }
 
-    /// A loss was found by acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
+    /// Called when acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
     fn begin_recovery(&mut self, news: &News, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let goes_on = self.repair.phase == Phase::Cwr && config.cwnd_rules.mark_cut_goes_on;
         if goes_on {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
-            // The window was already cut.
+            // cwnd was already cut.
             self.note_prior(false, window);
         } else {
             self.cut(Congestion::Loss, scene);
@@ -260,26 +260,27 @@ impl LossRecovery {
         self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
     }
 
-    /// The same with `flight` octets outstanding.
+    /// Reduces the threshold for congestion with `flight` octets outstanding.
     fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &Scene<'_>) {
         self.note_prior(kind == Congestion::Timeout, scene.window);
         let met = Met { now: scene.now, kind, flight, smss: scene.window.smss };
         self.cwnd.cut(&met, &scene.config.cwnd_rules);
     }
 
-    /// Keeps what undoing a cut will need.
+    /// Keeps the state that is needed to undo a cut.
     fn note_prior(&mut self, was_timeout: bool, window: &SendWindow) {
         let (flight, una) = (window.flight(), window.una);
         self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
     }
 
-    /// From now on the last cut stays, even if it proves spurious.
+    /// Makes the last cut permanent, even if it proves spurious.
     fn keep_cut(&mut self, window: &SendWindow) {
         let nothing = Window { cwnd: 0, ssthresh: 0 };
         self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false));
     }
 
-    /// Ends a repair: no retransmission is due any more, and the count of duplicates begins again.
+    /// Ends a repair: no further retransmission is due, and the count of duplicates restarts at
+    /// zero.
     fn end_repair(&mut self, next: Phase) -> Phase {
         self.spurious.stop_frto();
         self.loss.forget_duplicates();
@@ -293,12 +294,12 @@ impl LossRecovery {
         let smss = window.smss;
         // RFC 6582 §3.2 step 3, the alternative without a burst.
         let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
-        let most = bursts.then(|| window.flight().max(smss) + smss);
-        // Undoing a cut has already set the window.
+        let burst_limit = bursts.then(|| window.flight().max(smss) + smss);
+        // The undo of a cut has already set cwnd.
         if phase != Phase::Recovery || self.spurious.has_prior() {
-            self.cwnd.leave(phase, most);
+            self.cwnd.leave(phase, burst_limit);
         }
-        // This ACK has set the window; the next one may open it.
+        // This ACK has set cwnd; the next ACK may increase it.
         let grows = config.cwnd_rules.last_repair_ack_grows;
         self.repair.settled = phase != Phase::Loss && !grows;
         if phase.is_repairing() {
@@ -323,13 +324,14 @@ impl LossRecovery {
         let resumed = self.pipe(scene.window, scene.config) + burst;
         let how = scene.config.undo;
         self.cwnd.take_back(&prior.window, prior.pipe, resumed, how);
-        // RFC 4015 §3.2 has counted what this ACK covers.
+        // RFC 4015 §3.2 has already counted the octets that this ACK covers.
         self.repair.settled = how == Undo::Rfc4015;
         self.cwnd.algorithm.on_undo(scene.now, &mut self.cwnd.window);
         Some(prior)
     }
 
-    /// The peer echoes a mark: one cut for each window (RFC 3168 §6.1.2).
+    /// Called when the peer echoes a mark. cwnd is cut once for each window of data (RFC 3168
+    /// §6.1.2).
     pub(super) fn on_mark_echo(&mut self, scene: &Scene<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut(Congestion::Mark, scene);
@@ -348,26 +350,27 @@ impl LossRecovery {
         }
     }
 
-    /// The retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6). With `repeatedly` it
-    /// is not the first timeout in a row.
+    /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6). With
+    /// `repeatedly` it is not the first timeout in a row.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
         // RFC 3168 §6.1.2: the peer learns of each reduction of the window, even if the threshold
         // does not change.
         self.cwnd.owes_cwr = true;
-        let again = self.repair.phase == Phase::Loss && repeatedly;
+        let is_repeated_loss = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
-        if !again && !is_cut {
+        if !is_repeated_loss && !is_cut {
             // RFC 5681 §3.1: the threshold falls once for each loss, not at each retransmission of
             // it.
             self.cut(Congestion::Timeout, scene);
         }
-        // Linux begins again with a repeated timeout, and checks the phase (`tcp_enter_loss`).
+        // Linux starts F-RTO again after a repeated timeout, and checks the phase
+        // (`tcp_enter_loss`).
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {
-            !again && window.una >= self.repair.recover
+            !is_repeated_loss && window.una >= self.repair.recover
         };
         self.cwnd.algorithm.on_timeout(scene.now, window.nxt);
         self.repair.pauses = false;
@@ -379,7 +382,7 @@ impl LossRecovery {
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// RACK's timer fired: segments that were not late enough before may be late now.
+    /// Called when RACK's timer fired. Segments that were not late enough before may be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &Scene<'_>) -> Reaction {
         self.repair.pauses = false;
         let next_look = self.detect(scene);
@@ -403,7 +406,7 @@ impl LossRecovery {
         }
     }
 
-    /// Lets the congestion algorithm, or recovery instead of it, set the window.
+    /// Lets the congestion algorithm set cwnd, or recovery in its place.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
@@ -412,8 +415,8 @@ impl LossRecovery {
         if news.acked > 0 && news.stood_for > 0 {
             // DeliveredData of RFC 6937: the octets for which duplicates stood have already been
             // counted, except for one segment.
-            let left = info.delivered_bytes.saturating_sub(news.stood_for);
-            info.delivered_bytes = left.max(smss.min(info.delivered_bytes));
+            let delivered_rest = info.delivered_bytes.saturating_sub(news.stood_for);
+            info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }
         let reducing = self.repair.phase.is_reducing();
         let grows = !reducing && self.earns_by(news, scene.config) && !self.repair.settled;
@@ -424,7 +427,7 @@ impl LossRecovery {
             if !self.loss.uses_sack && news.duplicate {
                 info.delivered_bytes += smss;
             }
-            // RFC 9937 §6.2: an ACK that delivered nothing moves nothing.
+            // RFC 9937 §6.2: an ACK that delivered no octets does not change cwnd.
             if info.delivered_bytes > 0 {
                 let safe = news.acked > 0 && info.lost_bytes == 0;
                 self.reduce(info.delivered_bytes, safe, scene);
@@ -438,7 +441,7 @@ impl LossRecovery {
         }
     }
 
-    /// Whether an ACK may open the window. An ACK of new octets may. An ACK that only reports an
+    /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
     /// arrival may if the rules allow it and segments overtake each other by more than indicates a
     /// loss.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {

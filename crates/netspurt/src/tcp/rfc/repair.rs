@@ -35,7 +35,7 @@ impl Phase {
         matches!(self, Phase::Recovery | Phase::Cwr)
     }
 
-    /// Whether no repair and no cut are in progress.
+    /// True if no repair and no cut are in progress.
     pub(super) fn is_at_ease(self) -> bool {
         matches!(self, Phase::Open | Phase::Disorder)
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_goes_first_for_the_timeout_and_the_rest_for_what_found_them() {
+    fn the_head_has_the_cause_timeout_and_the_others_the_cause_that_found_them() {
         let mut repair = Repair::default();
         repair.begin_loss(9000, Cause::Rto);
         assert_eq!(repair.take_cause(Some(Cause::GoBackN)), Cause::Rto);

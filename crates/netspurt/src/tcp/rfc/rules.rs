@@ -2,8 +2,7 @@
 
 use crate::units::Duration;
 
-/// Rules by which the congestion window is counted, cut and opened, where Linux differs from the
-/// RFCs.
+/// Rules by which cwnd is counted, reduced and increased, where Linux differs from the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{CwndRules, RfcConfig};
@@ -13,7 +12,7 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
-    /// The window counts segments: a short segment fills as much of it as a full one
+    /// cwnd counts segments: a short segment fills as much of it as a full one
     /// (`tcp_packets_in_flight`). So do the counts of segments that are sent, reported, lost or
     /// retransmitted. Thresholds are whole segments. Proportional rate reduction counts segments,
     /// and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
@@ -21,29 +20,29 @@ pub struct CwndRules {
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
     /// counts octets.
     pub whole_segments: bool,
-    /// A cut leaves a share of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC
-    /// 5681 §3.1, equation 4).
+    /// A cut leaves a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
+    /// §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout does not cut the window again while octets that were outstanding at an earlier cut
-    /// are unacknowledged (`tcp_enter_loss`).
+    /// A timeout does not cut cwnd again while octets that were outstanding at an earlier cut are
+    /// unacknowledged (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
     /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
     pub timeout_keeps_cut: bool,
-    /// After a timeout the window is one segment larger than the data that may still be on its way
+    /// After a timeout cwnd is one segment larger than the data that may still be on its way
     /// (`tcp_enter_loss`). In RFC 5681 §3.1 it is one segment.
     pub timeout_adds_to_pipe: bool,
-    /// The ACK that ends a recovery may already open the window (`tcp_ack`); without the switch
-    /// only the next one may.
+    /// The ACK that ends a recovery may already open cwnd (`tcp_ack`); without the switch only the
+    /// next one may.
     pub last_repair_ack_grows: bool,
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
     /// it acknowledged, some of which SACK had reported before.
     pub growth_by_delivery: bool,
-    /// The window grows only if it is used. After an RTO in which no ACK could open the window,
-    /// half of its unused part is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch
-    /// the window grows by octets that left while it was full, and no part of it is given up.
+    /// cwnd grows only if it is used. After an RTO in which no ACK could open cwnd, half of its
+    /// unused part is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch cwnd grows
+    /// by octets that left while it was full, and no part of it is given up.
     pub validation: bool,
-    /// SACK reports open the window, too, if segments were overtaken by more others than indicate a
+    /// SACK reports open cwnd as well, if segments were overtaken by more others than indicate a
     /// loss (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
     /// A cut for a mark ends with an ACK that covers more than the data outstanding when it began
@@ -53,17 +52,17 @@ pub struct CwndRules {
     /// began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this data
     /// (RFC 6582 §3.2).
     pub repair_ends_beyond: bool,
-    /// A loss that is found while the window is cut for a mark is repaired within that cut. If a
-    /// segment left since the cut, the first retransmission does not leave at once
+    /// A loss that is found while cwnd is cut for a mark is repaired within that cut. If a segment
+    /// left since the cut, the first retransmission does not leave immediately
     /// (`tcp_enter_recovery`).
     pub mark_cut_goes_on: bool,
-    /// A mark that the last ACK of a repair echoes cuts the window again (`tcp_try_to_open`).
+    /// A mark that the last ACK of a repair echoes cuts cwnd again (`tcp_try_to_open`).
     ///
     /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one window
     /// of data; the RFC asks for one cut.
     pub last_repair_ack_cuts: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
-    /// not cut to the initial one at once (RFC 5681 §4.1).
+    /// not cut to the initial one immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
     /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
     /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
@@ -167,24 +166,24 @@ pub struct ReceiveRules {
     /// the latter are reported as duplicates (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883
     /// §4.2).
     pub reports_overlaps: bool,
-    /// The FIN counts as an octet of a reported duplicate. A repeated FIN alone is a duplicate,
-    /// too.
+    /// The FIN counts as an octet of a reported duplicate. A repeated FIN without data is also a
+    /// duplicate.
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged at once only if the window does not shrink in the
-    /// meantime, because the application reads, or because the last segment lets the window grow
-    /// (`__tcp_ack_snd_check`).
+    /// More than a full segment is acknowledged immediately only if the window does not shrink in
+    /// the meantime, because the application reads, or because the last segment lets the window
+    /// grow (`__tcp_ack_snd_check`).
     pub full_needs_reader: bool,
-    /// The acknowledgment of a FIN waits for an answer of the application, as that of data does
-    /// (`tcp_fin`), and is not sent at once.
+    /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
+    /// of data (`tcp_fin`), and is not sent immediately.
     pub fin_ack_waits: bool,
-    /// The time stamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`),
-    /// so that it is not kept if the segment acknowledges octets that were never sent. RFC 7323
-    /// §5.3 keeps it before the check.
+    /// The timestamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`), so
+    /// that it is not kept if the segment acknowledges octets that were never sent. RFC 7323 §5.3
+    /// keeps it before the check.
     pub stamp_after_ack: bool,
-    /// A segment without the agreed time stamps is accepted (`tcp_validate_incoming`). RFC 7323
-    /// §3.2 discards it.
+    /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
+    /// discards it.
     pub takes_unstamped: bool,
     /// A FIN that arrives in order ends all reports, even that of repeated octets which came with
     /// it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
@@ -208,24 +207,24 @@ pub struct ReceiveRules {
     /// the RFC only the next octet expected does.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
-    /// acknowledgments leave at once; further marks have no such effect. New data that is not
-    /// ECN-capable has this effect, too, if earlier data was ECN-capable. CWR, which says that the
-    /// peer reacted, counts only with data or a FIN, which are acknowledged at once
+    /// acknowledgments leave immediately; further marks have no such effect. New data that is not
+    /// ECN-capable also has this effect if earlier data was ECN-capable. CWR, which says that the
+    /// peer reacted, counts only with data or a FIN, which are acknowledged immediately
     /// (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
-    /// The reports of several segments behind a gap wait, and are sent as one
+    /// The reports of several segments after a gap wait, and one ACK carries all of them
     /// (`__tcp_ack_snd_check`).
     ///
     /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
     /// wait for 1.1 ms; the RFC has one sent at once for each.
     pub compresses_sacks: bool,
-    /// A time stamp may be one less than the last one (`TCP_PAWS_WINDOW`).
+    /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
-    /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a stamp may be one less than the last; the RFC
-    /// discards a segment with any older stamp.
+    /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a timestamp may be one less than the last;
+    /// the RFC discards a segment with any older timestamp.
     pub stamp_may_lag: bool,
     /// A segment without new octets is acceptable if it ends at the octet of the last
-    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its time stamp count.
+    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its timestamp count.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
@@ -290,7 +289,7 @@ pub struct SynRules {
     /// SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
     /// after an RTO.
     pub again_after_reset: bool,
-    /// If both ends open at once, the SYN-ACK repeats all options that the SYN offered
+    /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
     /// an option there only if the peer's SYN had it.
     pub keeps_offer: bool,
@@ -300,7 +299,7 @@ pub struct SynRules {
     /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
     /// do so).
     pub again_without_ecn: bool,
-    /// An acknowledgment that echoes the time stamp of the first SYN or SYN-ACK shows that this
+    /// An acknowledgment that echoes the timestamp of the first SYN or SYN-ACK shows that this
     /// segment was not lost. The initial window is then not reduced (`tcp_try_undo_spurious_syn`).
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
@@ -351,7 +350,7 @@ pub struct SendRules {
     /// A segment has at most half of the largest window that the peer offered, or all of it up to 536
     /// octets (`tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
-    /// The fewest segments of a packet for offload (`tcp_min_tso_segs`).
+    /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
     /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
     /// short one that fills the peer's window (`tcp_mss_split_point`).
@@ -369,11 +368,11 @@ pub struct SendRules {
     /// the wait for the next probe, and the backoff lasts until a window takes that segment
     /// (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
-    /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
-    /// last segment once more.
+    /// If cwnd has no room for the FIN, the FIN is the tail loss probe (`tcp_send_loss_probe`), and
+    /// not a copy of the last segment.
     pub fin_is_probe: bool,
-    /// Lost segments leave only while more segments are lost than copies are outstanding, whatever
-    /// they are copies of (`tcp_xmit_retransmit_queue`).
+    /// Lost segments are retransmitted only while the number of lost segments is larger than the
+    /// number of all outstanding copies (`tcp_xmit_retransmit_queue`).
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
@@ -427,14 +426,15 @@ pub struct SpuriousRules {
     /// The report of a duplicate in an ACK that a later ACK overtook counts even if nothing is
     /// outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// Where the sender has doubted, it does until no copy is outstanding and the oldest segment
-    /// left once only (`tcp_try_keep_open`): meanwhile the tail is not probed.
+    /// After the sender has suspected a loss, it suspects it until no copy is outstanding and the
+    /// oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail loss
+    /// probe.
     pub doubts_copies: bool,
-    /// An ACK that echoes a mark leaves the window as the last cut made it, also where the cut proves
-    /// spurious with this ACK or later (`tcp_fastretrans_alert`).
+    /// An ACK that echoes a mark does not restore cwnd, even if the last cut proves spurious with
+    /// this ACK or later (`tcp_fastretrans_alert`).
     pub marks_keep_cuts: bool,
-    /// A reported duplicate counts only while no more segments are reported as duplicates than ever
-    /// were sent again (`tcp_dsack_seen`).
+    /// A reported duplicate counts only while the number of reported duplicates does not exceed the
+    /// number of retransmitted segments (`tcp_dsack_seen`).
     pub reports_need_copies: bool,
 }
 
@@ -465,7 +465,8 @@ impl SpuriousRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackRules {
     /// If an ACK both reports and acknowledges, the segments that it reports by SACK are handled
-    /// before those that it acknowledges (`tcp_ack`): the last one taken sets RACK's round trip.
+    /// before the segments that it acknowledges (`tcp_ack`). The last of them sets RACK's round
+    /// trip.
     pub reports_first: bool,
     /// RACK ignores the segments that it had called lost and that were not retransmitted when the
     /// cut was undone, until they leave again (`tcp_rack_detect_loss`, which takes them off its

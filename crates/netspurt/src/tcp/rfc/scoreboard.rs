@@ -8,18 +8,18 @@ use crate::units::Time;
 
 use crate::ranges::Ranges;
 
-/// One segment on its way. SYN and FIN count as an octet each. It has only 24 octets, because the
-/// windows of many connections must fit into the cache.
+/// An outstanding segment. SYN and FIN count as one octet each. The type has only 24 octets,
+/// because the windows of many connections must fit into the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// First octet.
     pub(super) seq: u64,
-    /// When it last left.
+    /// When the segment was last sent.
     pub(super) at: Time,
     /// The number of octets, the number of its last transmission among those of the same instant,
     /// and the bits `PUSHED` and `GOES_ON`.
     size: u32,
-    /// How often it was sent.
+    /// The number of times that the segment was sent.
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
@@ -41,7 +41,7 @@ pub(super) struct Snapshot {
     pub(super) delivered: u64,
     /// When the last of them was delivered.
     pub(super) delivered_at: Time,
-    /// When the first segment of that flight left.
+    /// When the first segment of that flight was sent.
     pub(super) first_sent_at: Time,
     /// Whether the application had nothing more to send.
     pub(super) app_limited: bool,
@@ -51,7 +51,8 @@ packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 /// The bits of a segment's octets: as many as a packet has, and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The bits after them count its transmission among those of one instant, up to this number.
+/// The bits after them count the transmission among the transmissions of one instant, up to this
+/// number.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
 /// The bit of a segment at the end of what the application wrote: it has PSH.
@@ -60,7 +61,7 @@ const PUSHED: u32 = 1 << 30;
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
-    /// `len` octets from `seq` on, sent for the first time.
+    /// `len` octets starting at `seq`, sent for the first time.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
@@ -78,7 +79,8 @@ impl SentSegment {
         u64::from(self.size & LEN)
     }
 
-    /// How many segments the sender sent at the same instant before it last sent this one.
+    /// Returns how many segments the sender had sent at the same instant before it last sent this
+    /// segment.
     #[inline]
     pub(super) fn turn(&self) -> u32 {
         self.size >> TURN_SHIFT & TURN_MAX
@@ -90,7 +92,7 @@ impl SentSegment {
         Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
     }
 
-    /// Whether the application wrote it to its end: it has PSH.
+    /// True if a write of the application ends with the segment: it has PSH.
     #[inline]
     pub(super) fn is_pushed(&self) -> bool {
         self.size & PUSHED != 0
@@ -101,7 +103,7 @@ impl SentSegment {
         self.size & GOES_ON != 0
     }
 
-    /// Whether it counts as lost and was not retransmitted since.
+    /// True if the segment counts as lost and was not retransmitted since then.
     pub(super) fn is_waiting(&self) -> bool {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }
@@ -136,7 +138,7 @@ impl StateCount {
         self.segs += 1;
     }
 
-    /// `octets` leave the state, and one segment if they are a `whole` one.
+    /// Removes `octets` from the count, and one segment if they are a `whole` segment.
     #[inline]
     fn take(&mut self, octets: u64, whole: bool) {
         self.octets -= octets;
@@ -151,7 +153,7 @@ impl StateCount {
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
-    /// When the last segment left, and how many had left before it at that instant.
+    /// When the last segment was sent, and how many were sent before it at that instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
@@ -162,11 +164,11 @@ pub(super) struct Scoreboard {
     retransmitted: StateCount,
     /// Octets that are lost and not retransmitted yet.
     waiting: u64,
-    /// No segment below this waits.
+    /// No segment below this octet is lost and still to be retransmitted.
     waiting_from: u64,
-    /// Loss detection by SACK has looked at everything below this.
+    /// Loss detection by SACK has judged all segments below this octet.
     judged: u64,
-    /// A segment that counted as lost, no longer does, and was not retransmitted.
+    /// A segment that counted as lost, no longer counts as lost, and was not retransmitted.
     spared: Ranges,
 }
 
@@ -189,13 +191,13 @@ impl Scoreboard {
         self.segs.is_empty()
     }
 
-    /// Whether nothing was reported beyond the cumulative ACK, and nothing is lost or
+    /// True if nothing was reported beyond the cumulative ACK, and nothing is lost or
     /// retransmitted.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_orderly() && self.arrived.is_empty()
     }
 
-    /// Whether nothing is SACKed, lost or retransmitted.
+    /// True if nothing is SACKed, lost or retransmitted.
     pub(super) fn is_orderly(&self) -> bool {
         self.sacked.segs == 0 && self.lost.segs == 0 && self.retransmitted.segs == 0
     }
@@ -260,7 +262,7 @@ impl Scoreboard {
         &self.arrived
     }
 
-    /// Whether `sent` counted as lost, no longer does, and was not retransmitted.
+    /// True if `sent` counted as lost, no longer counts as lost, and was not retransmitted.
     pub(super) fn is_spared(&self, sent: &SentSegment) -> bool {
         !self.spared.is_empty() && self.spared.holds(sent.seq, sent.end())
     }
@@ -281,7 +283,7 @@ impl Scoreboard {
         self.segs.iter()
     }
 
-    /// The place behind the run of arrived segments that holds `octet`.
+    /// Returns the place after the run of arrived segments that contains `octet`.
     pub(super) fn after_run(&self, octet: u64) -> usize {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }
@@ -294,7 +296,7 @@ impl Scoreboard {
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// A segment of new data was sent.
+    /// Called when a segment of new data was sent.
     pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at);
         self.segs.push_back(sent.with_turn(turn));
@@ -320,7 +322,7 @@ impl Scoreboard {
         next
     }
 
-    /// The packet of the segment at `place` ends with it.
+    /// Marks the segment at `place` as the last segment of its packet.
     pub(super) fn end_packet(&mut self, place: usize) {
         self.segs[place].size &= !GOES_ON;
     }
@@ -393,8 +395,8 @@ impl Scoreboard {
         }
     }
 
-    /// Octets `left..right` are reported as arrived. Calls `covered` for each segment that is now
-    /// covered completely and was not before, with its state before.
+    /// Called when octets `left..right` are reported as arrived. Calls `covered` for each segment
+    /// that is now covered completely and was not before, with its state before.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -488,8 +490,8 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// No segment is lost after all, because the originals are still on their way. With `spared`,
-    /// RACK does not look again at the segments that it had called lost and that were not
+    /// Marks no segment as lost any more, because the originals are still on their way. With
+    /// `spared`, RACK does not look again at the segments that it had called lost and that were not
     /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {
@@ -502,8 +504,8 @@ impl Scoreboard {
         self.judged = self.segs.front().map_or(0, |first| first.seq);
     }
 
-    /// The receiver discarded octets that it had reported (RFC 2018 §8). No octet counts as arrived
-    /// any more.
+    /// Called when the receiver discarded octets that it had reported (RFC 2018 §8). No octet
+    /// counts as arrived any more.
     pub(super) fn forget_sacks(&mut self) {
         for sent in &mut self.segs {
             sent.sacked = false;
@@ -563,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_through_a_quiet_scoreboard_leaves_what_the_long_one_does() {
+    fn the_fast_path_of_a_quiet_scoreboard_has_the_same_result_as_the_slow_path() {
         let full = || {
             let mut scoreboard = Scoreboard::default();
             (0..5).for_each(|n| scoreboard.push(SentSegment::first(n * 10, 10, Time::ZERO), None));

@@ -1,4 +1,4 @@
-//! The timers of the sending half: when it has something to do by itself.
+//! The timers of the sending half.
 
 use crate::clock::Clock;
 use crate::packed::packed;
@@ -19,9 +19,9 @@ const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct SendTimers {
     pub(super) retransmission: RetransmitTimer,
-    /// Its timeouts in a row.
+    /// The number of consecutive timeouts of the retransmission timer.
     retries: u32,
-    /// The effect of an ACK on it.
+    /// The effect of an ACK on the retransmission timer.
     restart: Restart,
     /// Whether it counts from the head where RACK's timer was armed after it.
     from_head: bool,
@@ -34,9 +34,9 @@ pub(super) struct SendTimers {
     /// both at a time, shows which one runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
-    /// Zero-window probe, or a short segment held back too long.
+    /// When a window probe is due, or a short segment that was held back too long.
     persist: Time,
-    /// The next segment under pacing.
+    /// When the pacer lets the next segment go.
     pace: Time,
     /// How timers fire.
     clock: Clock,
@@ -51,7 +51,7 @@ packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_la
 pub(super) enum Due {
     /// The pacer lets the next segment go.
     Pace,
-    /// RACK looks again at what was not late enough.
+    /// RACK checks again the segments that were not late enough before.
     Reordering,
     /// A tail loss probe.
     TailProbe,
@@ -80,7 +80,7 @@ impl SendTimers {
         }
     }
 
-    /// The earliest instant at which something falls due.
+    /// Returns the earliest instant at which a timer is due.
     #[inline]
     pub(super) fn first(&self) -> Time {
         let beside = self.tail_probe.min(self.reordering).min(self.super_fast);
@@ -99,7 +99,7 @@ impl SendTimers {
         order.into_iter().find(|(at, _)| *at <= now).map(|(_, due)| due)
     }
 
-    /// No timer is due any more.
+    /// Stops all timers.
     pub(super) fn stop(&mut self) {
         self.retransmission.stop();
         self.super_fast = Time::NEVER;
@@ -108,20 +108,20 @@ impl SendTimers {
         self.rest();
     }
 
-    /// There is nothing to send: neither a tail loss probe nor a window probe is due.
+    /// Stops the timers of tail loss probes and window probes, because there is nothing to send.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.tail_probe = Time::NEVER;
         self.persist = Time::NEVER;
     }
 
-    /// Timeouts in a row.
+    /// Returns the number of consecutive timeouts.
     #[inline]
     pub(super) fn retries(&self) -> u32 {
         self.retries
     }
 
-    /// The peer is alive: the count of timeouts begins again.
+    /// Sets the count of timeouts to zero, because the peer is alive.
     #[inline]
     pub(super) fn forget_retries(&mut self) {
         self.retries = 0;
@@ -133,14 +133,14 @@ impl SendTimers {
         self.yields
     }
 
-    /// Whether no timer runs for the outstanding octets.
+    /// True if no timer runs for the outstanding octets.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer afresh (RFC 6298 §5.1, 5.6). Apart from what sends segments: with
-    /// most of them the timer runs.
+    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). Apart from what sends segments:
+    /// with most of them the timer runs.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);
@@ -193,11 +193,11 @@ impl SendTimers {
         }
     }
 
-    /// Counts a timeout. Timeouts may happen `most` times in a row. Returns whether another one may
-    /// follow.
-    pub(super) fn count_timeout(&mut self, most: u32) -> bool {
+    /// Counts a timeout. Timeouts may happen `retries_max` times in a row. Returns whether another
+    /// one may follow.
+    pub(super) fn count_timeout(&mut self, retries_max: u32) -> bool {
         self.retries += 1;
-        self.retries <= most
+        self.retries <= retries_max
     }
 
     /// A repair of everything outstanding begins: the tail is not probed, and RACK's timer stops.
@@ -241,7 +241,7 @@ impl SendTimers {
         self.follow_rack(scoreboard, now);
     }
 
-    /// RACK's timer stops.
+    /// Stops RACK's timer.
     #[inline]
     pub(super) fn stop_reordering(&mut self) {
         self.reordering = Time::NEVER;
@@ -259,13 +259,13 @@ impl SendTimers {
         self.tail_probe = self.clock.expiry(now, wait).min(self.retransmission.deadline());
     }
 
-    /// No tail loss probe is due.
+    /// Stops the timer of tail loss probes.
     #[inline]
     pub(super) fn stop_tail_probe(&mut self) {
         self.tail_probe = Time::NEVER;
     }
 
-    /// A Super Fast Retransmit is due after `wait`, or none is.
+    /// Arms the timer of Super Fast Retransmit for `wait`; `None` stops it.
     pub(super) fn arm_super_fast(&mut self, wait: Option<Duration>, now: Time) {
         self.super_fast = wait.map_or(Time::NEVER, |wait| self.clock.expiry(now, wait));
     }
@@ -276,12 +276,12 @@ impl SendTimers {
         self.super_fast < Time::NEVER
     }
 
-    /// The peer's window is probed after `wait`, unless it will be anyway.
+    /// Arms the timer of window probes for `wait`, unless it already runs.
     pub(super) fn arm_persist(&mut self, wait: Duration, now: Time) {
         self.persist = self.clock.expiry(now, wait);
     }
 
-    /// The peer's window is not probed.
+    /// Stops the timer of window probes.
     #[inline]
     pub(super) fn stop_persist(&mut self) {
         self.persist = Time::NEVER;
@@ -293,7 +293,7 @@ impl SendTimers {
         self.persist < Time::NEVER
     }
 
-    /// The pacer lets the next segment go at `at`, or at once.
+    /// Sets when the pacer lets the next segment go: at `at`, or immediately.
     #[inline]
     pub(super) fn pace(&mut self, at: Option<Time>) {
         self.pace = at.unwrap_or(Time::NEVER);
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_falls_due_together_the_pacer_and_rack_come_before_probes() {
+    fn if_timers_are_due_together_the_pacer_and_rack_precede_probes() {
         let now = Time::from_nanos(5);
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         assert_eq!((timers.first(), timers.due(now)), (Time::NEVER, None));

@@ -8,11 +8,11 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// The maximum receive window that is filled by one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The most octets of one of the host's buffers, which hold at most half of the peer's largest
-/// window.
+/// The maximum number of octets of one of the host's buffers, which hold at most half of the peer's
+/// largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
@@ -21,11 +21,11 @@ const BUFFER_MAX: u64 = 1 << 16;
 pub(in crate::tcp) struct SendWindow {
     /// The number of our SYN (ISS).
     iss: u32,
-    /// Oldest octet not acknowledged (SND.UNA).
+    /// The oldest octet that is not acknowledged (SND.UNA).
     pub(super) una: u64,
-    /// Next octet to send (SND.NXT).
+    /// The next octet to send (SND.NXT).
     pub(super) nxt: u64,
-    /// The octet after the last one the application wrote.
+    /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
     /// The end of the last write that needs PSH; 0 if more was written after it.
     pushed: u64,
@@ -36,7 +36,7 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
-    /// The same for a peer with a large window.
+    /// The octets of payload in a full segment for a peer with a large window.
     smss_max: u64,
     /// The smallest full segment to which a small window of the peer can lead.
     pub(super) smss_min: u64,
@@ -44,22 +44,22 @@ pub(in crate::tcp) struct SendWindow {
     halves: bool,
     /// The peer's window (SND.WND).
     peer: u64,
-    /// The largest it ever was (Max(SND.WND)).
+    /// The maximum of the peer's window so far (Max(SND.WND)).
     peer_max: u64,
     /// The sequence and acknowledgment numbers of the segment that set the peer's window (SND.WL1,
     /// SND.WL2).
-    told: (u64, u64),
+    last_update: (u64, u64),
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK without other news may enlarge the window or close it, but not reduce it.
+    /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
     /// octets from both sides.
     records: VecDeque<Record>,
 }
 
-packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
+packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, last_update, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
 
 /// The end of a record, or of a buffer of the host that is shorter than a full segment may be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,11 +75,11 @@ packed_value!(Record { end, joins });
 /// The rules that hold back a segment that is shorter than a full one.
 #[derive(Debug)]
 pub(in crate::tcp) struct ShortSegments {
-    /// Whether it waits while any octet is outstanding (RFC 896).
+    /// Whether the segment waits while any octet is outstanding (RFC 896).
     pub(in crate::tcp) nagle: bool,
-    /// Whether it waits only while another short segment is outstanding (Minshall 1999).
+    /// Whether the segment waits only while another short segment is outstanding (Minshall 1999).
     minshall: bool,
-    /// Whether it waits for more octets in any case.
+    /// Whether the segment always waits for more octets.
     pub(in crate::tcp) corked: bool,
     /// The octet after the last short segment sent.
     end: u64,
@@ -88,7 +88,7 @@ pub(in crate::tcp) struct ShortSegments {
 packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
-    /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
+    /// Whether a short segment waits, with `flight` octets outstanding starting at `una`.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
         self.nagle && outstanding || self.corked
@@ -111,7 +111,7 @@ impl SendWindow {
             halves: config.send_rules.halves_small_windows,
             peer: 0,
             peer_max: 0,
-            told: (0, 0),
+            last_update: (0, 0),
             short: ShortSegments {
                 nagle: config.nagle,
                 minshall: config.minshall,
@@ -124,7 +124,7 @@ impl SendWindow {
         }
     }
 
-    /// The octets written so far end a record.
+    /// Marks the octets written so far as the end of a record.
     pub(super) fn end_record(&mut self) {
         if self.records.back().is_some_and(|last| last.end == self.end) {
             self.records.pop_back();
@@ -145,12 +145,12 @@ impl SendWindow {
     }
 
     /// Moves octets of the host's second buffer into the first one, so that a packet has up to
-    /// `most` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next attempt to
-    /// send.
-    pub(super) fn grow_packet(&mut self, most: u64) {
+    /// `octets_max` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next
+    /// attempt to send.
+    pub(super) fn grow_packet(&mut self, octets_max: u64) {
         let Some(first) = self.records.front().filter(|first| first.joins).copied() else { return };
         let next = self.records.get(1).map_or(self.end, |second| second.end);
-        let end = next.min(self.nxt + most);
+        let end = next.min(self.nxt + octets_max);
         if end <= first.end {
             return;
         }
@@ -258,7 +258,8 @@ impl SendWindow {
         self.unsent() > 0 && self.peer > self.flight()
     }
 
-    /// The peer's SYN offers segments of `smss` octets and its first window.
+    /// Called on the peer's SYN, which offers segments of `smss` octets and the peer's first
+    /// window.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64) {
         (self.smss, self.smss_max) = (smss, smss);
         (self.peer, self.peer_max) = (window, window);
@@ -266,9 +267,9 @@ impl SendWindow {
 
     /// Our SYN is acknowledged by a segment with these numbers, and a new window unless that was
     /// a SYN itself.
-    pub(super) fn open(&mut self, told: (u64, u64), window: Option<u64>) {
+    pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
-        self.told = told;
+        self.last_update = last_update;
         self.peer = window.unwrap_or(self.peer);
         self.peer_max = self.peer;
         self.bound();
@@ -276,29 +277,29 @@ impl SendWindow {
 
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
-        let most = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
-        // A window that never opened says nothing.
+        let push_max = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
+        // A window that never opened shows nothing.
         if self.halves && self.peer_max > 0 {
-            self.smss = self.smss_max.min(most.max(self.smss_min));
+            self.smss = self.smss_max.min(push_max.max(self.smss_min));
         }
     }
 
-    /// Takes the peer's window from a segment that begins at the peer's octet `seq` and
+    /// Reads the peer's window from a segment that begins at the peer's octet `seq` and
     /// acknowledges our octets up to `ack`; this acknowledgment was not handled yet. Returns
     /// whether the window changed (RFC 9293 §3.10.7.4).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let is_news = if self.keeps_larger {
-            let (told_seq, _) = self.told;
+            let (last_seq, _) = self.last_update;
             let opens = window > self.peer || window == 0;
-            ack > self.una || seq > told_seq || seq == told_seq && opens
+            ack > self.una || seq > last_seq || seq == last_seq && opens
         } else {
-            (seq, ack) >= self.told
+            (seq, ack) >= self.last_update
         };
         if !is_news {
             return false;
         }
-        self.told = (seq, ack);
+        self.last_update = (seq, ack);
         let moved = window != self.peer;
         self.peer = window;
         if window > self.peer_max {
@@ -313,7 +314,7 @@ impl SendWindow {
         ack + self.peer_max < self.una
     }
 
-    /// Takes a part of what the application writes.
+    /// Accepts a part of the octets that the application writes.
     pub(super) fn append(&mut self, part: &WrittenPart) {
         if part.starts && self.pushed > self.nxt {
             self.pushed_before.push_back(self.pushed);
@@ -347,7 +348,7 @@ impl SendWindow {
         self.closing || self.lets_tail_go()
     }
 
-    /// Whether a short segment in the midst of the data may be sent now.
+    /// True if a short segment that is not at the end of the data may be sent now.
     pub(super) fn lets_tail_go(&self) -> bool {
         !self.short.wait(self.una, self.flight())
     }

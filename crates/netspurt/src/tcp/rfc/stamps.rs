@@ -1,47 +1,47 @@
-//! Time stamps (RFC 7323): our clock, and the peer's most recent stamp.
+//! Timestamps (RFC 7323): our clock, and the peer's most recent timestamp.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
 
-/// How long a peer's stamp is compared with later ones (RFC 7323 §5.5).
+/// How long a peer's timestamp is compared with later ones (RFC 7323 §5.5).
 const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
-/// The clock of the time stamps option: milliseconds.
+/// The clock of the timestamps option: milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "the option wraps")]
 pub(super) fn stamp(now: Time) -> u32 {
-    // Never zero: a zero echo says nothing.
+    // The value is never zero, because an echo of zero means that there is no echo.
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1).max(1)
 }
 
-/// The time since that clock read `echo`.
+/// Returns the time since the clock of our timestamps showed `echo`.
 pub(super) fn since_stamp(echo: u32, now: Time) -> Duration {
     Duration::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }
 
-/// Whether a stamp is older than another (RFC 7323 §5.2).
+/// Whether a timestamp is older than another (RFC 7323 §5.2).
 pub(super) fn is_before(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() < 0
 }
 
-/// The peer's newest time stamp (`TS.Recent`, RFC 7323 §4.3).
+/// The peer's newest timestamp (`TS.Recent`, RFC 7323 §4.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerStamp {
-    /// The stamp.
+    /// The timestamp.
     pub(super) recent: u32,
-    /// When it came.
+    /// When the timestamp arrived.
     at: Time,
 }
 
 packed!(PeerStamp { recent, at });
 
 impl PeerStamp {
-    /// `recent` came at `at`.
+    /// The timestamp `recent`, which arrived at `at`.
     pub(super) fn new(recent: u32, at: Time) -> Self {
         Self { recent, at }
     }
 
-    /// Whether a segment with the stamp `val` is an old duplicate (RFC 7323 §5.2), unless the
-    /// newest stamp has outlived half the clock's range (§5.5).
+    /// Whether a segment with the timestamp `val` is an old duplicate (RFC 7323 §5.2), unless the
+    /// newest timestamp has outlived half the clock's range (§5.5).
     pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
         now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
     }
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(since_stamp(stamp(at(1000)), at(1250)), Duration::from_millis(250));
     }
 
-    /// RFC 7323 §5.2: stamps are compared in modular arithmetic.
+    /// RFC 7323 §5.2: timestamps are compared in modular arithmetic.
     #[test]
     fn stamps_are_compared_across_their_wrap() {
         assert!(is_before(u32::MAX, 0) && !is_before(0, u32::MAX) && !is_before(7, 7));

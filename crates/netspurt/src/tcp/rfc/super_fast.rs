@@ -59,7 +59,7 @@ impl SuperFast {
     /// How long it waits after a handshake of `rtt`, with `acknowledged` octets acknowledged;
     /// `None` while it rests (steps 1 to 3).
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
-        let timer = self.timer.filter(|timer| !self.rests && !timer.is_over(acknowledged))?;
+        let timer = self.timer.filter(|timer| !self.rests && !timer.has_stopped(acknowledged))?;
         Some(timer.wait(rtt?))
     }
 
@@ -74,7 +74,7 @@ impl SuperFast {
         rtt: Option<Duration>,
     ) -> Option<Duration> {
         let behind = una < self.until && !is_repairing;
-        let is_over = self.timer.is_none_or(|timer| timer.is_over(acknowledged));
+        let is_over = self.timer.is_none_or(|timer| timer.has_stopped(acknowledged));
         match self.next_halves.filter(|_| behind && !is_over) {
             Some(halves) => Some(rtt? * u64::from(halves) / 2),
             None => self.wait(acknowledged, rtt),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn with_next_an_ack_of_a_part_starts_it_again_until_all_is_acknowledged() {
+    fn with_next_each_partial_ack_restarts_the_timer() {
         let sfr = Some(SfrConfig::default());
         let config = RfcConfig { sfr, sfr_next_halves: Some(3), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);

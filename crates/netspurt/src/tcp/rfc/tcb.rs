@@ -147,8 +147,8 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Sets whether the next segments are acknowledged at once. An owed acknowledgment then leaves,
-    /// in Linux only when all is read.
+    /// Sets whether the next segments are acknowledged immediately. An owed acknowledgment then
+    /// leaves, in Linux only when all is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
@@ -179,7 +179,7 @@ impl Tcb {
         }
     }
 
-    /// Ends the connection at once (RFC 9293 §3.10.5).
+    /// Ends the connection immediately (RFC 9293 §3.10.5).
     pub(in crate::tcp) fn abort(&mut self, cx: &mut Context<'_>) {
         if self.life.state().is_synchronised() && self.life.state() != TcpState::TimeWait
             || self.life.state() == TcpState::SynReceived

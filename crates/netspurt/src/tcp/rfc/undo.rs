@@ -1,4 +1,4 @@
-//! Proofs that retransmissions were spurious: by time stamps, by F-RTO, by D-SACK.
+//! Proofs that retransmissions were spurious: by timestamps, by F-RTO, by D-SACK.
 
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
@@ -13,9 +13,9 @@ enum Frto {
     /// Not watching.
     #[default]
     Off,
-    /// The head was sent again; its ACK is awaited (step 2).
+    /// The head was retransmitted; the sender waits for its ACK (step 2).
     Retransmitted,
-    /// It moved the window, and new data was sent; the second ACK decides (step 3).
+    /// The first ACK moved `una`, and new data was sent; the second ACK decides (step 3).
     SentNew,
 }
 
@@ -24,23 +24,23 @@ packed_variants!(Frto { Off, Retransmitted, SentNew });
 /// The state that is needed to undo the last cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
-    /// The window before it.
+    /// cwnd and ssthresh before the cut.
     pub(super) window: Window,
     /// RFC 4015's `pipe_prev`.
     pub(super) pipe: u64,
     pub(super) was_timeout: bool,
-    /// `una` when the repair began, and the octet after the highest sent again: only duplicates of
-    /// octets between the two count.
+    /// `una` when the repair began, and the octet after the highest retransmitted: only duplicates
+    /// of octets between the two count.
     una: u64,
     end: u64,
-    /// The time stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
+    /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
     /// which copy an ACK answers.
     first_stamp: Option<u32>,
-    /// The time stamp of the first retransmission in any case (Linux's `retrans_stamp`).
+    /// The timestamp of the first retransmission in any case (Linux's `retrans_stamp`).
     repair_stamp: Option<u32>,
-    /// Retransmissions not yet reported as duplicates.
+    /// The number of retransmissions that are not yet reported as duplicates.
     unreported: u32,
-    /// Whether anything was sent again at all.
+    /// True if any segment was retransmitted.
     retransmitted: bool,
 }
 
@@ -57,7 +57,7 @@ packed_value!(Prior {
 });
 
 impl Prior {
-    /// A cut from `window` with `flight` octets outstanding from `una` on.
+    /// A cut from `window` with `flight` octets outstanding starting at `una`.
     pub(super) fn new(window: Window, flight: u64, una: u64, was_timeout: bool) -> Self {
         Self {
             window,
@@ -80,7 +80,7 @@ pub(super) struct SpuriousWatch {
     prior: Option<Prior>,
     /// Every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
     all_reported: bool,
-    /// The octet after the highest one that was ever retransmitted.
+    /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
     /// A duplicate of a segment that was sent once was reported. So the path makes duplicates, and
     /// reports of them prove nothing.
@@ -96,12 +96,12 @@ pub(super) struct FrtoCircumstances {
     pub(super) uses_sack: bool,
     /// With SACK, whether the first ACK already decides.
     pub(super) at_once: bool,
-    /// Whether there are new octets for which the peer has room.
+    /// True if there are new octets for which the peer has room.
     pub(super) has_new_data: bool,
 }
 
 impl SpuriousWatch {
-    /// Whether no retransmission is outstanding from `una` on, and no ACK is watched.
+    /// True if no retransmission is outstanding starting at `una`, and no ACK is watched.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
@@ -118,7 +118,7 @@ impl SpuriousWatch {
         self.frto == Frto::SentNew
     }
 
-    /// The window is about to be cut.
+    /// Called before cwnd is cut.
     pub(super) fn on_cut(&mut self, prior: Prior) {
         self.prior = Some(prior);
     }
@@ -131,12 +131,12 @@ impl SpuriousWatch {
         }
     }
 
-    /// A timeout happened. `watches` says whether F-RTO watches the next ACKs.
+    /// Called after a timeout. `watches` says whether F-RTO watches the next ACKs.
     pub(super) fn on_timeout(&mut self, watches: bool) {
         self.frto = if watches { Frto::Retransmitted } else { Frto::Off };
     }
 
-    /// A repair is over.
+    /// Called when a repair is over.
     pub(super) fn stop_frto(&mut self) {
         self.frto = Frto::Off;
     }
@@ -146,7 +146,7 @@ impl SpuriousWatch {
         self.prior.is_some()
     }
 
-    /// Takes out the cut that is to be undone.
+    /// Removes and returns the cut that is to be undone.
     pub(super) fn take_prior(&mut self) -> Option<Prior> {
         let prior = self.prior.take();
         if prior.is_some() {
@@ -155,9 +155,9 @@ impl SpuriousWatch {
         prior
     }
 
-    /// A segment that ends at `end` was retransmitted with a `stamp`. `tells` says whether the next
-    /// ACK's echo shows which copy it answers. This is so only for the first retransmission of the
-    /// oldest outstanding segment.
+    /// Called when a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
+    /// whether the next ACK's echo shows which copy the ACK answers. It shows this only for the
+    /// first retransmission of the oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -173,15 +173,15 @@ impl SpuriousWatch {
         }
     }
 
-    /// Whether the first ACK after the first retransmission echoes an older stamp: it answers the
-    /// original (RFC 3522 §3.2).
+    /// Whether the first ACK after the first retransmission echoes an older timestamp: it answers
+    /// the original (RFC 3522 §3.2).
     pub(super) fn is_proved_by_stamp(&mut self, echo: Option<u32>) -> bool {
         let Some(prior) = &mut self.prior else { return false };
         let Some(stamp) = prior.first_stamp.take() else { return false };
         echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
     }
 
-    /// Whether an ACK echoes a time stamp older than the first retransmission of the repair. Then a
+    /// Whether an ACK echoes a timestamp older than the first retransmission of the repair. Then a
     /// segment was late and not lost.
     pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
         let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
@@ -204,8 +204,8 @@ impl SpuriousWatch {
             return false;
         }
         if with.is_over {
-            // Everything is acknowledged at once. In Linux even such an ACK decides; in the RFC it
-            // shows nothing.
+            // One ACK covers all octets. In Linux even such an ACK decides; in the RFC it shows
+            // nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
         }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn each_older_echo_tells_that_something_was_late() {
+    fn an_echo_older_than_the_first_retransmission_proves_that_a_segment_was_late() {
         let watch = after_cut(&[2000]);
         assert!((0..2).all(|_| watch.tells_delay(Some(69))));
         assert!(!watch.tells_delay(Some(70)) && !watch.tells_delay(Some(0)));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_path_that_duplicates_reports_prove_nothing() {
+    fn duplicate_reports_prove_nothing_on_a_path_that_duplicates() {
         let mut watch = after_cut(&[2000]);
         watch.take_report((5000, 6000));
         watch.take_report((1000, 2000));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_acknowledged_at_once_only_linux_believes_the_ack_of_an_original() {
+    fn if_one_ack_covers_all_octets_only_linux_takes_it_as_proof() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let over = FrtoCircumstances { is_over: true, ..circumstances(true) };
         let proves = |at_once, news: &News| {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_where_all_is_acknowledged_at_once_or_no_new_data_can_be_sent() {
+    fn frto_decides_nothing_if_one_ack_covers_all_octets_or_no_new_data_can_be_sent() {
         let moves = News { acked: 1000, ..News::default() };
         let over = FrtoCircumstances { is_over: true, ..circumstances(false) };
         let empty = FrtoCircumstances { has_new_data: false, ..circumstances(false) };

@@ -4,30 +4,30 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{Duration, Time};
 
-/// How much of the window was used lately.
+/// How much of cwnd the sender used in the last flight.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    /// Whether the window was full.
+    /// Whether cwnd was full.
     limited: bool,
-    /// The most that was out, in octets of whole segments.
+    /// The maximum of the outstanding data, in octets of whole segments.
     most_out: u64,
-    /// The octet up to which the two above hold.
+    /// The octet up to which the two fields above are valid.
     until: u64,
-    /// The most that was out since the window was last used, and when that was.
+    /// The maximum of the outstanding data since cwnd was last full, and the time when it was full.
     used: u64,
     used_at: Time,
 }
 
 packed!(Usage { limited, most_out, until, used, used_at });
 
-/// The sender after it sent something, or had something to send.
+/// The state of the sender after it tried to send.
 pub(super) struct Sending {
     pub(super) now: Time,
-    /// Whether anything was sent.
+    /// True if a segment was sent.
     pub(super) sent: bool,
     /// Octets in the network.
     pub(super) pipe: u64,
-    /// Octets outstanding as the window counts them.
+    /// The outstanding octets, counted as cwnd counts them.
     pub(super) out: u64,
     pub(super) una: u64,
     pub(super) nxt: u64,
@@ -36,30 +36,30 @@ pub(super) struct Sending {
     pub(super) rto: Duration,
     /// The initial window in octets.
     pub(super) initial: u64,
-    /// Whether the application has written nothing more, and nothing is doubted.
+    /// True if the application has no unsent data, and no loss is suspected.
     pub(super) is_application_limited: bool,
 }
 
 impl Usage {
-    /// The window is what it is for other reasons than use.
+    /// Called when a rule other than growth by use has set cwnd.
     pub(super) fn begin(&mut self, now: Time) {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// An ACK that may open the window came: the time without use begins again (`tcp_cong_avoid`).
+    /// Called on an ACK that may open cwnd. The time without use starts again (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
     }
 
-    /// Whether growth is earned: the window was full, or in slow start more than half so
+    /// True if cwnd may grow: it was full, or in slow start more than half full
     /// (`tcp_is_cwnd_limited`).
     pub(super) fn earns_growth(&self, window: &Window) -> bool {
         self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
     /// Counts what is used of the `window`. After an RTO without use half of what was not used is
-    /// given up, unless the algorithm `owns` the window.
+    /// given up, unless the algorithm `owns` cwnd.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -79,7 +79,7 @@ impl Usage {
     }
 
     /// After a timer's time in which the application held it back, half of what it did not use of
-    /// the window goes (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
+    /// cwnd goes (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
     fn give_up_unused(&mut self, sending: &Sending, window: &mut Window) {
         if sending.is_application_limited {
             let used = self.used.max(sending.initial);
@@ -122,7 +122,7 @@ mod tests {
 
     /// `tcp_is_cwnd_limited`: in slow start a window more than half full may grow.
     #[test]
-    fn growth_is_earned_by_a_full_window_or_in_slow_start_by_half_of_one() {
+    fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_half_full() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 20_000, ssthresh: 1 };
         usage.count(&sending(1, 19_000), &mut window, false);
@@ -136,7 +136,7 @@ mod tests {
 
     /// RFC 2861 §3.1: cwnd becomes (cwnd + used) / 2, ssthresh at least three quarters of cwnd.
     #[test]
-    fn half_of_what_was_not_used_for_an_rto_is_given_up() {
+    fn cwnd_loses_half_of_its_unused_part_after_an_rto() {
         let mut usage = Usage::default();
         let mut window = Window { cwnd: 40_000, ssthresh: 1 };
         usage.begin(Time::ZERO);
