@@ -65,7 +65,8 @@ pub struct TimerWait {
     /// The smoothed round trip and its variation at that time, as RFC 6298 computes them from every
     /// sample.
     pub estimate: Option<MeanDeviation>,
-    /// Whether SACK blocks had reported octets behind the one that was retransmitted.
+    /// Whether SACK blocks had reported octets that were sent after the last transmission of those
+    /// that were retransmitted. With RACK the sender had known that these were lost.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
@@ -179,7 +180,7 @@ impl OtherFloors {
             waited: progress.map_or(Duration::ZERO, |since| again.at.saturating_since(since)),
             backoffs: last.map_or(0, |last| last.backoffs + 1),
             estimate: self.estimate,
-            sacked: outstanding.iter().any(|one| one.sacked),
+            sacked: again.known_lost,
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
             answered: None,
         });

@@ -104,7 +104,7 @@ impl SendingOrder {
     }
 
     /// Whether identifications ascend.
-    fn ascends(&self) -> bool {
+    pub fn ascends(&self) -> bool {
         self.ascended >= Self::STEPS && self.ascended / 8 >= self.jumped
     }
 
