@@ -63,6 +63,10 @@ impl core::ops::Add for Disorder {
 struct LatestNumbers {
     /// The last acknowledgement number, and when it was captured.
     ack: Option<(u32, Time)>,
+    /// The acknowledgement numbers before that one: copies repeat them.
+    acks: [u32; LatestNumbers::MANY],
+    /// The number of changes of the acknowledgement number.
+    changes: usize,
     /// The octet after the last that was sent or acknowledged.
     end: Option<u32>,
     /// The octets that were passed over last, and when.
@@ -75,6 +79,24 @@ struct LatestNumbers {
 }
 
 impl LatestNumbers {
+    /// The number of acknowledgement numbers that are kept.
+    const MANY: usize = 4;
+
+    /// Takes an acknowledgement number. Returns whether it should have come before the last one.
+    #[inline]
+    fn acknowledges(&mut self, at: Time, ack: u32) -> bool {
+        let Some((last, since)) = self.ack.replace((ack, at)) else { return false };
+        if ack == last {
+            return false;
+        }
+        let late = is_before(ack, last)
+            && at.saturating_since(since) < Disorder::WITHIN
+            && !self.acks[..self.changes.min(Self::MANY)].contains(&ack);
+        self.acks[self.changes % Self::MANY] = last;
+        self.changes += 1;
+        late
+    }
+
     /// Notes that octets below `to` were sent, of which a packet that was captured at `at` has those
     /// from `from` on.
     #[inline]
@@ -135,10 +157,7 @@ impl DisorderWatch {
         }
         let (seq, bytes) = (packet.seq(), packet.seq_len());
         let own = &mut self.sides[side.index()];
-        let mut late = own.ack.is_some_and(|(ack, since)| {
-            is_before(packet.ack(), ack) && at.saturating_since(since) < Disorder::WITHIN
-        });
-        own.ack = Some((packet.ack(), at));
+        let mut late = own.acknowledges(at, packet.ack());
         if bytes > 0 {
             late |= own.lacks(at, seq) || own.began_before(at, seq, packet.ip_id());
             own.passed(at, seq, seq.wrapping_add(bytes.wrapping_mul(many + 1)));
@@ -160,7 +179,7 @@ impl DisorderWatch {
         if packet.flags().has(Flags::ACK) {
             own.ack = Some((packet.ack(), at));
         }
-        // A SYN may be sent again because its answer was late.
-        recent && !std::mem::replace(&mut own.opened, true)
+        // A SYN may be sent again because its answer was late, or have a copy.
+        !std::mem::replace(&mut own.opened, true) && recent
     }
 }

@@ -53,6 +53,8 @@ pub struct CaptureNotes {
 impl CaptureNotes {
     /// If one packet in this many is a copy, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
+    /// If fewer packets than one in this many are out of order, the path may have made them.
+    const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.
     #[inline]
@@ -120,7 +122,7 @@ impl CaptureNotes {
                 counted(self.back)
             ));
         }
-        if self.disorder.packets > 0 {
+        if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
             lines.push(format!(
                 "the capture is out of order, as after several queues or captures that were joined: \
                  {} came up to {:.3} ms after packets that passed later; they count in the order in \

@@ -99,10 +99,6 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether SACK blocks had reported octets that were sent after the last transmission of these,
-    /// so that a sender with RACK knew that these were lost (RFC 8985 §6.2). A receiver that has
-    /// discarded what it reported does not count (RFC 2018 §8).
-    pub known_lost: bool,
     /// Whether neither IP identifications nor time stamps show that this is a later transmission.
     /// If the capture lacks the original, this may be the original, which came late.
     pub unordered: bool,

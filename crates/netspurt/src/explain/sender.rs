@@ -308,11 +308,6 @@ impl Sender {
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
-            known_lost: scene.overtaken
-                && scene.hole
-                && scene.sack == Some(true)
-                && trouble.sacked.holding(old.una).is_none()
-                && !trouble.sacked.holds(old.left, old.right),
             unordered: old.unordered,
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()
