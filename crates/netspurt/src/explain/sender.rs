@@ -12,7 +12,7 @@ use super::infer::{
     InferenceReport, Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene,
     SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets, CapturedSegment, before_tail, is_duplicate};
+use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -220,7 +220,7 @@ impl Sender {
         let mut age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
         // Beside the receiver a SYN and its retransmission may come together, if one was late.
-        let alike = last.is_none_or(|(_, kept)| kept == CapturedSegment::of(packet));
+        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
         if opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
             age = Age::Copy;
         }

@@ -145,6 +145,13 @@ impl SendingOrder {
         }
     }
 
+    /// Whether the marks of a packet allow that it is a copy of the `earlier` one, or of one of which
+    /// nothing is kept.
+    pub fn may_be_same(&self, packet: &impl CapturedTcp, earlier: Option<CapturedSegment>) -> bool {
+        let newer = || packet.timestamps().is_some_and(|stamps| self.is_newer(stamps.val));
+        earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
+    }
+
     /// Whether a packet is the same as `kept`, which was captured `gap` ago.
     fn is_copy(
         &self,

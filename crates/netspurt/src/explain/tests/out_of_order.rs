@@ -5,7 +5,7 @@ use crate::segment::Cause;
 use super::causes::Talk;
 
 /// Three flights over a path of 100 ms, captured at the sender. Of the second one a segment is lost,
-/// and a fast retransmit repairs it.
+/// and a repair by SACK sends it again.
 fn repaired() -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(100.0, 0, 4).ack(200.1, 4000);
@@ -35,7 +35,7 @@ fn shuffled(once: &Talk, seed: u64) -> Talk {
 
 #[test]
 fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
-    assert_eq!(repaired().causes(), [Some(Cause::Fast)]);
+    assert_eq!(repaired().causes(), [Some(Cause::SackRecovery)]);
     for (seed, v6) in (1..40).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut talk = shuffled(&repaired(), seed);
         if v6 {
