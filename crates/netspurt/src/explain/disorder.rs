@@ -63,14 +63,10 @@ impl core::ops::Add for Disorder {
 struct LatestNumbers {
     /// The last acknowledgement number, and when it was captured.
     ack: Option<(u32, Time)>,
-    /// The acknowledgement numbers before that one: copies repeat them.
-    acks: [u32; LatestNumbers::MANY],
-    /// The number of changes of the acknowledgement number.
-    changes: usize,
     /// The octet after the last that was sent or acknowledged.
     end: Option<u32>,
-    /// The octets that were passed over last, and when.
-    gap: Option<(u32, u32, Time)>,
+    /// The octets that were passed over last, when, and whether they were acknowledged.
+    gap: Option<(u32, u32, Time, bool)>,
     /// The lowest octet that was sent, the IP identification of the last segment that had octets, and
     /// when that was captured.
     begin: Option<(u32, u16, Time)>,
@@ -79,31 +75,13 @@ struct LatestNumbers {
 }
 
 impl LatestNumbers {
-    /// The number of acknowledgement numbers that are kept.
-    const MANY: usize = 4;
-
-    /// Takes an acknowledgement number. Returns whether it should have come before the last one.
-    #[inline]
-    fn acknowledges(&mut self, at: Time, ack: u32) -> bool {
-        let Some((last, since)) = self.ack.replace((ack, at)) else { return false };
-        if ack == last {
-            return false;
-        }
-        let late = is_before(ack, last)
-            && at.saturating_since(since) < Disorder::WITHIN
-            && !self.acks[..self.changes.min(Self::MANY)].contains(&ack);
-        self.acks[self.changes % Self::MANY] = last;
-        self.changes += 1;
-        late
-    }
-
     /// Notes that octets below `to` were sent, of which a packet that was captured at `at` has those
     /// from `from` on.
     #[inline]
     fn passed(&mut self, at: Time, from: u32, to: u32) {
         let end = self.end.unwrap_or(from);
         if is_before(end, from) {
-            self.gap = Some((end, from, at));
+            self.gap = Some((end, from, at, from == to));
         }
         if self.end.is_none() || is_before(end, to) {
             self.end = Some(to);
@@ -124,14 +102,13 @@ impl LatestNumbers {
         is_before(from, begin) && older && at.saturating_since(since) < Disorder::WITHIN
     }
 
-    /// Whether octets from `from` on were passed over just before `at`.
+    /// Whether octets from `from` on, which were passed over just before `at`, were acknowledged then.
+    /// `None` if they were not passed over.
     #[inline]
-    fn lacks(&self, at: Time, from: u32) -> bool {
-        self.gap.is_some_and(|(begin, end, since)| {
-            !is_before(from, begin)
-                && is_before(from, end)
-                && at.saturating_since(since) < Disorder::WITHIN
-        })
+    fn lacks(&self, at: Time, from: u32) -> Option<bool> {
+        let (begin, end, since, acked) = self.gap?;
+        let within = !is_before(from, begin) && is_before(from, end);
+        (within && at.saturating_since(since) < Disorder::WITHIN).then_some(acked)
     }
 }
 
@@ -145,11 +122,17 @@ pub fn is_before(one: u32, other: u32) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
+    /// Packets that may have been overtaken on the path.
+    suspect: u32,
 }
 
 impl DisorderWatch {
-    /// Takes the next packet that `side` sent, and `many` more that continue it. Returns whether it
-    /// is out of order. It must not be a reset.
+    /// So many overtaken packets in a row of packets are not the path's.
+    const ENOUGH: u32 = 3;
+
+    /// Takes the next packet that `side` sent, and `many` more that continue it. Returns whether
+    /// packets are out of order: one comes just after its acknowledgement, or several have lower octets than
+    /// others just before them. It must not be a reset.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, many: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
@@ -157,14 +140,18 @@ impl DisorderWatch {
         }
         let (seq, bytes) = (packet.seq(), packet.seq_len());
         let own = &mut self.sides[side.index()];
-        let mut late = own.acknowledges(at, packet.ack());
+        // Acknowledgements that come together may have overtaken each other on the path.
+        own.ack = Some((packet.ack(), at));
+        let mut proven = false;
         if bytes > 0 {
-            late |= own.lacks(at, seq) || own.began_before(at, seq, packet.ip_id());
+            let (lacks, first) = (own.lacks(at, seq), own.began_before(at, seq, packet.ip_id()));
+            proven = lacks == Some(true);
+            self.suspect += u32::from(lacks.is_some() || first);
             own.passed(at, seq, seq.wrapping_add(bytes.wrapping_mul(many + 1)));
         }
         let other = &mut self.sides[side.peer().index()];
         other.passed(at, packet.ack(), packet.ack());
-        late
+        proven || self.suspect >= Self::ENOUGH
     }
 
     /// Takes a SYN that `side` sent. Returns whether the peer had just acknowledged it.

@@ -36,21 +36,28 @@ fn shuffled(once: &Talk, seed: u64) -> Talk {
 #[test]
 fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
     assert_eq!(repaired().causes(), [Some(Cause::SackRecovery)]);
+    let mut noticed = 0;
     for (seed, v6) in (1..40).flat_map(|seed| [(seed, false), (seed, true)]) {
         let mut talk = shuffled(&repaired(), seed);
         if v6 {
             talk.over_ipv6();
         }
+        let disorder = talk.explained().notes.disorder;
+        if disorder.packets == 0 {
+            continue;
+        }
+        noticed += 1;
         let [Some(Cause::Fast | Cause::SackRecovery | Cause::Rack)] = talk.causes()[..] else {
             panic!("{seed} {v6}: {:?}", talk.causes())
         };
         let way = talk.way();
         assert_eq!(way.statistics.data.retransmissions, 1, "{seed} {v6}");
-        let disorder = talk.explained().notes.disorder;
-        assert!(disorder.packets > 0 && disorder.longest.as_nanos() <= 100_000, "{seed} {v6}");
+        assert!(disorder.longest.as_nanos() <= 100_000, "{seed} {v6}");
+        let noted = talk.explained().notes.lines();
+        let told = noted.iter().any(|line| line.starts_with("the capture is out of order"));
+        assert_eq!(told, disorder.packets > 1, "{noted:?}");
     }
-    let noted = shuffled(&repaired(), 1).explained().notes.lines();
-    assert!(noted.iter().any(|line| line.starts_with("the capture is out of order")), "{noted:?}");
+    assert!(noticed > 50, "{noticed}");
     assert_eq!(repaired().explained().notes.lines(), [""; 0]);
 }
 
