@@ -9,6 +9,7 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
 use super::pending::{PendingSegment, PendingSegments};
+use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
 use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
@@ -39,6 +40,8 @@ pub struct CapturedConnection {
     pub(super) spent: TimeSpent,
     /// The latest packets, if the capture holds some of them twice.
     pub(super) twins: Option<Box<Twins>>,
+    /// The latest packets, if the capture is out of order.
+    reordering: Option<Box<Reordering>>,
 }
 
 impl CapturedConnection {
@@ -64,7 +67,7 @@ impl CapturedConnection {
             let mut ways = self.ways.each_mut().map(Option::take);
             let each = ways.each_mut().map(Option::as_deref_mut);
             self.resting = Some(RestingConnection::of(each, &mut spare.packing));
-            self.twins = None;
+            (self.twins, self.reordering) = (None, None);
             ways.into_iter().flatten().for_each(|way| spare.keep(way));
             spare.keep_pending(take(&mut self.pending));
         }
@@ -95,35 +98,50 @@ impl CapturedConnection {
         spare: &mut SpareWays,
     ) {
         if !self.pending.have_room(at) {
-            self.take_pending(spare);
+            self.make_room(spare);
         }
         self.pending.add_plain(side, at, segment);
     }
 
-    /// As [`take_later`](Self::take_later), for a segment that is not plain.
+    /// As [`take_later`](Self::take_later), for a segment that is not plain, with its place in the
+    /// transcript.
     pub fn take_other_later(
         &mut self,
         side: Side,
         at: Time,
         segment: &TcpView,
+        place: Option<u32>,
         spare: &mut SpareWays,
     ) {
         if !self.pending.have_memory() {
             self.pending = spare.begin_pending();
         }
         if !self.pending.have_room_for_other(at) {
-            self.take_pending(spare);
+            self.make_room(spare);
         }
-        self.pending.add_other(side, at, segment);
+        self.pending.add_other(side, at, segment, place);
     }
 
     /// Takes the segments that were not taken yet.
     pub fn take_pending(&mut self, spare: &mut SpareWays) {
+        self.make_room(spare);
+        if self.reordering.is_some() {
+            self.take_held(true, spare);
+        }
+    }
+
+    /// Takes the segments that were not taken yet, except those before which others may come that
+    /// passed before them.
+    fn make_room(&mut self, spare: &mut SpareWays) {
         if self.pending.is_empty() {
             return;
         }
+        if spare.disorder.is_found() || self.pending.are_disordered() {
+            spare.disorder.find();
+            return self.reorder_pending(spare);
+        }
         let mut pending = take(&mut self.pending);
-        let (mut at, mut others) = (pending.first, pending.others.iter());
+        let (mut at, mut others) = (pending.first, pending.others.iter().enumerate());
         let mut words = pending.words();
         while let Some(one) = PendingSegment::next_of(&mut words) {
             at += one.gap;
@@ -133,12 +151,60 @@ impl CapturedConnection {
                 if continued.len() > 0 {
                     at = self.take_continued(one.side, at, segment, continued, spare);
                 }
-            } else if let Some(segment) = others.next() {
-                self.take(one.side, at, segment, spare);
+            } else if let Some((place, segment)) = others.next() {
+                let answer = self.take(one.side, at, segment, spare);
+                spare.sampled(pending.places.get(place).copied(), answer.sample);
             }
         }
         pending.clear();
         self.pending = pending;
+    }
+
+    /// Puts the segments that were not taken yet into order, and takes those before which none can
+    /// come any more.
+    #[cold]
+    fn reorder_pending(&mut self, spare: &mut SpareWays) {
+        let mut pending = take(&mut self.pending);
+        let (mut at, mut others) = (pending.first, pending.others.iter().enumerate());
+        let mut words = pending.words();
+        while let Some(one) = PendingSegment::next_of(&mut words) {
+            at += one.gap;
+            if let Some(segment) = &one.plain {
+                self.hold(HeldSegment::plain(one.side, at, *segment), spare);
+                for (gap, next) in one.continued(segment) {
+                    at += gap;
+                    self.hold(HeldSegment::plain(one.side, at, next), spare);
+                }
+            } else if let Some((place, segment)) = others.next() {
+                let place = pending.places.get(place).copied();
+                self.hold(HeldSegment::other(one.side, at, segment, place), spare);
+            }
+        }
+        pending.clear();
+        self.pending = pending;
+    }
+
+    /// Adds `segment` to those held, and takes those before which none can come any more.
+    fn hold(&mut self, segment: HeldSegment, spare: &mut SpareWays) {
+        let mut reordering = self.reordering.take().unwrap_or_default();
+        reordering.add(segment, self, &mut spare.disorder);
+        self.reordering = Some(reordering);
+        self.take_held(false, spare);
+    }
+
+    /// Takes the segments that are held: all of them if the connection is `over`.
+    fn take_held(&mut self, over: bool, spare: &mut SpareWays) {
+        while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
+            match &one.segment {
+                EitherSegment::Plain(segment) => {
+                    self.take(one.side, one.at, segment, spare);
+                }
+                EitherSegment::Other(segment, place) => {
+                    let answer = self.take(one.side, one.at, segment, spare);
+                    spare.sampled(*place, answer.sample);
+                }
+            }
+        }
     }
 
     /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
@@ -154,11 +220,13 @@ impl CapturedConnection {
             self.wake(resting);
         }
         if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
+            let longest = self.twins.as_ref().map_or(Duration::ZERO, |twins| twins.longest);
+            spare.copies = (spare.copies.0 + 1, spare.copies.1.max(longest));
             self.take_twin(side, at, packet);
             return Answer::default();
         }
         self.first.get_or_insert(side);
-        let mut answers_syn = false;
+        let (mut answers_syn, syns) = (false, self.syns);
         if packet.flags().has(Flags::SYN) {
             let shift = packet.syn_options().window_scale;
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
@@ -168,14 +236,24 @@ impl CapturedConnection {
             // Only the two SYNs come before the last ACK of the handshake.
             self.established = true;
         }
+        let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, spare);
         let waited = waited.or_else(|| self.was_on_its_way(side, at, packet));
+        if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
+            // The copy of a SYN asks for no further answer.
+            self.syns = syns;
+        }
         let answer = match packet.flags().has(Flags::ACK) {
             true => self.answer(side.peer(), at, packet, spare),
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
         answer
+    }
+
+    /// The copies of segments of `side` so far.
+    fn copies(&self, side: Side) -> u64 {
+        self.ways[side.index()].as_deref().map_or(0, |way| way.sender.copies())
     }
 
     /// Counts a packet that the capture holds already.
@@ -276,6 +354,7 @@ impl CapturedConnection {
         if old {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
+        sender.answers_syn = answers_syn;
         sender.sending(at, packet, left, octets);
         if old && sender.copies() > copies && self.twins.is_none() {
             let earlier = octets.outstanding().iter().rfind(|one| one.left == left);

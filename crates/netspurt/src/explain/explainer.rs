@@ -183,14 +183,10 @@ impl Explainer {
     fn segment(&mut self, unix_ns: i64, view: &TcpView) {
         let at = self.captured_at(unix_ns);
         let (sighting, connection) = self.flows.sight(&Passing::of(at, view.ends.into(), view));
-        if let Some(transcript) = &mut self.transcript {
-            let answer = connection.take(sighting.side, at, view, &mut self.spare);
-            if self.only.is_none_or(|only| only == sighting.number) {
-                transcript.add(at, sighting, view, answer.sample);
-            }
-        } else {
-            connection.take_other_later(sighting.side, at, view, &mut self.spare);
-        }
+        let wanted = self.only.is_none_or(|only| only == sighting.number);
+        let transcript = self.transcript.as_mut().filter(|_| wanted);
+        let place = transcript.map(|transcript| transcript.add(at, sighting, view));
+        connection.take_other_later(sighting.side, at, view, place, &mut self.spare);
         if self.flows.has_retired() {
             self.end_retired();
         }
@@ -233,7 +229,11 @@ impl Explainer {
 
     /// Properties of the capture so far that limit what the connections tell.
     pub fn notes(&self) -> CaptureNotes {
-        self.notes
+        let mut notes = self.notes;
+        notes.disorder = self.spare.disorder;
+        (notes.tcp, notes.copies) = (self.passed.tcp, self.spare.copies.0);
+        notes.copies_ns_max = self.spare.copies.1.as_nanos();
+        notes
     }
 
     /// The number of connections so far.
@@ -265,9 +265,12 @@ impl Explainer {
         connections.sort_by_key(|one| one.number);
         settle(&mut connections);
         find_timer_grids(&mut connections);
+        for (place, sample) in self.spare.samples.drain(..) {
+            self.transcript.iter_mut().for_each(|transcript| transcript.sampled(place, sample));
+        }
         Explanation {
             passed: self.passed,
-            notes: self.notes,
+            notes: self.notes(),
             connections,
             start: self.start.unwrap_or(Time::ZERO),
             transcript: self.transcript,

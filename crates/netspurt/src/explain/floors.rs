@@ -65,7 +65,8 @@ pub struct TimerWait {
     /// The smoothed round trip and its variation at that time, as RFC 6298 computes them from every
     /// sample.
     pub estimate: Option<MeanDeviation>,
-    /// Whether SACK blocks had reported octets behind the one that was retransmitted.
+    /// Whether SACK blocks had reported octets that were sent after the last transmission of those
+    /// that were retransmitted. With RACK the sender had known that these were lost.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
@@ -179,7 +180,7 @@ impl OtherFloors {
             waited: progress.map_or(Duration::ZERO, |since| again.at.saturating_since(since)),
             backoffs: last.map_or(0, |last| last.backoffs + 1),
             estimate: self.estimate,
-            sacked: outstanding.iter().any(|one| one.sacked),
+            sacked: is_known_lost(again, octets),
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
             answered: None,
         });
@@ -211,6 +212,20 @@ impl OtherFloors {
     pub fn waits(&self) -> &[TimerWait] {
         &self.waits
     }
+}
+
+/// Whether SACK blocks had reported octets that were sent after the last transmission before `again`,
+/// so that a sender with RACK had known of the loss (RFC 8985 §6.2). A receiver that discarded what it
+/// had reported leaves no such knowledge: the first octets not acknowledged count as arrived (RFC
+/// 2018 §8).
+fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
+    let outstanding = octets.outstanding();
+    let discarded = outstanding.front().is_some_and(|one| one.sacked);
+    let behind = outstanding.partition_point(|one| one.left < again.right);
+    let mut later = outstanding.range(behind..);
+    !discarded
+        && !again.gap.is_zero()
+        && later.any(|one| one.sacked && again.at.saturating_since(one.last_sent) <= again.gap)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use core::ops::Add;
 
 use crate::wire::{CapturedPacket, LinkType};
 
+use super::Disorder;
+
 /// Properties of a capture that limit what its packets tell.
 ///
 /// ```
@@ -35,11 +37,25 @@ pub struct CaptureNotes {
     pub cut: u64,
     /// The first link type that cannot be read, and the packets of such types.
     pub unread: Option<(LinkType, u64)>,
+    /// Packets of TCP.
+    pub tcp: u64,
+    /// Packets of TCP that are copies of earlier ones, and the longest time from one to its copy, in
+    /// nanoseconds.
+    pub copies: u64,
+    /// See [`copies`](Self::copies).
+    pub copies_ns_max: u64,
+    /// How far the packets of connections are out of order.
+    pub disorder: Disorder,
     /// The time of the last packet.
     last_ns: Option<i64>,
 }
 
 impl CaptureNotes {
+    /// If one packet in this many is a copy, the capture was taken at several points.
+    const SHARE_OF_COPIES: u64 = 4;
+    /// If fewer packets than one in this many are out of order, the path may have made them.
+    const SHARE_LATE: u64 = 1000;
+
     /// Takes the next packet.
     #[inline]
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
@@ -106,6 +122,25 @@ impl CaptureNotes {
                 counted(self.back)
             ));
         }
+        if self.disorder.packets > 1 && self.disorder.packets >= self.tcp / Self::SHARE_LATE {
+            lines.push(format!(
+                "the capture is out of order, as after several queues or captures that were joined: \
+                 {} came up to {:.3} ms after packets that passed later; they count in the order in \
+                 which they passed",
+                counted(self.disorder.packets),
+                self.disorder.longest.as_nanos() as f64 / 1e6
+            ));
+        }
+        if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {
+            lines.push(format!(
+                "the capture holds packets at several points: {} of {} are copies of earlier ones, \
+                 up to {:.3} ms later, and count once; explain what was captured at one point alone, \
+                 as causes beside the sender are surer",
+                counted(self.copies),
+                self.tcp,
+                self.copies_ns_max as f64 / 1e6
+            ));
+        }
         lines
     }
 }
@@ -124,6 +159,10 @@ impl Add for CaptureNotes {
             back: self.back + other.back,
             back_ns_max: self.back_ns_max.max(other.back_ns_max),
             early: self.early + other.early,
+            tcp: self.tcp + other.tcp,
+            copies: self.copies + other.copies,
+            copies_ns_max: self.copies_ns_max.max(other.copies_ns_max),
+            disorder: self.disorder + other.disorder,
             cut: self.cut + other.cut,
             unread,
             last_ns: None,

@@ -1,8 +1,11 @@
 //! Captured segments that are kept until their connection takes several at once.
 
 use crate::ids::Side;
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{PlainSegment, TcpView};
+
+use super::disorder::DisorderWatch;
 
 /// A segment that its connection has not taken, and those that continue it.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +38,8 @@ pub struct PendingSegments {
     pub first: Time,
     /// Those that are not plain, in order.
     pub others: Vec<TcpView>,
+    /// The places of those in the transcript. Empty if there is none.
+    pub places: Vec<u32>,
 }
 
 /// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
@@ -133,7 +138,7 @@ impl PendingSegments {
     }
 
     /// Adds any other segment.
-    pub fn add_other(&mut self, side: Side, at: Time, segment: &TcpView) {
+    pub fn add_other(&mut self, side: Side, at: Time, segment: &TcpView, place: Option<u32>) {
         let word = self.gap_to(at) | Self::back(side);
         self.words.push(word);
         self.whole = None;
@@ -141,6 +146,7 @@ impl PendingSegments {
             self.others.reserve_exact(Self::MOST_OTHERS / 8);
         }
         self.others.push(*segment);
+        self.places.extend(place);
     }
 
     #[inline]
@@ -170,10 +176,33 @@ impl PendingSegments {
         &self.words
     }
 
+    /// Whether packets among them are out of order.
+    pub fn are_disordered(&self) -> bool {
+        let (mut at, mut words) = (self.first, self.words());
+        let (mut watch, mut others) = (DisorderWatch::default(), self.others.iter());
+        while let Some(one) = PendingSegment::next_of(&mut words) {
+            at += one.gap;
+            let late = match one.plain {
+                Some(plain) => watch.take(one.side, at, &plain, one.continued.len() as u32),
+                None => others.next().is_some_and(|view| {
+                    let tells = view.flags.has(Flags::ACK) || view.flags.has(Flags::SYN);
+                    let counts = tells && !view.flags.has(Flags::RST);
+                    counts && watch.take(one.side, at, view, 0)
+                }),
+            };
+            if late {
+                return true;
+            }
+            one.continued.iter().for_each(|word| at += FirstWord(*word).gap());
+        }
+        false
+    }
+
     /// Removes all.
     pub fn clear(&mut self) {
         self.words.clear();
         self.others.clear();
+        self.places.clear();
     }
 
     /// Whether there are none.
@@ -199,7 +228,7 @@ impl PendingSegments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::{Flags, Segment, Timestamps};
+    use crate::segment::{Segment, Timestamps};
     use crate::wire::{CapturedIp, Packet, encode};
     use proptest::prelude::*;
 

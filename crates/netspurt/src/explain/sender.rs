@@ -77,6 +77,8 @@ pub struct Sender {
     lately: Lately,
     /// What left after the last long silence.
     waking: Waking,
+    /// Whether the current segment answers a SYN that came since the last SYN-ACK.
+    pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
     /// What the sender did before its connection rested.
     earlier: Option<Box<Habits>>,
@@ -117,6 +119,11 @@ impl Sender {
     #[inline]
     pub fn is_calm(&self) -> bool {
         self.trouble.is_none() && self.dup_acks == 0
+    }
+
+    /// Whether IP identifications tell in what order packets were sent.
+    pub(super) fn numbers_packets(&self) -> bool {
+        self.order.ascends()
     }
 
     /// Notes what every segment tells that occupies sequence numbers from `left` on. `fresh` says
@@ -208,10 +215,13 @@ impl Sender {
         // A copy has the edges of the packet that it copies.
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
-        let answered_since = last.is_some_and(|(sent, _)| self.answered_at > sent);
+        let answered_since =
+            self.answers_syn || last.is_some_and(|(sent, _)| self.answered_at > sent);
         let mut age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
-        if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
+        // Beside the receiver a SYN and its retransmission may come together, if one was late.
+        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
+        if opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
             age = Age::Copy;
         }
         // A sender learns of a hole only a round trip after it sent the octets above the hole.

@@ -1,9 +1,11 @@
-//! Memory of resting connections, which new connections use.
+//! What the connections of a capture share: memory of resting ones, which new ones use, and more.
 
 use crate::observe::Sequence;
+use crate::sample::RttSample;
+use crate::units::Duration;
 
-use super::CapturedWay;
 use super::pending::PendingSegments;
+use super::{CapturedWay, Disorder};
 
 /// Directions that are not in use. New connections get the memory of resting ones: this costs less
 /// than to free the memory and to allocate it again.
@@ -15,6 +17,12 @@ pub struct SpareWays {
     pending: Vec<PendingSegments>,
     /// A buffer for packing a direction before its packed length is known.
     pub packing: Vec<u8>,
+    /// Whether the capture is out of order.
+    pub disorder: Disorder,
+    /// Packets that are copies of earlier ones, and the longest time from one to its copy.
+    pub copies: (u64, Duration),
+    /// Samples of the round trips that packets of the transcript end, with their places there.
+    pub samples: Vec<(u32, RttSample)>,
 }
 
 impl SpareWays {
@@ -43,6 +51,15 @@ impl SpareWays {
     pub fn keep_pending(&mut self, pending: PendingSegments) {
         if self.pending.len() < Self::MOST_PENDING {
             self.pending.push(pending.spared());
+        }
+    }
+
+    /// Notes the sample of the round trip that a packet ends, if the packet has a `place` in the
+    /// transcript.
+    #[inline]
+    pub fn sampled(&mut self, place: Option<u32>, sample: Option<RttSample>) {
+        if let (Some(place), Some(sample)) = (place, sample) {
+            self.samples.push((place, sample));
         }
     }
 

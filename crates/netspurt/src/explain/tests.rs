@@ -6,6 +6,7 @@ mod flights;
 mod hostile;
 mod odd_captures;
 mod other_stacks;
+mod out_of_order;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};

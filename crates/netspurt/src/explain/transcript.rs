@@ -67,12 +67,21 @@ struct Known {
 }
 
 impl Transcript {
-    /// Adds a packet of the connection in `sighting`, with the sample of the round trip that it
-    /// ends.
-    pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView, sample: Option<RttSample>) {
+    /// Adds a packet of the connection in `sighting`. Returns its place.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are 2^32 packets.
+    pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView) -> u32 {
         let Sighting { number: connection, side, .. } = sighting;
-        let sample = sample.filter(|sample| !sample.ambiguous);
-        self.packets.push(Logged { at, connection, side, view: *view, sample });
+        let place = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets");
+        self.packets.push(Logged { at, connection, side, view: *view, sample: None });
+        place
+    }
+
+    /// Notes the sample of the round trip that the packet at `place` ends.
+    pub fn sampled(&mut self, place: u32, sample: RttSample) {
+        self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
 
     /// Returns the tables of a run for the `connections`. The table `rto` has the values of Linux's

@@ -22,14 +22,15 @@ use crate::wire::CapturedTcp;
 #[derive(Clone, Debug)]
 pub struct Twins {
     latest: [Latest; 2],
-    /// Segments with data, a SYN or a FIN that were captured, without copies.
+    /// Segments with data, a SYN or a FIN that have copies, or are so old that copies should have
+    /// come.
     segments: u32,
     /// Copies of such segments.
     copies: u32,
     /// The most copies of one packet.
     most: u32,
     /// The longest time from a packet to its copy.
-    longest: Duration,
+    pub longest: Duration,
 }
 
 /// A packet, known by its hash.
@@ -38,12 +39,18 @@ struct Taken {
     hash: u64,
     at: Time,
     copies: u32,
+    /// Whether it has data, a SYN or a FIN.
+    segment: bool,
 }
 
 /// The latest packets of one side.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     packets: VecDeque<Taken>,
+    /// The number of the oldest packets whose copies, if there are any, should have come.
+    settled: usize,
+    /// Segments without copies that were removed before they were counted.
+    removed: u32,
     id: u16,
     /// How often a packet had another identification than the one before it, and how often the
     /// same.
@@ -63,7 +70,20 @@ impl Latest {
         id != 0 && self.changed > self.kept * 8
     }
 
-    fn add(&mut self, hash: u64, at: Time, id: u16) {
+    /// Returns the number of segments without copies that are older than `within` and were not
+    /// counted yet. A younger segment may still get its copy.
+    fn alone(&mut self, at: Time, within: Duration) -> u32 {
+        let mut alone = std::mem::take(&mut self.removed);
+        while let Some(one) = self.packets.get(self.settled)
+            && at.saturating_since(one.at) > within
+        {
+            alone += u32::from(one.segment && one.copies == 0);
+            self.settled += 1;
+        }
+        alone
+    }
+
+    fn add(&mut self, hash: u64, at: Time, id: u16, segment: bool) {
         if !self.packets.is_empty() {
             let count = if id == self.id { &mut self.kept } else { &mut self.changed };
             *count = count.saturating_add(1);
@@ -71,9 +91,14 @@ impl Latest {
         self.id = id;
         let old = |one: &&Taken| at.saturating_since(one.at) > Self::LONGEST;
         while self.packets.front().filter(old).is_some() || self.packets.len() == Self::MOST {
-            self.packets.pop_front();
+            let first = self.packets.pop_front();
+            if self.settled == 0 {
+                let alone = |one: Taken| one.segment && one.copies == 0;
+                self.removed += u32::from(first.is_some_and(alone));
+            }
+            self.settled = self.settled.saturating_sub(1);
         }
-        self.packets.push_back(Taken { hash, at, copies: 0 });
+        self.packets.push_back(Taken { hash, at, copies: 0, segment });
     }
 }
 
@@ -90,7 +115,7 @@ impl Twins {
         let latest = Default::default();
         let mut twins = Self { latest, segments, copies: 1, most: 1, longest: gap };
         let first = &mut twins.latest[side.index()];
-        first.add(hash(packet), at, packet.ip_id());
+        first.add(hash(packet), at, packet.ip_id(), true);
         first.packets[0].copies = 1;
         twins
     }
@@ -98,8 +123,11 @@ impl Twins {
     /// Takes a packet. Returns whether it is a copy of one of the latest packets.
     pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         let (hash, segment) = (hash(packet), packet.seq_len() > 0);
+        let within = (self.longest * 2).max(Self::SOON);
+        let alone = self.latest.iter_mut().map(|latest| latest.alone(at, within)).sum();
+        self.segments = self.segments.saturating_add(alone);
         let frequent = self.copies.saturating_mul(2) >= self.segments;
-        let (most, within) = (self.most, (self.longest * 2).max(Self::SOON));
+        let most = self.most;
         let latest = &mut self.latest[side.index()];
         let numbered = latest.numbers(packet.ip_id());
         let same = latest.packets.iter_mut().rev().filter(|one| one.hash == hash).find(|one| {
@@ -108,14 +136,14 @@ impl Twins {
             numbered || at_once || frequent && gap < within && one.copies < most
         });
         let Some(one) = same else {
-            latest.add(hash, at, packet.ip_id());
-            self.segments = self.segments.saturating_add(u32::from(segment));
+            latest.add(hash, at, packet.ip_id(), segment);
             return false;
         };
         one.copies = one.copies.saturating_add(1);
         self.most = most.max(one.copies);
         self.longest = self.longest.max(at.saturating_since(one.at));
         self.copies = self.copies.saturating_add(u32::from(segment));
+        self.segments = self.segments.saturating_add(u32::from(segment && one.copies == 1));
         true
     }
 }

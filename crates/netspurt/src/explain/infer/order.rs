@@ -104,7 +104,7 @@ impl SendingOrder {
     }
 
     /// Whether identifications ascend.
-    fn ascends(&self) -> bool {
+    pub fn ascends(&self) -> bool {
         self.ascended >= Self::STEPS && self.ascended / 8 >= self.jumped
     }
 
@@ -143,6 +143,13 @@ impl SendingOrder {
             1.. => Age::Newer,
             _ => Age::Older,
         }
+    }
+
+    /// Whether the marks of a packet allow that it is a copy of the `earlier` one, or of one of which
+    /// nothing is kept.
+    pub fn may_be_same(&self, packet: &impl CapturedTcp, earlier: Option<CapturedSegment>) -> bool {
+        let newer = || packet.timestamps().is_some_and(|stamps| self.is_newer(stamps.val));
+        earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
     /// Whether a packet is the same as `kept`, which was captured `gap` ago.

@@ -2,7 +2,7 @@
 
 use crate::explain::{VerdictEvidence, WaitingFor};
 use crate::ids::Side;
-use crate::segment::{Cause, Flags, Segment};
+use crate::segment::{Cause, Flags, Segment, Timestamps};
 
 use super::super::Verdict;
 use super::causes::{Talk, first_of_ten_lost};
@@ -38,10 +38,10 @@ fn repaired() -> Talk {
 }
 
 /// RFC 6864 §4.1: the identification of IPv4 tells copies; IPv6 has none. The copies come from another
-/// interface, or from two others. VALIDATION.md has what is not solved: late copies without marks.
+/// interface, from two others, or from another point of the path, which the note tells.
 #[test]
 fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_once() {
-    let cases: [&[f64]; 2] = [&[0.02], &[0.02, 0.05]];
+    let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
     for (later, v6) in cases.into_iter().flat_map(|later| [(later, false), (later, true)]) {
         let mut once = repaired();
         let mut copied = once.with_copies(later);
@@ -50,6 +50,9 @@ fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_on
         }
         assert_eq!(once.causes(), [Some(Cause::Fast), Some(Cause::Fast), Some(Cause::Rto)]);
         assert_eq!(copied.causes(), once.causes(), "{later:?}, IPv6: {v6}");
+        let noted = copied.explained().notes.lines();
+        assert!(noted[0].starts_with("the capture holds packets at several points"), "{noted:?}");
+        assert_eq!(once.explained().notes.lines(), [""; 0]);
         let habits = [&once, &copied].map(|talk| talk.way().habits.unwrap());
         assert_eq!(habits[0].vantage.0, habits[1].vantage.0);
         let (segments, times) = (once.way().statistics.data.packets, later.len() as u64);
@@ -139,4 +142,30 @@ fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
     // With acknowledgements more is known.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
+}
+
+/// RFC 9293 §3.10.7.4: each SYN is answered. The first SYN was late, so both came together.
+#[test]
+fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
+    let mut talk = Talk::midway();
+    let syn_ack = Flags::SYN.with(Flags::ACK);
+    for (side, at, flags, val) in [
+        (Side::From, 1000.0, Flags::SYN, 1),
+        (Side::To, 1000.01, syn_ack, 7),
+        (Side::From, 1000.03, Flags::SYN, 1001),
+        (Side::To, 1000.04, syn_ack, 7),
+    ] {
+        let ack = u32::from(side == Side::To);
+        let mut segment = Segment { flags, ack, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val, ecr: 0 });
+        talk.packet(side, at, segment);
+    }
+    talk.ack(1100.0, 0);
+    let explained = talk.explained();
+    for side in Side::BOTH {
+        let found = &explained.connections[0].way(side).unwrap().retransmissions;
+        let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
+        assert_eq!(causes, [Some(Cause::Syn)], "{side:?}");
+    }
+    assert_eq!(explained.notes.lines(), [""; 0]);
 }

@@ -150,3 +150,23 @@ fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
     assert_eq!(talk.causes().last(), Some(&Some(Cause::Fast)));
     assert_eq!(talk.way().habits.unwrap().traits.in_order, 0);
 }
+
+/// Whether RACK would have known of the last loss before the timeout.
+fn known_lost(talk: &Talk) -> bool {
+    talk.way().floors.waits().last().unwrap().sacked
+}
+
+/// RFC 8985 §6.2: RACK needs something that was sent later and has arrived. RFC 2018 §8: a receiver
+/// may discard what it reported, and the sender is to send it again only after a timeout.
+#[test]
+fn rack_knows_of_no_loss_without_later_octets_nor_of_what_the_receiver_discarded() {
+    let mut waits = Talk::opened(true, false);
+    waits.flight(101.0, 0, 10).sack(201.1, 0, &[(1000, 2000)]).data(501.0, 0).ack(601.1, 10_000);
+    assert!(known_lost(&waits));
+    let mut lost_again = first_of_ten_lost(true);
+    lost_again.data(804.1, 0).ack(904.2, 10_000);
+    assert!(!known_lost(&lost_again), "nothing was sent after the repair");
+    let mut discards = first_of_ten_lost(true);
+    discards.ack(304.2, 1000).data(904.3, 1000).ack(1004.4, 2000);
+    assert!(!known_lost(&discards));
+}
