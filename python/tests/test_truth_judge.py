@@ -114,7 +114,7 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
     (failure,) = score.failures()
     assert failure.startswith("tlp: 0 of ")
     assert "tlp, " in wrong_ones(score.wrong)[0]
-    assert "said rto" in wrong_ones(score.wrong)[0]
+    assert "answered rto" in wrong_ones(score.wrong)[0]
 
 
 def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
@@ -220,7 +220,7 @@ def test_the_command_fails_below_the_bars_and_lists_the_wrong_answers(
     bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
     assert bad.returncode == 1
     assert "below the bar" in bad.stdout
-    assert "said unknown" in bad.stdout
+    assert "answered unknown" in bad.stdout
     as_json = netspurt("truth", "check", collection, "--json")
     assert as_json.returncode == 1
     assert '"failures"' in as_json.stdout
