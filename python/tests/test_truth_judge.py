@@ -117,7 +117,7 @@ def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
     (failure,) = score.failures()
     assert failure.startswith("tlp: 0 of ")
     assert "tlp, " in wrong_ones(score.wrong)[0]
-    assert "said rto" in wrong_ones(score.wrong)[0]
+    assert "answered rto" in wrong_ones(score.wrong)[0]
 
 
 def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
@@ -225,7 +225,7 @@ def test_the_command_fails_if_a_requirement_is_not_met_and_lists_the_wrong_answe
     bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
     assert bad.returncode == 1
     assert "below the bar" in bad.stdout
-    assert "said unknown" in bad.stdout
+    assert "answered unknown" in bad.stdout
     as_json = netspurt("truth", "check", collection, "--json")
     assert as_json.returncode == 1
     assert '"failures"' in as_json.stdout
