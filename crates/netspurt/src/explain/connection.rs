@@ -187,7 +187,8 @@ impl CapturedConnection {
     /// Adds `segment` to those held, and takes those before which none can come any more.
     fn hold(&mut self, segment: HeldSegment, spare: &mut SpareWays) {
         let mut reordering = self.reordering.take().unwrap_or_default();
-        reordering.add(segment, self, &mut spare.disorder);
+        let ways = self.ways.each_ref().map(Option::as_deref);
+        reordering.add(segment, ways, &mut spare.disorder);
         self.reordering = Some(reordering);
         self.take_held(false, spare);
     }

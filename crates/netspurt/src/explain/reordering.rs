@@ -7,9 +7,9 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
+use super::CapturedWay;
 use super::disorder::{Disorder, is_before};
 use super::infer::Vantage;
-use super::{CapturedConnection, CapturedWay};
 
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl HeldSegment {
 /// A segment goes before another one that was captured up to [`Disorder::WITHIN`] earlier, and at
 /// most half a round trip, if it must have passed before that one:
 ///
-/// * its sender sent it first: it is a SYN, or it has the older time stamp, the lower IP identification where these
+/// * its sender sent it first: it is a SYN, or it has the older timestamp, the lower IP identification where these
 ///   ascend, the lower acknowledgement number (RFC 9293 §3.4), fewer octets in SACK blocks, or the
 ///   lower octets, while both segments have new ones or neither has;
 /// * the other one acknowledges its octets, which had not been seen;
@@ -111,22 +111,28 @@ impl Reordering {
     /// The most segments before which one may go.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next.
-    pub fn add(&mut self, one: HeldSegment, connection: &CapturedConnection, found: &mut Disorder) {
-        let within = connection.disordered_within();
+    /// Adds the segment that was captured next in a connection with these directions, by the side that
+    /// sends. Counts it if it goes before others.
+    pub fn add(
+        &mut self,
+        one: HeldSegment,
+        ways: [Option<&CapturedWay>; 2],
+        disorder: &mut Disorder,
+    ) {
+        let within = disordered_within(ways);
         self.last = one.at;
         let place = self.held.len();
         let least = place.saturating_sub(Self::MOST);
         let mut before = None;
         for (place, other) in self.held.iter().enumerate().skip(least) {
             let late = one.at.saturating_since(other.at);
-            if late <= within && connection.passed_before(&one, other) {
+            if late <= within && passed_before(&one, other, ways) {
                 before = Some((place, late));
                 break;
             }
         }
         if let Some((_, late)) = before {
-            found.count(late);
+            disorder.count(late);
         }
         self.held.insert(before.map_or(place, |(place, _)| place), one);
     }
@@ -140,29 +146,27 @@ impl Reordering {
     }
 }
 
-impl CapturedConnection {
-    /// The longest time by which a packet of this connection may be out of order. Within a round trip
-    /// a segment and its retransmission may both pass.
-    fn disordered_within(&self) -> Duration {
-        let rounds = self.ways.iter().flatten().filter_map(|way| way.sender.path.least());
-        rounds.min().map_or(Disorder::WITHIN, |round| Disorder::WITHIN.min(round / 2))
-    }
+/// The longest time by which a packet of a connection with these directions may be out of order.
+/// Within a round trip both a segment and its retransmission may pass.
+fn disordered_within(ways: [Option<&CapturedWay>; 2]) -> Duration {
+    let rounds = ways.iter().flatten().filter_map(|way| way.sender.path.least());
+    rounds.min().map_or(Disorder::WITHIN, |round| Disorder::WITHIN.min(round / 2))
+}
 
-    /// Whether `one` passed before `other`, which was captured before it.
-    fn passed_before(&self, one: &HeldSegment, other: &HeldSegment) -> bool {
-        if !(one.marks.counts() || one.marks.opens()) || !other.marks.counts() {
-            return false;
-        }
-        let way = self.ways[one.side.index()].as_deref();
-        if one.side == other.side && one.marks.opens() {
-            return !other.marks.opens();
-        }
-        if one.side == other.side {
-            return was_sent_before(&one.marks, &other.marks, way);
-        }
-        let back = self.ways[other.side.index()].as_deref();
-        is_acknowledged(&one.marks, &other.marks, way) || triggers(&one.marks, &other.marks, back)
+/// Whether `one` passed before `other`, which was captured before it.
+fn passed_before(one: &HeldSegment, other: &HeldSegment, ways: [Option<&CapturedWay>; 2]) -> bool {
+    if !(one.marks.counts() || one.marks.opens()) || !other.marks.counts() {
+        return false;
     }
+    let way = ways[one.side.index()];
+    if one.side == other.side && one.marks.opens() {
+        return !other.marks.opens();
+    }
+    if one.side == other.side {
+        return was_sent_before(&one.marks, &other.marks, way);
+    }
+    let back = ways[other.side.index()];
+    is_acknowledged(&one.marks, &other.marks, way) || triggers(&one.marks, &other.marks, back)
 }
 
 /// Whether the octets from `seq` on were not seen in the direction `way`.

@@ -82,7 +82,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
         "newreno.bugfix_ack",
-        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at max \
+        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
          three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
