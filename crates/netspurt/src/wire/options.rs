@@ -181,7 +181,7 @@ pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
     let &[NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = octets else {
         return None;
     };
-    let [val, ecr] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
+    let (val, ecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
     Some(Timestamps { val, ecr })
 }
 
