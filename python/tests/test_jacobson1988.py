@@ -108,7 +108,7 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
         ([1.0], 0.5, "at least two packets"),
         ([2.0, 1.0], 0.5, "not in order"),
         ([1.0, 2.0], 0.0, "above 0"),
-        ([1.0, 2.0], 1.5, "up to 1"),
+        ([1.0, 2.0], 1.5, "at most 1"),
     ],
 )
 def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expected: str) -> None:

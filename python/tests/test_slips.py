@@ -187,7 +187,7 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("delays delays.csv --column rtt", "'rtt' is not WHAT=NAME, as in rtt=delay"),
         ("delays delays.csv --column rtt=", "'rtt=' is not WHAT=NAME"),
         ("delays delays.csv --column rtt=x", "no column `x`: the columns are seq, rtt_ms"),
-        ("delays delays.csv --column rtt=s", "no column `s`: `--column unit=s` says the unit of"),
+        ("delays delays.csv --column rtt=s", "no column `s`: `--column unit=s` gives the unit of"),
         ("delays delays.csv --column rtt=3", "no column `3`: the columns are seq, rtt_ms"),
         ("delays delays.csv --column x=seq", 'no key "x"; there are rtt, sent, received'),
         ("delays delays.csv --column unit=ell", "`ell` is not a unit: write s, ms, us or ns"),

@@ -99,7 +99,7 @@ def of_cases(
     check_kind(kind, KINDS)
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
-        there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
+        there = f"{len(names)}: {', '.join(names)}" if names else "0: name an axis of the sweep"
         raise ValueError(f"a {kind} shows {wanted}, and not {there}")
     rows = list(dict.fromkeys(labels[0] for labels in figures))
     series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]

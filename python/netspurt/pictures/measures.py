@@ -57,7 +57,7 @@ _LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
 def fitting_unit(unit: str, most: float) -> tuple[float, str]:
-    """Return the unit with a prefix that suits the largest value, and its size in the plain unit.
+    """Return the size of a prefixed unit that suits the largest value, and the unit's name.
 
     Examples
     --------

@@ -239,7 +239,9 @@ def _answered(replay: Judged) -> Floats:
     rtt = replay.delays.rtt_s
     known = rtt[~np.isnan(rtt)]
     if not len(known):
-        raise ValueError(f"{replay.delays.name}: no probe was answered, there is nothing to draw")
+        raise ValueError(
+            f"{replay.delays.name}: no probe was answered, so there is nothing to draw"
+        )
     return known
 
 

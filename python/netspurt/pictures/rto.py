@@ -33,7 +33,7 @@ def timer(run: Tables, view: View) -> Picture:
     end = flow_end(run, flow, view.sends)
     t, states = view.during(own, end)
     if len(states) == 0:
-        raise ValueError(f"flow {view.titled(flow)} has no timer in that time")
+        raise ValueError(f"flow {view.titled(flow)} has no RTO in that time")
     samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     rtt, srtt, rto = samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")
     rttvar = states.seconds("rttvar_ns")
