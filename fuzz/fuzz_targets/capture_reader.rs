@@ -8,7 +8,7 @@ use std::io::Read;
 use libfuzzer_sys::fuzz_target;
 use netspurt::wire::{CaptureReader, Checks, Datagrams, TcpView, decode, decode_echo};
 
-/// Every link type that the reader supports, and one that it does not support.
+/// All link types below 256 that the reader supports, and one that it does not support.
 const LINKS: [u8; 20] =
     [0, 1, 9, 10, 12, 14, 50, 51, 100, 101, 104, 105, 108, 113, 127, 147, 204, 228, 229, 239];
 
@@ -28,7 +28,8 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// Makes a pcap file from `octets`. They contain each packet after the packet's length.
+/// Makes a pcap file from `octets`. Three of them come before each packet: its time in seconds, its
+/// captured length, and the number of missing octets divided by 256.
 fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
     let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
     file.extend(u32::from(link).to_le_bytes());

@@ -4,10 +4,10 @@
 //! the script, makes its calls, injects its packets, and judges what it gets. The library owns the
 //! clock, so time is virtual, and a script takes no longer than its computation.
 //!
-//! packetdrill's interface for libraries has no place for three things, so the library must be in
-//! `LD_PRELOAD`, too: there it takes the place of `system`, which would run a script's shell commands
-//! on this machine, and of `getsockopt` and `close` for the numbers of its own sockets.
-//! `docs/scripts.md` has the command line.
+//! packetdrill's interface for libraries does not cover everything. So the library must also be in
+//! `LD_PRELOAD`, where it replaces some functions: `system`, which would run a script's shell commands
+//! on this machine; `getsockopt` and `close`, for the numbers of its own sockets; `mlockall`; and
+//! `times`. `docs/scripts.md` explains them and has the command line.
 
 #![cfg(target_os = "linux")]
 

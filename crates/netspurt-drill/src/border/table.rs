@@ -1,4 +1,4 @@
-//! The table of functions that packetdrill has a library fill.
+//! The table of functions. packetdrill passes it to a library, and the library fills it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::panic::catch_unwind;
@@ -20,7 +20,7 @@ type LengthPlace = *mut socklen_t;
 /// packetdrill's table: a pointer of the library's own, and then pointers to functions, each of which
 /// gets that pointer first. Order and arguments are those that packetdrill has at 2c4001c4.
 #[repr(C)]
-#[expect(missing_docs, reason = "the names are those of system calls, which manuals explain")]
+#[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
 pub struct PacketdrillTable {
     pub user: OwnPointer,
     pub free: unsafe extern "C" fn(OwnPointer),
@@ -121,12 +121,12 @@ impl PacketdrillTable {
 }
 
 unsafe extern "C" fn free(_: OwnPointer) {
-    // A panic here would be one of a destructor; the program ends soon.
+    // Only the machine's destructor could panic here. Its script is over, so the panic is ignored.
     let _ = catch_unwind(|| set_current(None));
 }
 
 /// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's table.
-/// Ends the program with status 2 if the flags are wrong, or if `LD_PRELOAD` does not name this
+/// Ends the program with status 2 if the flags are wrong, if the library panics, or if `LD_PRELOAD` does not name this
 /// library: the script's shell commands would change this machine.
 ///
 /// # Safety
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
     };
     let begun = catch_unwind(move || begin(&flags));
     match begun {
-        // SAFETY: the caller says so. The place holds zeros so far, which nothing has to drop.
+        // SAFETY: the caller says so. `write` does not drop the old contents, which are only zeros.
         Ok(Ok(())) => unsafe { table.write(PacketdrillTable::filled()) },
         Ok(Err(mistake)) => stop(&mistake),
         Err(_) => stop("a fault of our own: the library panicked"),

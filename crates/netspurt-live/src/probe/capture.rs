@@ -54,7 +54,7 @@ pub fn capture(
             return Ok(count);
         }
         let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&halt, PollFlags::IN)];
-        // The loop checks its work again even if the wait was interrupted.
+        // An interrupted wait is no error: the loop only tries to receive again.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
             // The last packets of a connection may still be on their way.
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn packets_of_the_peers_port_count_in_both_directions() {
+    fn packets_to_the_peers_port_count_and_others_do_not() {
         let peer = "10.0.0.2:80".parse().unwrap();
         let mut packet = vec![0; 40];
         (packet[0], packet[9]) = (0x45, 6);

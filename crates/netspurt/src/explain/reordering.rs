@@ -20,7 +20,7 @@ pub enum EitherSegment {
     Other(TcpView, Option<u32>),
 }
 
-/// A segment that waits until none can come any more that passed before it.
+/// A segment that waits until no segment that passed earlier can still arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldSegment {
     /// Who sent it.
@@ -32,18 +32,19 @@ pub struct HeldSegment {
     marks: OrderMarks,
 }
 
-/// What tells when a segment passed.
+/// The header fields that show the order in which segments passed.
 #[derive(Clone, Copy, Debug)]
 struct OrderMarks {
     seq: u32,
-    /// The number after its last.
+    /// The sequence number after the segment's last octet.
     end: u32,
     ack: u32,
     flags: Flags,
     val: Option<u32>,
     ip_id: u16,
-    /// The octets of its SACK blocks, and the block that it reports first.
+    /// How many octets its SACK blocks cover.
     sacked_bytes: u32,
+    /// The edges of its first SACK block.
     newest: Option<(u32, u32)>,
 }
 
@@ -64,8 +65,8 @@ impl OrderMarks {
         }
     }
 
-    /// Whether its numbers tell when it passed.
-    fn counts(&self) -> bool {
+    /// Whether its sequence and acknowledgement numbers can be compared: it has ACK and no RST.
+    fn is_comparable(&self) -> bool {
         self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
     }
 
@@ -80,7 +81,7 @@ impl HeldSegment {
         Self { side, at, segment: EitherSegment::Plain(segment), marks: OrderMarks::of(&segment) }
     }
 
-    /// As [`plain`](Self::plain), for a segment that is not, with its place in the transcript.
+    /// A segment that is not plain. `place` is its place in the transcript.
     pub fn other(side: Side, at: Time, segment: &TcpView, place: Option<u32>) -> Self {
         let marks = OrderMarks::of(segment);
         Self { side, at, segment: EitherSegment::Other(*segment, place), marks }
@@ -89,15 +90,18 @@ impl HeldSegment {
 
 /// The segments of a connection that wait because the capture is out of order.
 ///
-/// A segment goes before another one that was captured up to [`Disorder::WITHIN`] earlier, and at
-/// most half a round trip, if it must have passed before that one:
+/// A new segment is moved before a held one if two conditions hold. It was captured at most
+/// [`Disorder::WITHIN`] and at most half a round trip later. And one of these shows that it passed
+/// first:
 ///
-/// * its sender sent it first: it is a SYN, or it has the older timestamp, the lower IP identification where these
-///   ascend, the lower acknowledgement number (RFC 9293 §3.4), fewer octets in SACK blocks, or the
-///   lower octets, while both segments have new ones or neither has;
-/// * the other one acknowledges its octets, which had not been seen;
-/// * it acknowledges something, and the other one sends octets again in a capture at the sender: what
-///   sent them was the acknowledgement, since no acknowledgement can answer them so soon.
+/// * Both have the same sender, which sent the new one first. This is shown, in this order, by a SYN; by
+///   the timestamps; by the IP identifications, if they ascend; by the acknowledgement numbers (RFC
+///   9293 §3.4); by the sequence numbers, if both carry new octets or both carry old ones; and, if
+///   one of them carries no octets, by how many octets their SACK blocks cover.
+/// * The held one acknowledges all octets of the new one, and these had not been seen; or, in a
+///   capture at the receiver, these had not been acknowledged.
+/// * The capture was made at the sender, the held one is a retransmission, and the new one is an
+///   acknowledgement. It triggered the retransmission; it cannot answer it so soon.
 ///
 /// Otherwise segments keep their order. Each keeps the time at which it was captured.
 #[derive(Clone, Debug, Default)]
@@ -108,11 +112,11 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// The most segments before which one may go.
+    /// The maximum number of held segments that a segment can be moved before.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next in a connection with these directions, by the side that
-    /// sends. Counts it if it goes before others.
+    /// Adds the segment that was captured next. `ways` holds the two directions, indexed by the side
+    /// that sends. If the segment is moved before others, `disorder` counts it.
     pub fn add(
         &mut self,
         one: HeldSegment,
@@ -122,9 +126,9 @@ impl Reordering {
         let within = disordered_within(ways);
         self.last = one.at;
         let place = self.held.len();
-        let least = place.saturating_sub(Self::MOST);
+        let first_place = place.saturating_sub(Self::MOST);
         let mut before = None;
-        for (place, other) in self.held.iter().enumerate().skip(least) {
+        for (place, other) in self.held.iter().enumerate().skip(first_place) {
             let late = one.at.saturating_since(other.at);
             if late <= within && passed_before(&one, other, ways) {
                 before = Some((place, late));
@@ -137,12 +141,12 @@ impl Reordering {
         self.held.insert(before.map_or(place, |(place, _)| place), one);
     }
 
-    /// Removes the next segment before which none can come any more, or just the next one if the
-    /// connection is `over`.
+    /// Removes the first segment if no later segment can be moved before it, or if the connection is
+    /// `over`.
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
-        let late = self.last.saturating_since(first.at) > Disorder::WITHIN;
-        if over || late { self.held.pop_front() } else { None }
+        let is_settled = self.last.saturating_since(first.at) > Disorder::WITHIN;
+        if over || is_settled { self.held.pop_front() } else { None }
     }
 }
 
@@ -155,7 +159,7 @@ fn disordered_within(ways: [Option<&CapturedWay>; 2]) -> Duration {
 
 /// Whether `one` passed before `other`, which was captured before it.
 fn passed_before(one: &HeldSegment, other: &HeldSegment, ways: [Option<&CapturedWay>; 2]) -> bool {
-    if !(one.marks.counts() || one.marks.opens()) || !other.marks.counts() {
+    if !(one.marks.is_comparable() || one.marks.opens()) || !other.marks.is_comparable() {
         return false;
     }
     let way = ways[one.side.index()];
@@ -176,10 +180,10 @@ fn is_new(seq: u32, way: Option<&CapturedWay>) -> bool {
 
 /// Whether the sender of `way` sent `one` before `other`.
 fn was_sent_before(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWay>) -> bool {
-    if let (Some(val), Some(than)) = (one.val, other.val)
-        && val != than
+    if let (Some(one_val), Some(other_val)) = (one.val, other.val)
+        && one_val != other_val
     {
-        return is_before(val, than);
+        return is_before(one_val, other_val);
     }
     if one.ip_id != other.ip_id && way.is_some_and(|way| way.sender.numbers_packets()) {
         return one.ip_id.wrapping_sub(other.ip_id).cast_signed() < 0;
@@ -195,8 +199,8 @@ fn was_sent_before(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether `other` acknowledges octets of `one`, which belongs to the direction `way`, and nothing
-/// did so before.
+/// Whether `other` acknowledges all octets of `one`, which belongs to the direction `way`, and no
+/// acknowledgement number did so before.
 fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWay>) -> bool {
     if one.seq == one.end {
         return false;
@@ -208,15 +212,17 @@ fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
     if is_new(one.seq, way) {
         return by_number || by_block;
     }
-    // Beside the receiver a retransmission is acknowledged as soon.
+    // In a capture at the receiver, a retransmission is acknowledged as soon as new octets are.
     way.is_some_and(|way| {
-        let open = way.octets.una() < way.octets.sequence().octet(one.end);
-        way.sender.path.vantage().0 == Vantage::Receiver && open && (by_number || by_block)
+        let is_outstanding = way.octets.una() < way.octets.sequence().octet(one.end);
+        way.sender.path.vantage().0 == Vantage::Receiver
+            && is_outstanding
+            && (by_number || by_block)
     })
 }
 
-/// Whether `other`, which belongs to the direction `back`, has octets that were sent before, and may
-/// be the answer to `one` in a capture at its sender.
+/// Whether `other`, which belongs to the direction `back`, is a retransmission that `one` may have
+/// triggered. Only a capture at the sender of `other` shows this.
 fn triggers(one: &OrderMarks, other: &OrderMarks, back: Option<&CapturedWay>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again

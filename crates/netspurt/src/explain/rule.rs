@@ -10,25 +10,26 @@ pub enum CauseRule {
     None,
     /// The segment carries a SYN.
     Syn,
-    /// An acknowledgement that reports a hole came immediately before.
+    /// The segment directly follows an acknowledgement that reports a hole.
     Reported,
     /// A hole is reported, and a reordering timer may have fired.
     Reordering,
     /// The segment belongs to the repair of the holes of one window.
     InRecovery,
-    /// The segment was lost again: segments that were sent later have arrived.
+    /// The segment was retransmitted once more within a repair. In most cases segments that were sent
+    /// after the retransmission before have arrived, so that one was lost.
     LostAgain,
-    /// No acknowledgement came for as long as a timeout takes, and then the first missing octets
-    /// were sent.
+    /// No acknowledgement came for a long time, in most cases as long as a timeout takes, and then
+    /// the first missing octets were sent.
     Silence,
-    /// A repair sent the head for the second time, and nothing shows that the first retransmission
-    /// was lost.
+    /// A repair sent the head for the second time. Nothing shows that the first retransmission was
+    /// lost, or this was shown so long ago that the repair did not wait for it.
     HeadAgain,
     /// The head was sent once more after a timeout.
     Backoff,
     /// The segment follows a timeout that marked everything outstanding as lost.
     AfterTimeout,
-    /// The last segment was sent again after two round trips of silence.
+    /// The last segment, which is not the head, was retransmitted although no hole is reported.
     Tail,
     /// The only outstanding segment was sent again after a silence. What the sender does elsewhere
     /// shows whether a probe or a timeout sent it.
@@ -42,13 +43,15 @@ pub enum CauseRule {
     LoneByWindow,
     /// As [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
     LoneByHost,
-    /// The flow label tells: only a timeout changes it.
+    /// The flow label shows it. A timeout usually changes the label.
     FlowLabel,
     /// The sender repairs a whole window in order after a fast retransmit (Tahoe).
     InOrder,
     /// The segment followed an acknowledgement that does not explain it.
     Guess,
-    /// SACK blocks had reported the octets, and a sender that uses the blocks leaves those out.
+    /// SACK blocks had already reported these octets or later octets of the same repair. A sender that
+    /// uses SACK would not have sent them, so this one sends everything again from the first missing
+    /// octet.
     ReportedBefore,
 }
 

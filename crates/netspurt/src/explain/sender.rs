@@ -492,7 +492,8 @@ impl Sender {
         let una = octets.una();
         let edges = |place: usize| {
             let block = packet.sack().get(place)?;
-            Some([block.left, block.right].map(|edge| octets.sequence().octet(edge)))
+            let sequence = octets.sequence();
+            Some([sequence.octet(block.left), sequence.octet(block.right)])
         };
         let ack = octets.sequence().octet(packet.ack());
         let trouble = self.trouble.get_or_insert_default();

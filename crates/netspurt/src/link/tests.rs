@@ -88,8 +88,14 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first()
     };
     let end = at(1500).as_nanos();
     for near in end - 2..=end + 2 {
-        assert!(dropped(near, at(499)), "an arrival settled before the transmission began");
-        assert!(!dropped(near, at(500)), "one settled with it or later");
+        assert!(
+            dropped(near, at(499)),
+            "the frame is dropped if its arrival was settled before the transmission began"
+        );
+        assert!(
+            !dropped(near, at(500)),
+            "the departure comes first if the arrival was settled at that time or later"
+        );
     }
     assert!(dropped(end - 3, at(501)), "a departure is not yet due");
     assert!(!dropped(end + 3, at(0)), "a departure is over");
@@ -229,8 +235,8 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
 
 #[test]
 fn bursts_by_time_last_as_long_whatever_the_rate_of_frames() {
-    // Bad for 20 ms of 420 ms, seen every 2 ms and every 10 ms: either way 1 of 21 frames is lost,
-    // and a frame behind a lost one is lost with 1/21 + 20/21 (1 - 0.05 - 0.0025)^steps.
+    // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either rate.
+    // The next frame after a lost one is lost with probability 1/21 + 20/21 (1 - 0.05 - 0.0025)^gap_ms.
     for (gap_ms, again) in [(2_u64, 0.9026), (10, 0.6031)] {
         let chances = [0.0025, 0.05, 0.0, 1.0];
         let mut bursts = Pick::default()

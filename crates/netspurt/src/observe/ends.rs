@@ -65,7 +65,7 @@ impl From<[SocketAddr; 2]> for EndPair {
             IpAddr::V6(six) => u128::from(six),
         };
         let ports = u32::from(ends[0].port()) << 16 | u32::from(ends[1].port());
-        Self::new(ends.map(number), ports, ends[0].is_ipv6())
+        Self::new([number(ends[0]), number(ends[1])], ports, ends[0].is_ipv6())
     }
 }
 

@@ -16,7 +16,7 @@ use super::names::name_in;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketNotice {
-    /// Its report: the control message `IP_RECVERR`.
+    /// Its report: the control message `IP_RECVERR` or `IPV6_RECVERR`.
     pub kind: NoticeKind,
     /// The timestamp in nanoseconds since the script's beginning: the control message
     /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.
@@ -30,9 +30,9 @@ pub struct SocketNotice {
 pub enum NoticeKind {
     /// `SO_EE_ORIGIN_ZEROCOPY`: the buffers of these calls may be used again.
     Completed {
-        /// The number of the first call with `MSG_ZEROCOPY`, from 0.
+        /// The first call that this notice completes. Calls with `MSG_ZEROCOPY` are numbered from 0.
         first: u32,
-        /// The number of the last one.
+        /// The last call that it completes.
         last: u32,
         /// `SO_EE_CODE_ZEROCOPY_COPIED`: the host copied the octets on their way.
         copied: bool,
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_stamp_of_zero_admits_any_time_but_not_none() {
+    fn a_timestamp_of_zero_admits_any_time_but_not_a_missing_one() {
         let kind = NoticeKind::Stamped { event: StampEvent::Sent, key: 9 };
         let at =
             |at: Option<u64>| SocketNotice { kind, at: at.map(Time::from_nanos), is_cut: false };

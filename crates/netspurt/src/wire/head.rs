@@ -42,11 +42,17 @@ impl<'a> IpHead<'a> {
     #[inline]
     pub fn addresses(self) -> [IpAddr; 2] {
         match self {
-            Self::V4(head) => [12, 16].map(|at| Ipv4Addr::from(word(head, at)).into()),
-            Self::V6(head) => [8, 24].map(|at| {
-                let octets = head[at..].first_chunk::<16>().expect("the header has both");
-                Ipv6Addr::from(*octets).into()
-            }),
+            Self::V4(head) => {
+                let address = |at| Ipv4Addr::from(word(head, at)).into();
+                [address(12), address(16)]
+            }
+            Self::V6(head) => {
+                let address = |at: usize| {
+                    let octets = head[at..].first_chunk::<16>().expect("the header has both");
+                    Ipv6Addr::from(*octets).into()
+                };
+                [address(8), address(24)]
+            }
         }
     }
 
