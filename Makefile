@@ -37,7 +37,7 @@ run: setup
 setup: $(USE)
 
 $(USE): $(FILES) | $(BIN)/python
-	@echo 'building the extension and installing it into .venv: one to ten minutes, by the machine'
+	@echo 'building the extension and installing it into .venv: one to ten minutes, depending on the machine'
 	$(PIP) --editable .
 	@rm -f $(TEST)
 	touch $@
