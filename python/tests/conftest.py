@@ -158,3 +158,14 @@ def need(program: str) -> str:
     if path is None:
         pytest.skip(f"{program} is not installed: nothing is compared against it")
     return path
+
+
+def example(name: str) -> str:
+    """Return the path of an example program in Rust, built with Cargo's profile `dev`.
+
+    It is built as the tests in Rust build it, so that nothing is built twice.
+    """
+    build = [need("cargo"), "build", "--quiet", "--workspace", "--example", name]
+    subprocess.run(build, cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return str(target / "debug" / "examples" / name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 import netspurt as ns
 
-from conftest import ROOT, need
+from conftest import ROOT, example, need
 
 VARIANTS = ["tahoe", "reno", "newreno", "sack", "fack"]
 
@@ -130,13 +129,8 @@ FIELDS = [
 def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write 400 random packets, half of them of IPv6."""
     file = tmp_path_factory.mktemp("packets") / "random.pcapng"
-    # As the Rust tests build it, so that nothing is built twice.
-    build = ["build", "--quiet", "--workspace", "--example", "packets"]
-    subprocess.run([need("cargo"), *build], cwd=ROOT, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     with file.open("wb") as out:
-        words = [str(target / "debug" / "examples" / "packets"), "400", "1"]
-        subprocess.run(words, cwd=ROOT, stdout=out, check=True)
+        subprocess.run([example("packets"), "400", "1"], cwd=ROOT, stdout=out, check=True)
     return file
 
 

@@ -21,7 +21,7 @@ import netspurt as ns
 from netspurt import _core
 from netspurt.stored import sealed
 
-from conftest import ROOT, Command
+from conftest import ROOT, Command, example
 
 SHIPPED = [
     path
@@ -358,12 +358,9 @@ def test_a_fresh_process_gets_the_same_digest(start: ns.Scenario) -> None:
 
 
 def test_debug_and_release_get_the_same_digest(start: ns.Scenario) -> None:
-    debug = ROOT / "target" / "debug" / "examples" / "simulate"
-    if not debug.exists():
-        pytest.skip("no debug build to compare with: cargo test --workspace makes one")
     file = ROOT / "papers" / "rfc2416" / "start.toml"
     result = subprocess.run(
-        [debug, file, "links.modem.loss.probability=0.03"],
+        [example("simulate"), file, "links.modem.loss.probability=0.03"],
         capture_output=True,
         text=True,
         check=True,
