@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 GO_BACK_N = "go-back-n"
 
@@ -84,6 +85,22 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
         elif cause_in_order not in seen:
             parts.append(_count(cause_in_order, counts))
     return ", ".join(parts)
+
+
+def since_sent_ns(row: Mapping[str, Any]) -> int | None:
+    """Return how long ago the octets of a retransmission had been sent before.
+
+    `None` if the capture lacks all earlier copies of them.
+
+    Examples
+    --------
+    >>> since_sent_ns({"gap_ns": 5, "original_missing": True})
+    5
+    >>> since_sent_ns({"gap_ns": 0, "original_missing": True}) is None
+    True
+    """
+    lacks_all = row["original_missing"] and not row["gap_ns"]
+    return None if lacks_all else row["gap_ns"]
 
 
 def _count(cause: str, counts: Mapping[str, int]) -> str:

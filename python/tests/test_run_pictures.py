@@ -23,6 +23,7 @@ from netspurt.pictures.cases import in_ratios, legible, positions
 from netspurt.pictures.marks import Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
+from netspurt.pictures.traffic import not_seen_before
 from netspurt.plots import KINDS, NEEDS, View, draw
 from netspurt.plots.beside import Side, draw_beside
 from netspurt.plots.cases import draw_cases
@@ -484,3 +485,17 @@ def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPat
     assert "marks at one instant" in thinned.get_xlabel()
     assert "marks at one instant" not in whole.get_xlabel()
     assert thinned.get_ylim() == pytest.approx(whole.get_ylim(), rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_octets_not_seen_before_are_counted_once_whatever_the_order_of_segments(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    seq = chance.integers(0, 60, 40)
+    length = chance.integers(1, 12, 40)
+    seen: set[int] = set()
+    expected = []
+    for first, count in zip(seq.tolist(), length.tolist(), strict=True):
+        own = set(range(first, first + count))
+        expected.append(len(own - seen))
+        seen |= own
+    assert not_seen_before(seq, length).tolist() == expected

@@ -10,7 +10,7 @@ import numpy as np
 
 from netspurt.analysis.seen import heard
 from netspurt.captures import end_of
-from netspurt.causes import SEEN_IN_ACKS
+from netspurt.causes import SEEN_IN_ACKS, since_sent_ns
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
@@ -286,7 +286,7 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
             row["direction"],
             str(row["seq"]),
             str(row["len_bytes"]),
-            _time(row["gap_ns"]),
+            _time(since_sent_ns(row)),
             _believed(row, "cause"),
             _believed(row, "verdict"),
             "original missing" if row["original_missing"] else row["evidence"],

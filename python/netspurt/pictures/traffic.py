@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
 from netspurt.pictures.steps import steps
 from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
+
+Ints = NDArray[np.int64]
 
 #: The number of packets over which densities are smoothed, and the maximum number of time steps.
 _SMOOTHED = 10
@@ -54,8 +59,7 @@ def throughput(run: Tables, view: View) -> Picture:
     steps = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
     edges = np.linspace(first, last, steps + 1)
     width = edges[1] - edges[0]
-    end = np.maximum.accumulate(data["seq"] + data["len_bytes"])
-    fresh = np.diff(end, prepend=int(data["seq"].min())).astype(np.float64)
+    fresh = not_seen_before(data["seq"], data["len_bytes"]).astype(np.float64)
     marks: list[Mark] = []
     drawn: tuple[tuple[str, Floats, Ink], ...] = (
         ("sent", size, "red"),
@@ -70,6 +74,31 @@ def throughput(run: Tables, view: View) -> Picture:
     x, y = t[later][settled], mean[settled]
     marks.append(Line(label="mean so far", ink="green", x=x, y=y, width=1.0))
     return Picture(tuple(marks), Scale("throughput", "bit/s", low=0.0), aside=_named(data, view))
+
+
+def not_seen_before(seq: Ints, length: Ints) -> Ints:
+    """Return how many octets of each segment no earlier segment had.
+
+    Away from the sender a retransmission may bring octets that were not seen before.
+    """
+    right = seq + length
+    end = np.concatenate([seq[:1], np.maximum.accumulate(right)[:-1]])
+    fresh: Ints = np.maximum(right - np.maximum(seq, end), 0)
+    gaps = [(int(seq.min()), int(seq[0]))] if seq.min() < seq[0] else []
+    for place in np.flatnonzero(seq != end).tolist():
+        own, known = (int(seq[place]), int(right[place])), int(end[place])
+        if own[0] > known:
+            gaps.append((known, own[0]))
+            continue
+        first = bisect_right(gaps, own[0], key=lambda gap: gap[1])
+        last = bisect_left(gaps, own[1], lo=first, key=lambda gap: gap[0])
+        cut = gaps[first:last]
+        filled = sum(min(own[1], gap[1]) - max(own[0], gap[0]) for gap in cut)
+        rest = [(gap[0], min(gap[1], own[0])) for gap in cut]
+        rest += [(max(gap[0], own[1]), gap[1]) for gap in cut]
+        gaps[first:last] = sorted({gap for gap in rest if gap[0] < gap[1]})
+        fresh[place] += filled
+    return fresh
 
 
 def density(run: Tables, view: View) -> Picture:

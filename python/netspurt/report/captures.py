@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, vantages
 from netspurt.captures import CaptureError, Explained, end_of
-from netspurt.causes import TIMERS, WORDS, begun, tallied
+from netspurt.causes import TIMERS, WORDS, begun, since_sent_ns, tallied
 from netspurt.report.findings import finding, shares
 from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
@@ -244,7 +244,8 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
         t = (row["t_ns"] - found.start_ns) / 1e9
         octets = (number(row["seq"]), number(row["len_bytes"]))
         evidence = "original missing" if row["original_missing"] else row["evidence"]
-        gap = "-" if row["gap_ns"] is None else span(row["gap_ns"] / 1e9)
+        since_ns = since_sent_ns(row)
+        gap = "-" if since_ns is None else span(since_ns / 1e9)
         believed = (_believed(row, "cause"), _believed(row, "verdict"))
         rows.append((instant(t), way.name, *octets, *believed, evidence, gap))
         middle = row["seq"] + row["len_bytes"] / 2
