@@ -156,3 +156,12 @@ def test_pcap_records_are_counted_in_either_order_of_octets(order: str, tmp_path
     assert cut_off(file) == CutCapture(records=1, octets=10, of=16)
     file.write_bytes(b"not a capture")
     assert cut_off(file) is None
+
+
+@pytest.mark.parametrize("node", ["source", "receiver"])
+def test_a_flow_of_a_capture_has_as_many_retransmissions_as_are_explained(
+    two_points: Path, node: str
+) -> None:
+    explained = explain(two_points / f"{node}.pcapng", segments=True)
+    counted = explained.table("flows")["retransmissions"].sum()
+    assert counted == len(explained.table("retransmissions")) > 0

@@ -208,7 +208,8 @@ fn sums(
         let sum = FlowSum {
             start: extent.start.map(&since),
             sent: extent.sent,
-            retransmissions: way.statistics.data.retransmissions,
+            // Beside the receiver a retransmission may bring octets that were not seen before.
+            retransmissions: way.retransmissions.len() as u64,
             acked_bytes: way.una.saturating_sub(first),
             ..FlowSum::default()
         };
