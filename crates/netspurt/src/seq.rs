@@ -28,6 +28,18 @@ pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
     if count > near && ahead < 0 { near.wrapping_add((ahead as u32) as u64) } else { count }
 }
 
+/// Whether the number `a` on the wire comes before `b`. They may wrap, and are less than 2³¹ apart: sequence
+/// numbers (RFC 9293 §3.4) and timestamps (RFC 7323 §5.2).
+///
+/// ```
+/// use netspurt::seq::is_before;
+/// assert!(is_before(u32::MAX, 0) && !is_before(0, u32::MAX) && !is_before(7, 7));
+/// ```
+#[inline]
+pub const fn is_before(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() < 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

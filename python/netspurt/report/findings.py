@@ -1,4 +1,4 @@
-"""The finding of a capture: what was sent again and why, what it cost, and what would help."""
+"""The finding of a capture: what was retransmitted and why, what it cost, and what would help."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from netspurt.causes import tallied
 from netspurt.report.words import span
 from netspurt.wording import counted, number, plain
 
-#: How the lines begin that say where the time went.
+#: How the lines begin that say where the time went, and what the lines on remedies contain.
 _TIME = "Time went to"
-
-#: What the lines on remedies contain.
-_REMEDY = ("would have saved", "no remedy would have", "No remedy would have")
+_REMEDY = "would have saved"
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
@@ -41,7 +39,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         return
     again = found.table("retransmissions")
     if len(again) == 0:
-        yield f"Nothing was sent again in {counted(data, 'data packet')}."
+        yield f"Nothing was retransmitted in {counted(data, 'data packet')}."
         return
     of = tallied(again["cause"].tolist(), likeliest=False)
     yield f"{counted(len(again), 'retransmission')} in {counted(data, 'data packet')}: {of}."
@@ -49,10 +47,9 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     spent = heard(found.tables)
     silence, repair = (float(spent.seconds(f"{name}_ns").sum()) for name in ("timeout", "repair"))
     if silence or repair:
-        times = f"{span(silence)} passed in silence before timers" if silence else "No time passed "
-        times += "" if silence else "in silence before timers"
+        times = f"{span(silence) if silence else 'No time'} passed in silence before timers"
         yield f"{times}, {span(repair)} in repair." if repair else f"{times}."
-    yield from [line for line in lines if any(words in line for words in _REMEDY)][:1]
+    yield from [line for line in lines if _REMEDY in line][:1]
 
 
 def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:

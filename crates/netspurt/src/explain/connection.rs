@@ -8,11 +8,11 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::pending::{PendingSegment, PendingSegments};
+use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
-use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
+use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent, WaitingFor};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
@@ -60,16 +60,16 @@ impl CapturedConnection {
     }
 
     /// Packs a closed connection if no more of its packets are expected: all that was sent was
-    /// captured and acknowledged. Its memory goes to `spare`.
-    pub fn rest(&mut self, spare: &mut SpareWays) {
-        self.take_pending(spare);
+    /// captured and acknowledged. Its memory goes to `shared`.
+    pub fn rest(&mut self, shared: &mut SharedState) {
+        self.take_pending(shared);
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
             let mut ways = self.ways.each_mut().map(Option::take);
             let each = ways.each_mut().map(Option::as_deref_mut);
-            self.resting = Some(RestingConnection::of(each, &mut spare.packing));
+            self.resting = Some(RestingConnection::of(each, &mut shared.packing));
             (self.twins, self.reordering) = (None, None);
-            ways.into_iter().flatten().for_each(|way| spare.keep(way));
-            spare.keep_pending(take(&mut self.pending));
+            ways.into_iter().flatten().for_each(|way| shared.keep(way));
+            shared.keep_pending(take(&mut self.pending));
         }
     }
 
@@ -95,10 +95,10 @@ impl CapturedConnection {
         side: Side,
         at: Time,
         segment: &PlainSegment,
-        spare: &mut SpareWays,
+        shared: &mut SharedState,
     ) {
         if !self.pending.have_room(at) {
-            self.make_room(spare);
+            self.make_room(shared);
         }
         self.pending.add_plain(side, at, segment);
     }
@@ -111,118 +111,118 @@ impl CapturedConnection {
         at: Time,
         segment: &TcpView,
         place: Option<u32>,
-        spare: &mut SpareWays,
+        shared: &mut SharedState,
     ) {
         if !self.pending.have_memory() {
-            self.pending = spare.begin_pending();
+            self.pending = shared.begin_pending();
         }
         if !self.pending.have_room_for_other(at) {
-            self.make_room(spare);
+            self.make_room(shared);
         }
         self.pending.add_other(side, at, segment, place);
     }
 
     /// Takes the segments that were not taken yet.
-    pub fn take_pending(&mut self, spare: &mut SpareWays) {
-        self.make_room(spare);
+    pub fn take_pending(&mut self, shared: &mut SharedState) {
+        self.make_room(shared);
         if self.reordering.is_some() {
-            self.take_held(true, spare);
+            self.take_held(true, shared);
         }
     }
 
-    /// Takes the segments that were not taken yet, except those before which others may come that
-    /// passed before them.
-    fn make_room(&mut self, spare: &mut SpareWays) {
+    /// Takes the segments that were not taken yet. If the capture is out of order, those wait before
+    /// which a segment that passed earlier may still come.
+    fn make_room(&mut self, shared: &mut SharedState) {
         if self.pending.is_empty() {
             return;
         }
-        if spare.disorder.is_found() || self.pending.are_disordered() {
-            spare.disorder.find();
-            return self.reorder_pending(spare);
+        if shared.disorder.is_found() || self.pending.are_disordered() {
+            shared.disorder.note();
+            return self.reorder_pending(shared);
         }
         let mut pending = take(&mut self.pending);
-        let (mut at, mut others) = (pending.first, pending.others.iter().enumerate());
-        let mut words = pending.words();
-        while let Some(one) = PendingSegment::next_of(&mut words) {
-            at += one.gap;
-            if let Some(segment) = &one.plain {
-                self.take(one.side, at, segment, spare);
-                let continued = one.continued(segment);
-                if continued.len() > 0 {
-                    at = self.take_continued(one.side, at, segment, continued, spare);
+        for one in pending.iter() {
+            match &one.kind {
+                PendingKind::Plain(segment) => {
+                    self.take(one.side, one.at, segment, shared);
+                    let continued = one.continued(segment);
+                    if continued.len() > 0 {
+                        self.take_continued(one.side, one.at, segment, continued, shared);
+                    }
                 }
-            } else if let Some((place, segment)) = others.next() {
-                let answer = self.take(one.side, at, segment, spare);
-                spare.sampled(pending.places.get(place).copied(), answer.sample);
+                PendingKind::Other(segment, place) => {
+                    let answer = self.take(one.side, one.at, *segment, shared);
+                    shared.sampled(*place, answer.sample);
+                }
             }
         }
         pending.clear();
         self.pending = pending;
     }
 
-    /// Puts the segments that were not taken yet into order, and takes those before which none can
-    /// come any more.
+    /// Puts the segments that were not taken yet into order. Takes those before which no other segment
+    /// can come.
     #[cold]
-    fn reorder_pending(&mut self, spare: &mut SpareWays) {
+    fn reorder_pending(&mut self, shared: &mut SharedState) {
         let mut pending = take(&mut self.pending);
-        let (mut at, mut others) = (pending.first, pending.others.iter().enumerate());
-        let mut words = pending.words();
-        while let Some(one) = PendingSegment::next_of(&mut words) {
-            at += one.gap;
-            if let Some(segment) = &one.plain {
-                self.hold(HeldSegment::plain(one.side, at, *segment), spare);
-                for (gap, next) in one.continued(segment) {
-                    at += gap;
-                    self.hold(HeldSegment::plain(one.side, at, next), spare);
+        for one in pending.iter() {
+            match &one.kind {
+                PendingKind::Plain(segment) => {
+                    let mut at = one.at;
+                    self.hold(HeldSegment::plain(one.side, at, *segment), shared);
+                    for (gap, next) in one.continued(segment) {
+                        at += gap;
+                        self.hold(HeldSegment::plain(one.side, at, next), shared);
+                    }
                 }
-            } else if let Some((place, segment)) = others.next() {
-                let place = pending.places.get(place).copied();
-                self.hold(HeldSegment::other(one.side, at, segment, place), spare);
+                PendingKind::Other(segment, place) => {
+                    self.hold(HeldSegment::other(one.side, one.at, segment, *place), shared);
+                }
             }
         }
         pending.clear();
         self.pending = pending;
     }
 
-    /// Adds `segment` to those held, and takes those before which none can come any more.
-    fn hold(&mut self, segment: HeldSegment, spare: &mut SpareWays) {
+    /// Adds `segment` to those held. Takes those before which no other segment can come.
+    fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let ways = self.ways.each_ref().map(Option::as_deref);
-        reordering.add(segment, ways, &mut spare.disorder);
+        reordering.add(segment, ways, &mut shared.disorder);
         self.reordering = Some(reordering);
-        self.take_held(false, spare);
+        self.take_held(false, shared);
     }
 
     /// Takes the segments that are held: all of them if the connection is `over`.
-    fn take_held(&mut self, over: bool, spare: &mut SpareWays) {
+    fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             match &one.segment {
                 EitherSegment::Plain(segment) => {
-                    self.take(one.side, one.at, segment, spare);
+                    self.take(one.side, one.at, segment, shared);
                 }
                 EitherSegment::Other(segment, place) => {
-                    let answer = self.take(one.side, one.at, segment, spare);
-                    spare.sampled(*place, answer.sample);
+                    let answer = self.take(one.side, one.at, segment, shared);
+                    shared.sampled(*place, answer.sample);
                 }
             }
         }
     }
 
     /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
-    /// acknowledges of the other direction. A new direction takes its memory from `spare`.
+    /// acknowledges of the other direction. A new direction takes its memory from `shared`.
     pub fn take(
         &mut self,
         side: Side,
         at: Time,
         packet: &impl CapturedTcp,
-        spare: &mut SpareWays,
+        shared: &mut SharedState,
     ) -> Answer {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
         if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
             let longest = self.twins.as_ref().map_or(Duration::ZERO, |twins| twins.longest);
-            spare.copies = (spare.copies.0 + 1, spare.copies.1.max(longest));
+            shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
             self.take_twin(side, at, packet);
             return Answer::default();
         }
@@ -238,14 +238,14 @@ impl CapturedConnection {
             self.established = true;
         }
         let copies = self.copies(side);
-        let waited = self.send(side, at, packet, answers_syn, spare);
+        let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or_else(|| self.was_on_its_way(side, at, packet));
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
             // The copy of a SYN asks for no further answer.
             self.syns = syns;
         }
         let answer = match packet.flags().has(Flags::ACK) {
-            true => self.answer(side.peer(), at, packet, spare),
+            true => self.answer(side.peer(), at, packet, shared),
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
@@ -337,11 +337,11 @@ impl CapturedConnection {
         at: Time,
         packet: &impl CapturedTcp,
         answers_syn: bool,
-        spare: &mut SpareWays,
+        shared: &mut SharedState,
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
-        let way =
-            self.ways[side.index()].get_or_insert_with(|| spare.begin(Sequence::seen_from(packet)));
+        let way = self.ways[side.index()]
+            .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
@@ -382,12 +382,12 @@ impl CapturedConnection {
         side: Side,
         at: Time,
         packet: &impl CapturedTcp,
-        spare: &mut SpareWays,
+        shared: &mut SharedState,
     ) -> Answer {
         let shift = self.shift(side.peer());
         // Acknowledged octets were sent, whether or not they were captured.
         let way = self.ways[side.index()]
-            .get_or_insert_with(|| spare.begin(Sequence::midway(packet.ack())));
+            .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack())));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         sender.answering(at, packet, octets);
         let ack = octets.sequence().octet(packet.ack());

@@ -11,7 +11,7 @@ use crate::observe::Observed as _;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp as _, PlainSegment};
 
-use super::{CapturedConnection, CapturedSegment, CapturedWay, SpareWays, WaitingFor};
+use super::{CapturedConnection, CapturedSegment, CapturedWay, SharedState, WaitingFor};
 
 impl CapturedConnection {
     /// Whether `segment`, which was taken last, has the last octets of `side`: the last that were
@@ -28,28 +28,27 @@ impl CapturedConnection {
     }
 
     /// Takes segments that `side` sent and that continue `before`, the segment that was taken last and
-    /// captured at `at`; each with the time since the one before. Returns when the last one was
-    /// captured.
+    /// captured at `at`; each with the time since the one before.
     pub(super) fn take_continued(
         &mut self,
         side: Side,
         mut at: Time,
         before: &PlainSegment,
         segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)>,
-        spare: &mut SpareWays,
-    ) -> Time {
+        shared: &mut SharedState,
+    ) {
         // Copies are looked for among all packets.
         if self.twins.is_some() || !self.goes_on(side, before) {
             for (gap, segment) in segments {
                 at += gap;
-                self.take(side, at, &segment, spare);
+                self.take(side, at, &segment, shared);
             }
-            return at;
+            return;
         }
         let many = segments.len() as u32;
         let (shift, other) = (self.shift_offered(side), self.sender_waits(side.peer()));
         let Self { ways, spent, .. } = self;
-        let Some(way) = &mut ways[side.index()] else { return at };
+        let Some(way) = &mut ways[side.index()] else { return };
         let CapturedWay { octets, statistics, sender, limits, .. } = &mut **way;
         let calm = sender.is_calm();
         // They are alike, and `before` may have had no new octets.
@@ -70,6 +69,5 @@ impl CapturedConnection {
         }
         limits.progress = Some(at);
         statistics.continued(before, shift, many);
-        at
     }
 }

@@ -115,13 +115,8 @@ impl RowText {
 
     #[inline]
     fn put_flag(&mut self, flag: bool) {
-        self.put_octet(b'e');
-        for octet in if flag { *b"urt" } else { *b"sla" } {
-            self.put_octet(octet);
-        }
-        if !flag {
-            self.put_octet(b'f');
-        }
+        let text: &[u8] = if flag { b"true" } else { b"false" };
+        text.iter().rev().for_each(|octet| self.put_octet(*octet));
     }
 
     fn put_address(&mut self, address: IpAddr) {

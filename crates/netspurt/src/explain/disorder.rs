@@ -3,6 +3,7 @@
 use crate::ids::Side;
 use crate::observe::Observed;
 use crate::segment::Flags;
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -27,12 +28,12 @@ impl Disorder {
     /// retransmissions.
     pub const WITHIN: Duration = Duration::from_micros(100);
 
-    /// Notes that a packet was found out of order.
-    pub fn find(&mut self) {
+    /// Notes that the capture is out of order.
+    pub fn note(&mut self) {
         self.found = true;
     }
 
-    /// Whether a packet was found out of order.
+    /// Whether the capture is known to be out of order.
     #[inline]
     pub fn is_found(&self) -> bool {
         self.found
@@ -112,27 +113,21 @@ impl LatestNumbers {
     }
 }
 
-/// Whether the number `one` comes before `other` on the wire.
-#[inline]
-pub fn is_before(one: u32, other: u32) -> bool {
-    one.wrapping_sub(other).cast_signed() < 0
-}
-
 /// Looks for packets out of order among consecutive packets of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
-    /// Packets that may have been overtaken on the path.
-    suspect: u32,
+    /// How many packets came after others with higher octets. The path may have made them.
+    overtaken: u32,
 }
 
 impl DisorderWatch {
-    /// So many overtaken packets in a row of packets are not the path's.
-    const ENOUGH: u32 = 3;
+    /// If so many packets of one batch were overtaken, it was not on the path.
+    const OVERTAKEN_MIN: u32 = 3;
 
-    /// Takes the next packet that `side` sent, and `many` more that continue it. Returns whether
-    /// packets are out of order: one comes just after its acknowledgement, or several have lower octets than
-    /// others just before them. It must not be a reset.
+    /// Takes the next packet that `side` sent, and `many` more that continue it. The packet must have
+    /// ACK or SYN, and no RST. Returns whether packets are out of order: one came just after its
+    /// acknowledgement, or several have lower octets than others just before them.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, many: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
@@ -146,12 +141,12 @@ impl DisorderWatch {
         if bytes > 0 {
             let (lacks, first) = (own.lacks(at, seq), own.began_before(at, seq, packet.ip_id()));
             proven = lacks == Some(true);
-            self.suspect += u32::from(lacks.is_some() || first);
+            self.overtaken += u32::from(lacks.is_some() || first);
             own.passed(at, seq, seq.wrapping_add(bytes.wrapping_mul(many + 1)));
         }
         let other = &mut self.sides[side.peer().index()];
         other.passed(at, packet.ack(), packet.ack());
-        proven || self.suspect >= Self::ENOUGH
+        proven || self.overtaken >= Self::OVERTAKEN_MIN
     }
 
     /// Takes a SYN that `side` sent. Returns whether the peer had just acknowledged it.

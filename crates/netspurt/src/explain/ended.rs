@@ -7,7 +7,7 @@ use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
 use super::unanswered::judge_alone;
-use super::{CapturedConnection, EndedWay, SpareWays, Statistics, TimeSpent};
+use super::{CapturedConnection, EndedWay, SharedState, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +44,10 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
-    /// Converts a connection that has ended. `spare` has memory for its directions.
-    pub fn of(retired: Retired<CapturedConnection>, spare: &mut SpareWays) -> Self {
+    /// Converts a connection that has ended. `shared` has memory for its directions.
+    pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
         let Retired { number, ends, mut state } = retired;
-        state.take_pending(spare);
+        state.take_pending(shared);
         let (first_side, spent) = (state.first_side(), state.spent());
         let mut ways = state.finish();
         let silent =

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedPacket, Datagrams, Fault, PlainSegment, TcpView};
 
 use super::hosts::{find_timer_grids, settle};
-use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
+use super::{CaptureNotes, CapturedConnection, EndedConnection, SharedState, Transcript};
 
 /// The numbers of captured packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Passed {
 #[derive(Debug)]
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
-    /// Memory of resting connections, for new ones.
-    spare: SpareWays,
+    /// What the connections share.
+    shared: SharedState,
     passed: Passed,
     notes: CaptureNotes,
     /// Connections that have ended and that the caller has not taken yet.
@@ -110,7 +110,7 @@ impl Default for Explainer {
     fn default() -> Self {
         Self {
             flows: Flows::new(Lifetimes::default()),
-            spare: SpareWays::default(),
+            shared: SharedState::default(),
             passed: Passed::default(),
             notes: CaptureNotes::default(),
             ended: VecDeque::new(),
@@ -186,7 +186,7 @@ impl Explainer {
         let wanted = self.only.is_none_or(|only| only == sighting.number);
         let transcript = self.transcript.as_mut().filter(|_| wanted);
         let place = transcript.map(|transcript| transcript.add(at, sighting, view));
-        connection.take_other_later(sighting.side, at, view, place, &mut self.spare);
+        connection.take_other_later(sighting.side, at, view, place, &mut self.shared);
         if self.flows.has_retired() {
             self.end_retired();
         }
@@ -197,7 +197,7 @@ impl Explainer {
     fn plain(&mut self, unix_ns: i64, ends: EndPair, segment: &PlainSegment) {
         let at = self.captured_at(unix_ns);
         let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
-        connection.take_later(sighting.side, at, segment, &mut self.spare);
+        connection.take_later(sighting.side, at, segment, &mut self.shared);
         if self.flows.has_retired() {
             self.end_retired();
         }
@@ -211,15 +211,15 @@ impl Explainer {
         self.start.get_or_insert(at);
         self.last = self.last.max(at);
         if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
-            closed.rest(&mut self.spare);
+            closed.rest(&mut self.shared);
         }
         at
     }
 
     #[cold]
     fn end_retired(&mut self) {
-        let Self { flows, ended, spare, .. } = self;
-        ended.extend(flows.take_retired().map(|one| EndedConnection::of(one, spare)));
+        let Self { flows, ended, shared, .. } = self;
+        ended.extend(flows.take_retired().map(|one| EndedConnection::of(one, shared)));
     }
 
     /// The numbers of packets so far.
@@ -230,9 +230,9 @@ impl Explainer {
     /// Properties of the capture so far that limit what the connections tell.
     pub fn notes(&self) -> CaptureNotes {
         let mut notes = self.notes;
-        notes.disorder = self.spare.disorder;
-        (notes.tcp, notes.copies) = (self.passed.tcp, self.spare.copies.0);
-        notes.copies_ns_max = self.spare.copies.1.as_nanos();
+        notes.disorder = self.shared.disorder;
+        (notes.tcp, notes.copies) = (self.passed.tcp, self.shared.copies.0);
+        notes.copies_ns_max = self.shared.copies.1.as_nanos();
         notes
     }
 
@@ -255,8 +255,8 @@ impl Explainer {
             self.born += flows.born();
             self.rest = Some(flows.into_ordered());
         }
-        let Self { ended, rest, spare, .. } = self;
-        ended.pop_front().or_else(|| Some(EndedConnection::of(rest.as_mut()?.next()?, spare)))
+        let Self { ended, rest, shared, .. } = self;
+        ended.pop_front().or_else(|| Some(EndedConnection::of(rest.as_mut()?.next()?, shared)))
     }
 
     /// Ends the capture and returns the connections that were not taken yet.
@@ -265,7 +265,7 @@ impl Explainer {
         connections.sort_by_key(|one| one.number);
         settle(&mut connections);
         find_timer_grids(&mut connections);
-        for (place, sample) in self.spare.samples.drain(..) {
+        for (place, sample) in self.shared.samples.drain(..) {
             self.transcript.iter_mut().for_each(|transcript| transcript.sampled(place, sample));
         }
         Explanation {

@@ -29,7 +29,7 @@ mod retransmission;
 mod round_trips_table;
 mod rule;
 mod sender;
-mod spare;
+mod shared_state;
 mod spent;
 mod statistics;
 mod tables;
@@ -59,7 +59,7 @@ pub use notes::CaptureNotes;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::CauseRule;
 pub use sender::Sender;
-pub use spare::SpareWays;
+pub use shared_state::SharedState;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
     Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,

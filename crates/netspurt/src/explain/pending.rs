@@ -1,5 +1,7 @@
 //! Captured segments that are kept until their connection takes several at once.
 
+use std::slice;
+
 use crate::ids::Side;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -12,12 +14,31 @@ use super::disorder::DisorderWatch;
 pub struct PendingSegment<'a> {
     /// Who sent it.
     pub side: Side,
-    /// The time since the segment before was captured; zero for the first.
-    pub gap: Duration,
-    /// `None` if it is not plain; then it is the next one of the others.
-    pub plain: Option<PlainSegment>,
-    /// A word for each segment behind it that continues it.
+    /// When it was captured.
+    pub at: Time,
+    /// The segment.
+    pub kind: PendingKind<'a>,
+    /// A word for each segment after it that continues it.
     continued: &'a [u64],
+}
+
+/// A segment in the form in which it is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum PendingKind<'a> {
+    /// A plain one.
+    Plain(PlainSegment),
+    /// Any other, with its place in the transcript.
+    Other(&'a TcpView, Option<u32>),
+}
+
+/// The segments of a list, in order.
+#[derive(Clone, Debug)]
+pub struct PendingIter<'a> {
+    /// When the segment before was captured.
+    at: Time,
+    words: &'a [u64],
+    others: slice::Iter<'a, TcpView>,
+    places: slice::Iter<'a, u32>,
 }
 
 /// The segments of a connection that were captured and are not taken yet.
@@ -35,11 +56,11 @@ pub struct PendingSegments {
     /// The place of the last segment with four words, if all segments behind it continue it.
     whole: Option<u16>,
     /// When the first one was captured.
-    pub first: Time,
+    first: Time,
     /// Those that are not plain, in order.
-    pub others: Vec<TcpView>,
+    others: Vec<TcpView>,
     /// The places of those in the transcript. Empty if there is none.
-    pub places: Vec<u32>,
+    places: Vec<u32>,
 }
 
 /// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
@@ -63,25 +84,37 @@ impl FirstWord {
     fn continues(self) -> bool {
         self.0 & Self::CONTINUES != 0
     }
+
+    #[inline]
+    fn side(self) -> Side {
+        if self.0 & Self::BACK == 0 { Side::From } else { Side::To }
+    }
 }
 
-impl<'a> PendingSegment<'a> {
-    /// Takes the next segment from the front of `words`, with those that continue it.
-    #[inline]
-    pub fn next_of(words: &mut &'a [u64]) -> Option<Self> {
-        let first = *words.first()?;
-        let plain = match words.first_chunk() {
-            Some(whole) if first & FirstWord::PLAIN != 0 => Some(PlainSegment::of_words(*whole)),
-            _ => None,
-        };
-        let behind = &words[if plain.is_some() { 4 } else { 1 }..];
-        let many = behind.iter().position(|word| !FirstWord(*word).continues());
-        let (continued, behind) = behind.split_at(many.unwrap_or(behind.len()));
-        *words = behind;
-        let side = if first & FirstWord::BACK == 0 { Side::From } else { Side::To };
-        Some(Self { side, gap: FirstWord(first).gap(), plain, continued })
-    }
+impl<'a> Iterator for PendingIter<'a> {
+    type Item = PendingSegment<'a>;
 
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, rest) = self.words.split_first()?;
+        self.at += FirstWord(*first).gap();
+        let (side, at) = (FirstWord(*first).side(), self.at);
+        let Some(whole) = self.words.first_chunk().filter(|_| first & FirstWord::PLAIN != 0) else {
+            self.words = rest;
+            let kind = PendingKind::Other(self.others.next()?, self.places.next().copied());
+            return Some(PendingSegment { side, at, kind, continued: &[] });
+        };
+        let after = &self.words[whole.len()..];
+        let many = after.iter().position(|word| !FirstWord(*word).continues());
+        let (continued, after) = after.split_at(many.unwrap_or(after.len()));
+        self.words = after;
+        continued.iter().for_each(|word| self.at += FirstWord(*word).gap());
+        let kind = PendingKind::Plain(PlainSegment::of_words(*whole));
+        Some(PendingSegment { side, at, kind, continued })
+    }
+}
+
+impl PendingSegment<'_> {
     /// The segments that continue this one, if it is `plain`, each with the time since the one before.
     #[inline]
     pub fn continued(
@@ -171,31 +204,29 @@ impl PendingSegments {
         self.words.reserve_exact(Self::MOST / 4);
     }
 
-    /// The words of all segments, for [`PendingSegment::next_of`].
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    /// All of them, in order.
+    #[inline]
+    pub fn iter(&self) -> PendingIter<'_> {
+        PendingIter {
+            at: self.first,
+            words: &self.words,
+            others: self.others.iter(),
+            places: self.places.iter(),
+        }
     }
 
     /// Whether packets among them are out of order.
     pub fn are_disordered(&self) -> bool {
-        let (mut at, mut words) = (self.first, self.words());
-        let (mut watch, mut others) = (DisorderWatch::default(), self.others.iter());
-        while let Some(one) = PendingSegment::next_of(&mut words) {
-            at += one.gap;
-            let late = match one.plain {
-                Some(plain) => watch.take(one.side, at, &plain, one.continued.len() as u32),
-                None => others.next().is_some_and(|view| {
-                    let tells = view.flags.has(Flags::ACK) || view.flags.has(Flags::SYN);
-                    let counts = tells && !view.flags.has(Flags::RST);
-                    counts && watch.take(one.side, at, view, 0)
-                }),
-            };
-            if late {
-                return true;
+        let mut watch = DisorderWatch::default();
+        self.iter().any(|one| match &one.kind {
+            PendingKind::Plain(plain) => {
+                watch.take(one.side, one.at, plain, one.continued.len() as u32)
             }
-            one.continued.iter().for_each(|word| at += FirstWord(*word).gap());
-        }
-        false
+            PendingKind::Other(view, _) => {
+                let tells = view.flags.has(Flags::ACK) || view.flags.has(Flags::SYN);
+                tells && !view.flags.has(Flags::RST) && watch.take(one.side, one.at, *view, 0)
+            }
+        })
     }
 
     /// Removes all.
@@ -256,7 +287,7 @@ mod tests {
     fn a_segment_that_continues_the_one_before_takes_one_word() {
         let mut pending = PendingSegments::default();
         let at = |us| Time::ZERO + Duration::from_micros(us);
-        let words = |pending: &PendingSegments| pending.words().len();
+        let words = |pending: &PendingSegments| pending.words.len();
         for place in 0..10_u32 {
             let segment = plain(
                 (u32::MAX - 3000).wrapping_add(place * 1000),
@@ -302,11 +333,11 @@ mod tests {
                 pending.add_plain(side, at, &segment);
                 added.push((side, at, segment));
             }
-            let (mut words, mut at, mut found) = (pending.words(), pending.first, Vec::new());
-            while let Some(one) = PendingSegment::next_of(&mut words) {
-                at += one.gap;
-                let segment = one.plain.unwrap();
-                found.push((one.side, at, segment));
+            let mut found = Vec::new();
+            for one in pending.iter() {
+                let PendingKind::Plain(segment) = one.kind else { panic!("{one:?}") };
+                found.push((one.side, one.at, segment));
+                let mut at = one.at;
                 for (gap, next) in one.continued(&segment) {
                     at += gap;
                     found.push((one.side, at, next));

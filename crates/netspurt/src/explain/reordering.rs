@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use crate::ids::Side;
 use crate::segment::Flags;
+use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
 use super::CapturedWay;
-use super::disorder::{Disorder, is_before};
+use super::disorder::Disorder;
 use super::infer::Vantage;
 
 /// A segment in the form in which it was kept.

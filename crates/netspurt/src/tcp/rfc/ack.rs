@@ -1,6 +1,7 @@
 //! The effects of an acknowledgment: acknowledged octets, round trips, SACK reports.
 
 use crate::congestion::AckInfo;
+use crate::seq::is_before;
 use crate::units::Time;
 
 use super::super::context::Context;
@@ -11,7 +12,7 @@ use super::recovery::{LossRecovery, Reaction};
 use super::repair::{Phase, by_partial_acks};
 use super::scoreboard::SentSegment;
 use super::sender::RfcSender;
-use super::stamps::{is_before, stamp};
+use super::stamps::stamp;
 use super::tail_probe::TailProbe;
 
 /// The state of the sender before it acts upon an ACK.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::congestion::CongestionConfig;
 use crate::segment::{Flags, Segment};
+use crate::seq::is_before;
 use crate::units::Time;
 
 use super::super::context::Context;
 use super::config::RfcConfig;
-use super::stamps::is_before;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 

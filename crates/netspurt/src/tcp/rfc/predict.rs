@@ -8,9 +8,9 @@
 use crate::segment::{Flags, Segment};
 
 use super::super::context::Context;
-use super::stamps::is_before;
 use super::state::TcpState;
 use super::tcb::Tcb;
+use crate::seq::is_before;
 
 impl Tcb {
     /// Handles a segment if it is the expected one. Returns whether it was.

@@ -3,9 +3,9 @@
 use crate::congestion::Window;
 use crate::packed::{packed, packed_value, packed_variants};
 use crate::segment::Cause;
+use crate::seq::is_before;
 
 use super::news::News;
-use super::stamps::is_before;
 
 /// F-RTO's watch over the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the connections of a capture share: memory of resting ones, which new ones use, and more.
+//! The state that all connections of a capture share.
 
 use crate::observe::Sequence;
 use crate::sample::RttSample;
@@ -7,11 +7,14 @@ use crate::units::Duration;
 use super::pending::PendingSegments;
 use super::{CapturedWay, Disorder};
 
-/// Directions that are not in use. New connections get the memory of resting ones: this costs less
-/// than to free the memory and to allocate it again.
+/// The state that all connections of a capture share: what they found out about the capture, and memory.
+///
+/// New connections get the memory of resting ones, because this costs less than to free it and to
+/// allocate it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
-pub struct SpareWays {
+pub struct SharedState {
+    /// Directions that are not in use.
     ways: Vec<Box<CapturedWay>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
@@ -25,7 +28,7 @@ pub struct SpareWays {
     pub samples: Vec<(u32, RttSample)>,
 }
 
-impl SpareWays {
+impl SharedState {
     /// The largest number of directions that are kept.
     const MOST: usize = 1 << 8;
     /// The largest number of lists of pending segments that are kept.
