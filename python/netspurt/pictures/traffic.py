@@ -56,8 +56,8 @@ def throughput(run: Tables, view: View) -> Picture:
     first, last = float(t.min()), float(t.max())
     if last <= first:
         raise ValueError("all data was sent at one instant: there is no rate to draw")
-    steps = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
-    edges = np.linspace(first, last, steps + 1)
+    step_count = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
+    edges = np.linspace(first, last, step_count + 1)
     width = edges[1] - edges[0]
     fresh = not_seen_before(data["seq"], data["len_bytes"]).astype(np.float64)
     marks: list[Mark] = []
