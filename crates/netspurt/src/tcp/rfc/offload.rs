@@ -162,7 +162,7 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 
-/// Returns the number of segments for which cwnd has room.
+/// Returns the number of segments for which cwnd and a packet have room.
 fn segs_that_fit(sender: &RfcSender) -> u64 {
     let smss = sender.window.smss.max(1);
     let filled = sender.recovery.filled_of(sender.pipe(), &sender.window, &sender.config);
