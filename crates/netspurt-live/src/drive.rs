@@ -338,8 +338,8 @@ impl Driver {
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
         fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
         // An interrupted wait is not an error, because the next turn checks again what is due.
-        let arrivals = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
-        if arrivals == 0 && !self.spin.is_zero() {
+        let ready = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
+        if ready == 0 && !self.spin.is_zero() {
             while self.clock.now() < next {
                 std::hint::spin_loop();
             }

@@ -76,14 +76,12 @@ impl Stage<Segment> for Gate {
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         // If the host sends at the instant at which the timer fires, the host's packet goes first.
-        let last_instant = self.entering.front().map_or(now, |(at, _)| (*at).min(now));
-        let before = Time::from_nanos(last_instant.as_nanos().saturating_sub(1));
-        let due =
-            if self.entering.front().is_some_and(|(at, _)| *at <= now) { before } else { now };
+        let entry = self.entering.front().map(|(at, _)| *at).filter(|at| *at <= now);
+        let due = entry.map_or(now, |at| Time::from_nanos(at.as_nanos().saturating_sub(1)));
         if let Some(retransmission) = self.retransmission(due) {
             return Some(retransmission);
         }
-        self.entering.front().filter(|(at, _)| *at <= now)?;
+        entry?;
         let (at, segment) = self.entering.pop_front()?;
         if let Some(shim) = &mut self.shim {
             shim.sent(at, &segment);

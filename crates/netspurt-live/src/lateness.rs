@@ -40,7 +40,8 @@ impl Lateness {
     /// use netspurt_live::lateness::Lateness;
     /// let late = (1..=1000).map(Duration::from_micros).collect();
     /// let lateness = Lateness::of(late);
-    /// assert_eq!((lateness.p50, lateness.p99), (Duration::from_micros(500), Duration::from_micros(990)));
+    /// assert_eq!(lateness.p50, Duration::from_micros(500));
+    /// assert_eq!(lateness.p99, Duration::from_micros(990));
     /// ```
     pub fn of(mut late: Vec<Duration>) -> Self {
         late.sort_unstable();

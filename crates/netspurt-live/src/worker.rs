@@ -153,7 +153,7 @@ fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     }
 }
 
-/// Whether a pipe takes a line immediately. An error if its reader is gone.
+/// Whether a pipe takes a line without a wait. An error if its reader is gone.
 fn room(out: &io::Stdout) -> io::Result<bool> {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     if poll(&mut polled, Some(&Timespec::default())).is_err() {

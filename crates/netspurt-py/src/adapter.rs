@@ -122,7 +122,7 @@ impl Adapter {
                 failure.take()?;
             }
             (Err(error), OnFailure::EndRun) => {
-                return Err(adapter.instance.as_error(object.py(), "rto", error));
+                return Err(adapter.instance.with_context(object.py(), "rto", error));
             }
         }
         Ok(adapter)
@@ -243,13 +243,13 @@ impl RtoEstimator for Adapter {
         let usual = now + self.current;
         let failed = matches!(&self.on_failure, OnFailure::Keep(failure) if failure.is_there());
         let Some(hook) = self.deadline.as_ref().filter(|_| !failed) else { return usual };
-        let query_rto = Python::attach(|py| {
+        let answer = Python::attach(|py| {
             let arguments = (now.as_secs_f64(), oldest_sent.as_secs_f64(), flight_segs);
             let answer = hook.call1(py, arguments)?;
             let wrong = |_| unlike("deadline", answer.bind(py), "an instant in seconds");
             answer.extract::<f64>(py).and_then(instant).map_err(wrong)
         });
-        query_rto.map(|at| at.max(now)).unwrap_or_else(|error| {
+        answer.map(|at| at.max(now)).unwrap_or_else(|error| {
             self.failed("deadline", error);
             usual
         })

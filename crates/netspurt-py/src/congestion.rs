@@ -416,9 +416,9 @@ impl CongestionAdapter {
             rate: None,
             smss: 0,
         };
-        let query_pacing_rate = adapter.query_pacing_rate(py);
-        adapter.rate = query_pacing_rate
-            .map_err(|error| adapter.instance.as_error(py, "pacing_rate", error))?;
+        let rate = adapter.query_pacing_rate(py);
+        adapter.rate =
+            rate.map_err(|error| adapter.instance.with_context(py, "pacing_rate", error))?;
         Ok(adapter)
     }
 

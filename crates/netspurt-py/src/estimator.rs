@@ -63,7 +63,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Called when the handshake is complete. It is called once, with the handshake's round trip.
+    /// Called once, when the handshake is complete, with the handshake's round trip.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())

@@ -58,12 +58,12 @@ impl Instance {
 
     /// Ends the run with an exception that a method raised.
     pub fn end_run(&self, method: &str, error: PyErr) -> ! {
-        let fault = Python::attach(|py| fault_of(py, self.as_error(py, method, error)));
+        let fault = Python::attach(|py| fault_of(py, self.with_context(py, method, error)));
         fail(fault)
     }
 
     /// Returns an exception that a method raised, with the class, the method and the line added.
-    pub fn as_error(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
+    pub fn with_context(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
         // `into_value` keeps the traceback, and `value` does not.
         let error = error.into_value(py);
         let convert = || -> PyResult<PyErr> {

@@ -97,8 +97,8 @@ fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// A pass: rise and set [ns], whether each is cut off, the minimum and greatest length [km], and
-/// the least and greatest delay [s].
+/// A pass: rise and set [ns], whether each is cut off, the minimum and maximum length [km], and
+/// the minimum and maximum delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
 /// Arrays of instants, lengths and delays.

@@ -153,9 +153,8 @@ fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
             .env("NETSPURT_PEER", order.peer.to_string())
             .spawn()
     };
-    let server_started =
-        order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
-    server_started.map_err(|error| {
+    let started = order.hosts[0].within(begin).unwrap_or_else(|error| Err(io::Error::other(error)));
+    started.map_err(|error| {
         say(&format!("{name}: {error}"));
         NEVER | if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
     })

@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn packets_to_the_peers_port_count_and_others_do_not() {
+    fn tcp_packets_to_another_port_of_the_peer_do_not_count() {
         let peer = "10.0.0.2:80".parse().unwrap();
         let mut packet = vec![0; 40];
         (packet[0], packet[9]) = (0x45, 6);

@@ -284,7 +284,7 @@ impl Probing<'_> {
         let SeenReply::Reply { key, unix_ns, hops_left } = seen else { return Ok(()) };
         if let Some(known) = self.ledger.find(key) {
             let (sent_at, kernel_sent_ns) = (known.sent_at, known.kernel_sent_ns);
-            let (number, late) = (known.number, self.ledger.is_duplicate(key));
+            let (number, late) = (known.number, self.ledger.count_stray(key));
             let received_at = read();
             let answer = EchoReply {
                 sent_at,

@@ -68,9 +68,9 @@ impl PastProbes {
         self.known.get(&key).copied()
     }
 
-    /// Counts an answer to a finished echo probe. Returns whether it is the first answer, which
-    /// makes it late; otherwise it is a duplicate.
-    pub fn is_duplicate(&mut self, key: u64) -> bool {
+    /// Counts an answer to a finished echo probe. Returns true for the first answer, which is late,
+    /// and false for a further one, which is a duplicate.
+    pub fn count_stray(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;
         known.answered = true;
@@ -90,8 +90,8 @@ mod tests {
         let sent_at = ClockReading { raw_ns: 1, unix_ns: 1 };
         ledger.over(1, 77, sent_at, None, &ProbeOutcome::Lost);
         assert_eq!(ledger.find(77).map(|known| known.number), Some(1));
-        assert!(ledger.is_duplicate(77));
-        assert!(!ledger.is_duplicate(77));
+        assert!(ledger.count_stray(77));
+        assert!(!ledger.count_stray(77));
         assert!(ledger.find(78).is_none());
         let tally = EchoCounts { echo_probes: 1, late: 1, duplicates: 1, ..EchoCounts::default() };
         assert_eq!(ledger.tally, tally);

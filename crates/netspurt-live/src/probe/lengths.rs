@@ -14,7 +14,7 @@ pub enum ProbeLengths {
     Uniform {
         /// The minimum length.
         low: u16,
-        /// The greatest length.
+        /// The maximum length.
         high: u16,
     },
     /// All probes have the same length.

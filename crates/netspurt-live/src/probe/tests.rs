@@ -374,9 +374,9 @@ fn packets_for_finished_echo_probes_are_classified() {
         past.over(number, 100 + number, clocks(number), None, outcome);
     }
     for (key, late) in [(101, false), (102, true), (102, false), (103, true), (101, false)] {
-        assert_eq!(past.is_duplicate(key), late, "{key}");
+        assert_eq!(past.count_stray(key), late, "{key}");
     }
-    assert!(!past.is_duplicate(104), "nobody's");
+    assert!(!past.count_stray(104), "nobody's");
     let tally = past.tally;
     assert_eq!((tally.echo_probes, tally.answered), (3, 1));
     assert_eq!((tally.late, tally.duplicates), (2, 3));

@@ -47,9 +47,9 @@ pub(super) fn make_ends(
             wiring,
         };
         let host = sandbox.add_host(&plan)?;
-        let socket = host.within(|| open(&config.tcp, own, config.listens))?.map_err(|error| {
-            LiveError::Socket { flow: network.names.flow_names[flow].clone(), error }
-        })?;
+        let socket = host
+            .within(|| open(&config.tcp, own, config.listens))?
+            .map_err(|error| LiveError::Socket { flow: network.names.name(end.flow()), error })?;
         made.push(HostedEnd { end, host, socket: Some(socket), plan, config: config.clone() });
     }
     Ok(made)

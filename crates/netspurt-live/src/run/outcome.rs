@@ -232,8 +232,8 @@ impl Outcome {
             [arrived, [shims(from.verdict), shims(to.verdict)]]
         };
         let counts: Vec<Counts> = Self::flows_of_programs(watcher).map(of).collect();
-        let name = &self.names.flow_names[programs.first.index()];
-        Some(connections_table(name, &programs.connections, &counts))
+        let name = self.names.name(programs.first);
+        Some(connections_table(&name, &programs.connections, &counts))
     }
 
     /// Completes the sums that were computed from a flow's packets. The applications add when they

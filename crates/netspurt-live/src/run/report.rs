@@ -205,7 +205,7 @@ pub struct ProgramsReport {
 }
 
 impl EndReport {
-    /// Makes the report on one of the kernel's ends of a flow.
+    /// Makes the report on an end that runs the kernel's TCP.
     pub(super) fn of_kernel(names: &Names, made: &HostedEnd) -> Self {
         let tcp = &made.config.tcp;
         Self {

@@ -26,7 +26,7 @@ pub enum SandboxError {
     },
 }
 
-/// Adds what was asked for to the kernel's error.
+/// Adds the step that failed to the kernel's error.
 pub(super) fn failed_at(what: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let what = what.into();
     move |error| SandboxError::Refused { what, error }

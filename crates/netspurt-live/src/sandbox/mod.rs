@@ -94,7 +94,8 @@ impl Sandbox {
         self.netlink.add_wire(&wire).map_err(failed_at("a pair of veth devices"))?;
         let device = device(device_name, plan.wiring.offload)?;
         self.netlink.switch_on(device).map_err(failed_at("switching a device on"))?;
-        // Of a device that is off, a socket would first report that.
+        // The device is on before the socket opens, because the socket would first report that the
+        // device is off.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
             .map_err(failed_at("a socket of packets"))
     }

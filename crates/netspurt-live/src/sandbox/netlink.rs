@@ -19,7 +19,7 @@ pub struct VethPair<'a> {
     pub device_name: &'a str,
     /// The name of the device on the other side.
     pub host_device_name: &'a str,
-    /// Where that is.
+    /// The namespace of the device on the other side.
     pub namespace: BorrowedFd<'a>,
     /// Octets of the largest packet of either.
     pub mtu: u16,

@@ -74,7 +74,7 @@ impl PacketPort {
         Ok(Self { wiring, end: PortEnd::Tun { file, counts }, mtu })
     }
 
-    /// Makes the kernel add a timestamp to each packet that arrives. A TUN device has no time
+    /// Makes the kernel add a timestamp to each packet that arrives. A TUN device has no
     /// timestamps.
     ///
     /// # Errors

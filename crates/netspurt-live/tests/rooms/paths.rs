@@ -53,7 +53,7 @@ fn a_packet_takes_its_transmission_and_the_delay() {
     let mut path = Path::new(network("", ""));
     let departures = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
     // 1040 octets at 1 Mbit/s are 8.32 ms, 40 octets 0.32 ms.
-    let due = |departures: &Departure| departures.due.as_nanos() / 10_000;
+    let due = |departure: &Departure| departure.due.as_nanos() / 10_000;
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
     assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));

@@ -72,13 +72,12 @@ pub enum Congestion {
 
 /// A congestion control algorithm. Its state is packed while the connection rests.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if the window
-    /// may grow: the ACK acknowledges new octets in order, and no recovery controls the window.
+    /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if cwnd may
+    /// grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
     /// Processes the round trip of an ACK that may not open cwnd: a duplicate ACK, or any ACK
-    /// during a recovery that controls cwnd. It is not called for an algorithm that owns the
-    /// window.
+    /// during a recovery that controls cwnd. It is not called for an algorithm that owns cwnd.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }
@@ -89,8 +88,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (rtt, window);
     }
 
-    /// Called on congestion at `now` with `flight` octets outstanding, and returns the new
-    /// slow-start threshold. It is called once for each window of data, before cwnd is cut.
+    /// Called on congestion at `now` with `flight` octets outstanding. Returns the new slow-start
+    /// threshold. It is called once for each window of data, before cwnd is cut.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -119,8 +118,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm controls cwnd in recovery as well. The sender then cuts the window
-    /// itself only at a timeout, to one segment.
+    /// Whether the algorithm controls cwnd in recovery as well. The sender then cuts cwnd itself
+    /// only at a timeout, to one segment.
     fn owns_window(&self) -> bool {
         false
     }

@@ -3,8 +3,8 @@
 //! An algorithm does not know how losses are found or repaired. The sender reports the octets that
 //! an ACK acknowledged, and each window of data that met congestion. One trait serves two kinds of
 //! algorithms. Most algorithms only let cwnd grow, and decide how far it is cut; in between, the
-//! sender's loss recovery sets cwnd (RFC 9937). An algorithm that [owns the
-//! window](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
+//! sender's loss recovery sets cwnd (RFC 9937). An algorithm that [owns
+//! cwnd](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
 
 mod bbr;
 mod config;

@@ -80,9 +80,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         let _ = (now, wire_bytes);
     }
 
-    /// Called when the handshake is complete. It is called once, with the handshake's round trip,
-    /// in place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was
-    /// retransmitted.
+    /// Called once, when the handshake is complete, with the handshake's round trip. It takes the
+    /// place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was retransmitted.
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
     }

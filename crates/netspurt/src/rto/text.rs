@@ -269,7 +269,7 @@ fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
         None => Ok(()),
         Some(key) => {
             let (message, fix) =
-                ("an RTO of zero would fire immediately", "write a time above zero");
+                ("a timer with an RTO of zero would fire immediately", "write a time above zero");
             Err(Contradiction { key, message: message.into(), fix: fix.into() })
         }
     }
@@ -403,7 +403,8 @@ mod tests {
             ),
             (
                 "quic:initial_rtt=0 s",
-                "quic: `initial_rtt`: an RTO of zero would fire immediately: write a time above zero",
+                "quic: `initial_rtt`: a timer with an RTO of zero would fire immediately: write a \
+                 time above zero",
             ),
         ] {
             assert_eq!(slip(text), message);

@@ -34,7 +34,7 @@ impl NsVariant {
 /// When a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// At once, each segment.
+    /// Each segment, immediately.
     EverySegment,
     /// Every second segment, or after this time; a segment out of order immediately.
     Delayed(Duration),

@@ -31,7 +31,7 @@ pub struct BbrConfig {
     pub min_rtt_window: Duration,
     /// The minimum time in PROBE_RTT after the pipe has become low enough.
     pub probe_rtt_time: Duration,
-    /// cwnd in PROBE_RTT, in segments. It is also the minimum window outside loss recovery.
+    /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd outside loss recovery.
     pub min_cwnd_segs: u32,
     /// The growth of the bandwidth in a round, as a factor. With less growth the pipe may be full.
     pub full_pipe_growth: (u32, u32),

@@ -90,7 +90,7 @@ pub struct Bbr {
     repair: Repairing,
     /// Whether cwnd follows the pipe, as in the first round of a recovery.
     conserving: bool,
-    /// cwnd that is restored after recovery or PROBE_RTT, in octets.
+    /// The cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
     /// Whether sending started again after a silence, and no data was acknowledged since then.
     idle_restart: bool,
@@ -380,7 +380,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores the same window.
+        // In PROBE_RTT cwnd stays low. The end of PROBE_RTT restores the same value.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }

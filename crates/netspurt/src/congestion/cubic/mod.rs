@@ -189,11 +189,11 @@ impl Cubic {
             window.cwnd = window.cwnd.max(stage.reno);
         } else {
             let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
-            let cwnd_min = climb.map_or(0, |segs| {
+            let target_min = climb.map_or(0, |segs| {
                 let cwnd = window.cwnd;
                 stage.reno.max(cwnd + cwnd / u64::from(segs.max(1)))
             });
-            let target = stage.window_at(curve, ahead).max(cwnd_min);
+            let target = stage.window_at(curve, ahead).max(target_min);
             stage.grow(ack, target, window);
         }
     }

@@ -257,13 +257,13 @@ fn an_undo_restores_everything_that_the_cut_changed() {
     for t in 0..100 {
         cubic.on_ack(&ack(t * 10), &mut window);
     }
-    let (memory, before) = (cubic.state, window);
+    let (state, before) = (cubic.state, window);
     for kind in [Congestion::Loss, Congestion::Timeout] {
         cubic.on_congestion(ms(1000), kind, window.cwnd, SMSS, &window);
-        assert_ne!(cubic.state, memory);
+        assert_ne!(cubic.state, state);
         let mut restored = before;
         cubic.on_undo(ms(1100), &mut restored);
-        assert_eq!((cubic.state, restored), (memory, before));
+        assert_eq!((cubic.state, restored), (state, before));
     }
     cubic.on_congestion(ms(1000), Congestion::Loss, window.cwnd, SMSS, &window);
     let newer = cubic.state;

@@ -77,34 +77,34 @@ struct HyStartRound {
     start: Time,
     /// The last ACK of the train that began with the round.
     last_ack: Time,
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     samples: u32,
 }
 
 impl HyStartRound {
     /// A round that begins at `start`, when `end` is the next octet to be sent.
     fn new(end: u64, start: Time) -> Self {
-        Self { end, start, last_ack: start, least_rtt: None, samples: 0 }
+        Self { end, start, last_ack: start, min_rtt: None, samples: 0 }
     }
 }
 
-packed_value!(HyStartRound { end, start, last_ack, least_rtt, samples });
+packed_value!(HyStartRound { end, start, last_ack, min_rtt, samples });
 
 /// HyStart's state.
 #[derive(Debug)]
 pub(super) struct HyStart {
     config: HyStartConfig,
     /// The minimum round trip since the start, or since the last timeout.
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     round: Option<HyStartRound>,
     found: bool,
 }
 
-packed!(HyStart { least_rtt, round, found } keeps { config });
+packed!(HyStart { min_rtt, round, found } keeps { config });
 
 impl HyStart {
     pub(super) fn new(config: HyStartConfig) -> Self {
-        Self { config, least_rtt: None, round: None, found: false }
+        Self { config, min_rtt: None, round: None, found: false }
     }
 
     /// Clears all measurements of the path, as after a timeout at `now`. The octets outstanding at
@@ -118,8 +118,8 @@ impl HyStart {
     /// is large enough.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
-        let min_rtt = self.least_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
-        self.least_rtt = Some(min_rtt);
+        let min_rtt = self.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
+        self.min_rtt = Some(min_rtt);
         if self.found {
             return;
         }
@@ -152,8 +152,8 @@ impl HyStart {
 
     /// Whether the minimum round trip of this round exceeds that of all rounds by the threshold.
     fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, min_rtt: Duration) -> bool {
-        let of_round = round.least_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
-        round.least_rtt = Some(of_round);
+        let of_round = round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
+        round.min_rtt = Some(of_round);
         if round.samples < self.config.min_samples {
             round.samples += 1;
             return false;

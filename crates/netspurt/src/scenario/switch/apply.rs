@@ -78,7 +78,7 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     }
     for (key, time) in [("rto.initial", config.rto.initial), ("rto.max", config.rto.max)] {
         if time.is_zero() {
-            return Err(problem(name, key, "an RTO of zero would fire immediately")
+            return Err(problem(name, key, "a timer with an RTO of zero would fire immediately")
                 .fix("write a value above zero"));
         }
     }

@@ -43,7 +43,7 @@ impl SackScoreboard {
         (hole < self.arrived.top()?).then_some(hole)
     }
 
-    /// The first octet starting at `from` that was not reported.
+    /// The first octet at or above `from` that was not reported.
     pub(super) fn after_block(&self, from: u64) -> u64 {
         self.arrived.holding(from).map_or(from, |range| range.1)
     }

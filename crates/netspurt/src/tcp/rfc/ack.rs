@@ -190,7 +190,7 @@ impl RfcSender {
     /// arrived before it.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
         // If the ACK echoes a copy sent before this one, this one was not needed (RFC 8985 §6.2
-        // step 2). This holds only for octets that are acknowledged in order, because the time
+        // step 2). This holds only for octets that are acknowledged in order, because the
         // timestamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));

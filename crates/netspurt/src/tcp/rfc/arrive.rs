@@ -11,8 +11,8 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791
-/// §3.2), of which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
+/// The minimum MSS to which a small window leads. Every IP accepts a packet of 68 octets (RFC 791
+/// §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -194,7 +194,7 @@ impl Tcb {
         }
     }
 
-    /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened at once, and the
+    /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened simultaneously, and the
     /// connection stands (RFC 9293 §3.5); without it our SYN-ACK did not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {

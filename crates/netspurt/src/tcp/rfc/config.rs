@@ -59,8 +59,8 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// The same, but where it acknowledges anything that was retransmitted the echo of a timestamp,
-    /// or nothing, as Linux does.
+    /// As [`EachAck`](Self::EachAck). If the ACK covers retransmitted octets, the echo of a
+    /// timestamp is the sample, or there is none, as in Linux.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -358,7 +358,7 @@ impl RfcConfig {
             timer_clock: Clock::LINUX_HZ250,
             acks: DelayedAck::Adaptive {
                 min: Duration::from_millis(40),
-                // `tcp_delack_max`: a jiffy less than the minimum timer of the peer.
+                // `tcp_delack_max`: a jiffy less than the minimum RTO of the peer.
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,

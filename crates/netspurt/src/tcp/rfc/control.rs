@@ -13,9 +13,9 @@ use super::config::RfcConfig;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum distance of the initial number of a new connection from the next number of the old
-/// one (`tcp_timewait_state_process`).
-const ISS_DISTANCE_MIN: u32 = 65_537;
+/// The distance of the initial number of a new connection from the next number of the old one
+/// (`tcp_timewait_state_process`).
+const ISS_DISTANCE: u32 = 65_537;
 
 /// Ends the connection by a reset because nothing answers.
 pub(in crate::tcp) fn break_off(tcb: &mut Tcb, cx: &mut Context<'_>) {
@@ -83,5 +83,5 @@ pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
             tcb.header.agreed.timestamps && is_before(tcb.header.recent_stamp(), stamps.val)
         });
     (tcb.life.state() == TcpState::TimeWait && lone_syn && newer)
-        .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(ISS_DISTANCE_MIN))
+        .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(ISS_DISTANCE))
 }

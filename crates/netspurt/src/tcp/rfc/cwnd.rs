@@ -114,8 +114,8 @@ impl CwndControl {
         }
     }
 
-    /// A `phase` of repair ends. `burst_limit` is the most that cwnd may become where an ACK could
-    /// release a burst (RFC 6582 §3.2 step 3).
+    /// A `phase` of repair ends. `burst_limit` is the maximum of cwnd if an ACK could release a
+    /// burst (RFC 6582 §3.2 step 3).
     pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
@@ -127,7 +127,7 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut from cwnd `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
+    /// Undoes a cut of the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
     /// were outstanding at it; `resumed` are in the network now, one burst included.
     pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {

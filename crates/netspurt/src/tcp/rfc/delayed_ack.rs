@@ -208,8 +208,8 @@ impl AckDelay {
         self.pushed = if self.pushed == Pushed::Never { Pushed::Once } else { Pushed::Again };
     }
 
-    /// Sends as many acknowledgments at once as half the window has full segments, but at most
-    /// `acks_max`.
+    /// Lets the next acknowledgments be sent immediately: as many as half the window has full
+    /// segments, but at most `acks_max`.
     fn be_quick(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -218,7 +218,7 @@ impl AckDelay {
         self.quick = self.quick.max(half.min(acks_max));
     }
 
-    /// The application switched acknowledgments at once on or off (`TCP_QUICKACK`). As in Linux
+    /// The application switched immediate acknowledgments on or off (`TCP_QUICKACK`). As in Linux
     /// this decides whether the flow counts as interactive, and whether an `owed` acknowledgment
     /// waits until all data is read (`tcp_sock_set_quickack`). Returns whether an owed
     /// acknowledgment leaves in any case.
@@ -248,7 +248,7 @@ impl AckDelay {
         self.hurry(window, QUICK_AFTER_MARK);
     }
 
-    /// Sends up to `acks_max` acknowledgments at once (`tcp_enter_quickack_mode`).
+    /// Lets up to `acks_max` acknowledgments be sent immediately (`tcp_enter_quickack_mode`).
     fn hurry(&mut self, window: u64, acks_max: u32) {
         if let DelayedAck::Adaptive { min, .. } = self.algorithm {
             self.be_quick(window, acks_max);

@@ -93,19 +93,19 @@ impl LossDetector {
         if news.duplicate {
             self.dupacks += 1;
             if !self.uses_sack {
-                let segs_max = if whole_segments {
+                let dup_bytes_max = if whole_segments {
                     self.scoreboard.segs_not_lost() * window.smss
                 } else {
                     window.flight().saturating_sub(self.scoreboard.lost())
                 };
-                self.dup_bytes = (self.dup_bytes + window.smss).min(segs_max);
+                self.dup_bytes = (self.dup_bytes + window.smss).min(dup_bytes_max);
             }
         } else if news.acked > 0 {
             let acked = if whole_segments { news.delivered_segs * window.smss } else { news.acked };
             let still = self.dup_bytes.saturating_sub(acked.saturating_sub(window.smss));
             let repairing = phase == Phase::Recovery;
-            let segs_max = self.counted_flight(window, config);
-            self.dup_bytes = if repairing { still.min(segs_max) } else { 0 };
+            let dup_bytes_max = self.counted_flight(window, config);
+            self.dup_bytes = if repairing { still.min(dup_bytes_max) } else { 0 };
             if !(repairing || self.uses_sack && self.scoreboard.sacked() > 0) {
                 self.dupacks = 0;
             }

@@ -237,7 +237,7 @@ mod tests {
         let config = RfcConfig { sack: false, ..RfcConfig::rfc_2026() };
         let agreed = Agreed::on(&syn(None, Some(20), true), &config);
         assert!(!agreed.sack && !agreed.timestamps && agreed.scaling);
-        // RFC 7323 §2.3: a shift above 14 counts as 14; ours lets 4 MiB be told.
+        // RFC 7323 §2.3: a shift above 14 counts as 14; ours suffices to advertise 4 MiB.
         assert_eq!((agreed.peer_shift, agreed.own_shift), (14, 7));
         let agreed = Agreed::on(&syn(None, None, true), &RfcConfig::rfc_2026());
         assert!(agreed.sack && !agreed.scaling && agreed.own_shift == 0);

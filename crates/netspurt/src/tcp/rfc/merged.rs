@@ -34,7 +34,7 @@ fn merge(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
     }
 }
 
-/// Removes and returns what waits.
+/// Processes the merged segment that waits, if there is one.
 pub(super) fn take_merged(tcb: &mut Tcb, cx: &mut Context<'_>) {
     if let Some((held, full)) = tcb.merging.take() {
         tcb.rx.merged = Some(full);

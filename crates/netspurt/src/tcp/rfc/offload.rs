@@ -144,7 +144,7 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
     // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If the
-    // buffers are known, the end of each buffer is known.
+    // next octets are in a small buffer that others may join, `record_end` is the limit instead.
     let buffer =
         if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
     let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));
@@ -162,7 +162,7 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 
-/// Returns the number of segments for which cwnd has room.
+/// Returns the number of segments for which cwnd and a packet have room.
 fn segs_that_fit(sender: &RfcSender) -> u64 {
     let smss = sender.window.smss.max(1);
     let filled = sender.recovery.filled_of(sender.pipe(), &sender.window, &sender.config);

@@ -81,7 +81,7 @@ mod tests {
         PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }
 
-    /// RFC 9937 §6.2, first branch: with half cwnd to go, one segment leaves for every two
+    /// RFC 9937 §6.2, first branch: with half of cwnd to go, one segment leaves for every two
     /// delivered.
     #[test]
     fn above_the_threshold_sending_is_in_proportion_to_delivery() {

@@ -300,7 +300,7 @@ impl RfcReceiver {
     }
 
     /// True if [`on_next`](Self::on_next) may process the next `len` octets: no octets beyond a
-    /// hole wait for them, and they are in the receive window.
+    /// hole and no FIN wait for them, and they are in the receive window.
     #[inline]
     pub(super) fn takes_next(&self, len: u64) -> bool {
         self.above.is_empty() && self.fin.is_none() && len <= self.window()

@@ -92,7 +92,7 @@ packed_value!(WaitingPacket { end, memory });
 pub(super) struct ReceiveMemory {
     /// The size of the buffer in octets of memory, and its maximum size.
     size: u64,
-    most: u64,
+    size_max: u64,
     /// Whether the application asked for this size.
     fixed: bool,
     /// Whether an application has accepted the connection. Before that, data beyond a hole does not
@@ -123,7 +123,7 @@ pub(super) struct ReceiveMemory {
 
 packed_value!(ReceiveMemory {
     size,
-    most,
+    size_max,
     fixed,
     accepted,
     share,
@@ -146,15 +146,15 @@ impl ReceiveMemory {
     pub(super) fn new(config: &RfcConfig) -> Option<Self> {
         let rules = &config.receive_rules;
         let window = config.receive_buffer_bytes;
-        let (size, most) = match config.receive_memory_bytes {
-            Some(is_set) => (is_set.max(MEMORY_MIN), is_set.max(MEMORY_MIN)),
+        let (size, size_max) = match config.receive_memory_bytes {
+            Some(memory) => (memory.max(MEMORY_MIN), memory.max(MEMORY_MIN)),
             None if rules.autotuning => ((2 * config.first_window_bytes).min(window), window),
             None => (2 * window, 2 * window),
         };
         let is_set = config.receive_memory_bytes.is_some();
         rules.counts_memory.then(|| Self {
             size,
-            most,
+            size_max,
             fixed: is_set || !rules.autotuning,
             accepted: true,
             share: WHOLE / 2,
@@ -227,7 +227,7 @@ impl ReceiveMemory {
     /// Called when the application asks for a buffer of this size.
     pub(super) fn fix(&mut self, size: u64) {
         self.size = size.max(MEMORY_MIN);
-        self.most = self.size;
+        self.size_max = self.size;
         self.fixed = true;
     }
 
@@ -340,7 +340,7 @@ impl ReceiveMemory {
         if memory <= len {
             return 2 * self.advertised;
         }
-        let mut window = self.window_of(self.most) / 2;
+        let mut window = self.window_of(self.size_max) / 2;
         memory /= 2;
         while self.threshold <= window {
             if memory <= len {
@@ -362,7 +362,7 @@ impl ReceiveMemory {
         let twice = 2 * copied;
         let climb = twice * copied.saturating_sub(before) / before.max(1);
         let window = twice + 2 * climb + beyond;
-        let size = (window * WHOLE / self.share).min(self.most);
+        let size = (window * WHOLE / self.share).min(self.size_max);
         if size > self.size {
             self.size = size;
             self.clamp = self.window_of(size).min(self.clamp_max);
@@ -377,7 +377,7 @@ impl ReceiveMemory {
             return true;
         }
         if !self.fixed {
-            self.size = self.size.max(used.min(self.most));
+            self.size = self.size.max(used.min(self.size_max));
         }
         if used > self.size {
             self.threshold = self.clamp.min(2 * self.advertised);
@@ -390,9 +390,9 @@ impl ReceiveMemory {
     pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
-        let full_max = self.clamp.min(all);
-        let full = full.min(full_max);
-        let scarce = free < full_max / 2;
+        let window_max = self.clamp.min(all);
+        let full = full.min(window_max);
+        let scarce = free < window_max / 2;
         if scarce {
             free = free >> shift << shift;
             if free < all / 16 || free < full {
@@ -407,7 +407,7 @@ impl ReceiveMemory {
             free.next_multiple_of(1 << shift)
         } else if advertised + full <= free || advertised > free {
             free - free % full
-        } else if full == full_max && free > advertised + full_max / 2 {
+        } else if full == window_max && free > advertised + window_max / 2 {
             free
         } else {
             advertised

@@ -65,7 +65,7 @@ impl LossRecovery {
     }
 
     /// True if no repair is in progress, no retransmission is in doubt, and no retransmission is
-    /// outstanding starting at `una`.
+    /// outstanding at or above `una`.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open

@@ -430,8 +430,8 @@ pub struct SpuriousRules {
     /// oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail loss
     /// probe.
     pub doubts_copies: bool,
-    /// An ACK that echoes a mark does not restore cwnd, even if the last cut proves spurious with
-    /// this ACK or later (`tcp_fastretrans_alert`).
+    /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
+    /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
     pub marks_keep_cuts: bool,
     /// A reported duplicate counts only while the number of reported duplicates does not exceed the
     /// number of retransmitted segments (`tcp_dsack_seen`).

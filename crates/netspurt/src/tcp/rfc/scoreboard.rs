@@ -490,7 +490,7 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Marks no segment as lost any more, because the originals are still on their way. With
+    /// Counts no segment as lost any more, because the originals are still on their way. With
     /// `spared`, RACK does not look again at the segments that it had called lost and that were not
     /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {

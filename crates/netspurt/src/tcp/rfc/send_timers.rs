@@ -139,8 +139,8 @@ impl SendTimers {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). Apart from what sends segments:
-    /// with most of them the timer runs.
+    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). Kept apart from the code that
+    /// sends segments, because the timer already runs when most segments are sent.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);
@@ -276,7 +276,7 @@ impl SendTimers {
         self.super_fast < Time::NEVER
     }
 
-    /// Arms the timer of window probes for `wait`, unless it already runs.
+    /// Arms the timer of window probes for `wait`.
     pub(super) fn arm_persist(&mut self, wait: Duration, now: Time) {
         self.persist = self.clock.expiry(now, wait);
     }

@@ -277,10 +277,11 @@ impl SendWindow {
 
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
-        let push_max = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
+        let payload_max =
+            if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
         // A window that never opened shows nothing.
         if self.halves && self.peer_max > 0 {
-            self.smss = self.smss_max.min(push_max.max(self.smss_min));
+            self.smss = self.smss_max.min(payload_max.max(self.smss_min));
         }
     }
 

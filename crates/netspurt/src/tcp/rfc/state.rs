@@ -21,7 +21,7 @@ pub enum TcpState {
     FinWait2,
     /// The peer has closed, this end has not.
     CloseWait,
-    /// Both closed at once.
+    /// Both closed simultaneously.
     Closing,
     /// The peer had closed, then this end did.
     LastAck,

@@ -29,8 +29,8 @@ pub(super) struct Prior {
     /// RFC 4015's `pipe_prev`.
     pub(super) pipe: u64,
     pub(super) was_timeout: bool,
-    /// `una` when the repair began, and the octet after the highest retransmitted: only duplicates
-    /// of octets between the two count.
+    /// `una` when the repair began, and the octet after the highest retransmitted one: only
+    /// duplicates of octets between the two count.
     una: u64,
     end: u64,
     /// The timestamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
@@ -101,7 +101,7 @@ pub(super) struct FrtoCircumstances {
 }
 
 impl SpuriousWatch {
-    /// True if no retransmission is outstanding starting at `una`, and no ACK is watched.
+    /// True if no retransmission is outstanding at or above `una`, and no ACK is watched.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end

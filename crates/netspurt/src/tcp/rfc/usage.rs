@@ -13,7 +13,8 @@ pub(super) struct Usage {
     most_out: u64,
     /// The octet up to which the two fields above are valid.
     until: u64,
-    /// The maximum of the outstanding data since cwnd was last full, and the time when it was full.
+    /// The maximum of the outstanding data since cwnd was last fully used or set by a rule, and the
+    /// start of the time without use.
     used: u64,
     used_at: Time,
 }
@@ -78,8 +79,8 @@ impl Usage {
         }
     }
 
-    /// After a timer's time in which the application held it back, half of what it did not use of
-    /// cwnd goes (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
+    /// After an RTO in which the application limited the sender, half of the unused part of cwnd is
+    /// given up (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
     fn give_up_unused(&mut self, sending: &Sending, window: &mut Window) {
         if sending.is_application_limited {
             let used = self.used.max(sending.initial);
