@@ -169,9 +169,9 @@ def _incomplete(advice: Advice) -> Iterator[str]:
         yield f"{len(lacks):,} others lack bounds or backoff, so they cannot be taken as they are."
         return
     for lacking in dict.fromkeys(lacks.values()):
-        names = [name for name, parts in lacks.items() if parts == lacking]
-        has, they = ("has", "it") if len(names) == 1 else ("have", "they")
-        yield f"{listed(names)} {has} {lacking}, so {they} cannot be taken as {they} {_ARE[they]}."
+        alike = [name for name, parts in lacks.items() if parts == lacking]
+        has, they = ("has", "it") if len(alike) == 1 else ("have", "they")
+        yield f"{listed(alike)} {has} {lacking}, so {they} cannot be taken as {they} {_ARE[they]}."
 
 
 _ARE = {"it": "is", "they": "are"}
