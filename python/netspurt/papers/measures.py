@@ -388,7 +388,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return by how much a start with four packets instead of one delays the finish at most [s].
+    """Return the maximum delay of the finish by a start with four packets instead of one [s].
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """
