@@ -77,10 +77,11 @@ def throughput(run: Tables, view: View) -> Picture:
 
 
 def not_seen_before(seq: Ints, length: Ints) -> Ints:
-    """Return how many octets of each segment no earlier segment had.
+    """Return how many octets of each segment no earlier segment had; all of shape (n,) [octets].
 
     Away from the sender a retransmission may bring octets that were not seen before.
     """
+    # `gaps` has the ranges below `end` that no segment has filled so far, in order.
     right = seq + length
     end = np.concatenate([seq[:1], np.maximum.accumulate(right)[:-1]])
     fresh: Ints = np.maximum(right - np.maximum(seq, end), 0)
