@@ -86,7 +86,7 @@ class Explained:
             name: Table(table) for name, table in self._core.items()
         }
 
-    def count_once(self) -> None:
+    def _count_once(self) -> None:
         """Fill `shared`, and keep the rows of each certain one only from its best capture."""
         import numpy as np
 
@@ -268,7 +268,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
         raise OSError("; ".join(faults) or "there is no capture")
     pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
     pooled.fault = "; ".join(faults) or None
-    pooled.count_once()
+    pooled._count_once()
     return pooled
 
 
