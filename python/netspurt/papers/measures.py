@@ -93,7 +93,7 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 
 @registered
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
-    """Return the first difference between two runs.
+    """Return the cause of the first difference between two runs; `None` if it is unknown.
 
     Only events up to the n-th ACK of `run` are compared. The table counts each cause of sending.
     """
