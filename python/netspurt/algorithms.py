@@ -1,7 +1,7 @@
 """Algorithms written in Python: how they are named, where their code is, how they fail.
 
 A text names a class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the name
-of an entry point of an installed package. Constants may follow, such as in ``"file.py:Class:k=3"``.
+of an entry point of an installed package. Constants may follow: ``"file.py:Class:k=3"``.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class Explained:
         If several captures are pooled: each file with the number of its first connection.
     shared
         If several captures are pooled: the connections that several of them hold, numbered as in
-        their files. Each is counted once, as the capture nearest to its sender shows it.
+        their files. Those that are certainly the same count once, as the capture nearest to their
+        sender shows them.
     sources
         The files of one capture.
     """
@@ -85,8 +86,8 @@ class Explained:
             name: Table(table) for name, table in self._core.items()
         }
 
-    def count_once(self) -> None:
-        """Leave out of all tables what other captures show of a connection that counts once."""
+    def _count_once(self) -> None:
+        """Fill `shared`, and keep the rows of each certain one only from its best capture."""
         import numpy as np
 
         from netspurt.shared import COLUMNS, shared_connections
@@ -234,7 +235,7 @@ def explain(
 def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
     """Explain captures one after the other, and return all their connections together.
 
-    A connection that several captures hold counts once: `shared` names it.
+    A connection that several captures certainly hold counts once: `shared` names it.
 
     Parameters
     ----------
@@ -267,7 +268,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
         raise OSError("; ".join(faults) or "there is no capture")
     pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
     pooled.fault = "; ".join(faults) or None
-    pooled.count_once()
+    pooled._count_once()
     return pooled
 
 

@@ -88,9 +88,9 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
 
 
 def since_sent_ns(row: Mapping[str, Any]) -> int | None:
-    """Return how long ago the octets of a retransmission had been sent before.
+    """Return the time since the octets of a retransmission were last sent [ns].
 
-    `None` if the capture lacks all earlier copies of them.
+    `None` if the capture lacks all earlier copies of them, or the time is not known.
 
     Examples
     --------

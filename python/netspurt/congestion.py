@@ -59,8 +59,8 @@ def congestion(text: str) -> CongestionLike:
     ----------
     text
         The name of an algorithm of the core: ``"reno"``, ``"cubic"``, ``"bbr"`` or ``"westwood"``;
-        the place of a class in Python, ``"file.py:Class:beta=0.7"``; or the name under which
-        an installed package offers an algorithm.
+        the place of a class in Python, such as ``"file.py:Class:beta=0.7"``; or the name under
+        which an installed package offers an algorithm.
 
     Raises
     ------

@@ -259,11 +259,11 @@ def _seen(packets: Packets, *, forward: bool) -> Row:
         "began_s": float(packets.t_s[0]),
         "lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0]),
     }
-    handshake_s = packets.t_s[packets.syn]
+    syn_s = packets.t_s[packets.syn]
     answer = np.flatnonzero(~packets.syn & packets.forward)
-    if len(handshake_s) == 2 and len(answer):
+    if len(syn_s) == 2 and len(answer):
         # At every node, the time from the SYN to the next ACK is one round trip.
-        figures["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - handshake_s[0])
+        figures["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - syn_s[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:
         figures |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}

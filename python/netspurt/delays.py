@@ -188,7 +188,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """The order of the probes: `sequence` has one in flight, `causal` follows the clock."""
+        """When replies are known: `sequence`, before the next probe; `causal`, when they arrive."""
         return self._core.order
 
     @property

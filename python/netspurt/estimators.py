@@ -52,7 +52,7 @@ def estimator(text: str) -> EstimatorLike:
     text
         One of three kinds of text. An algorithm of the core with its constants, such as
         ``"linux:rto_min=50ms"``. The place of a class in Python, ``"package.module:Class"`` or
-        ``"path/to/file.py:Class"``, with keyword arguments ``"file.py:Class:k=3,floor=0.2"``.
+        ``"path/to/file.py:Class"``, with keyword arguments as in ``"file.py:Class:k=3,floor=0.2"``.
         The name under which an installed package offers an estimator. Save the text to make the
         same estimator again.
 

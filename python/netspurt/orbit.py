@@ -500,8 +500,8 @@ def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
     Between two values, the bound is an eighth of the second derivative times the square of their
-    distance. This product is the second difference of the values. The last two values may be nearer
-    to each other, so the second difference there does not count.
+    distance. The second difference of the values is this derivative times this square. The last two
+    values may be nearer to each other, so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 

@@ -126,7 +126,7 @@ class Scenario:
 
     @property
     def first_endpoint(self) -> str:
-        """The path of the endpoint of the first flow or population, as `flows.web.endpoint`."""
+        """The path of the first flow's or population's endpoint, such as `flows.web.endpoint`."""
         return self._core.first_endpoint()
 
     @property
@@ -362,7 +362,7 @@ def _names(value: Any) -> Iterator[str]:
 def _ends(path: Any) -> bool:
     """Return whether the last key of a path, or of one of several, names a file to follow."""
     paths = path if isinstance(path, list) else [path]
-    return any(isinstance(path, str) and path.rpartition(".")[2] == _FOLLOWS for path in paths)
+    return any(isinstance(each, str) and each.rpartition(".")[2] == _FOLLOWS for each in paths)
 
 
 def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from netspurt import _core
 
-#: What is read of a row of the table `connections`.
+#: The columns of the table `connections` that are read.
 COLUMNS = (
     *("connection", "source", "source_port", "destination", "destination_port"),
     *("t_ns", "duration_ns", "packets", "initial_seq", "unique_bytes", "rtt_ns_min"),
@@ -31,7 +31,7 @@ class SharedConnection:
     others
         The same for the other captures.
     certain
-        Whether it is the same connection. Otherwise the captures hold connections between the same
+        True if it is the same connection. Otherwise the captures hold connections between the same
         ends at the same time, and nothing else shows whether they are the same.
     """
 

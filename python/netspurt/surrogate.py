@@ -86,6 +86,7 @@ class Row:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: write a number from 0 to {COUNT_MAX}"
                 )
+        # The core checks the bound of 30 s. Here the nanoseconds must only fit into 64 bits.
         if not 0 < self.mean < COUNT_MAX:
             raise ValueError(f"mean = {self.mean} s: write a time above zero and below 30 s")
         lengths = _flat(self.lengths)

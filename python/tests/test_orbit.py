@@ -316,7 +316,7 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
             [OURS.replace("perigee", "perige"), "--from", SITE],
             r"unknown key `perige`.*did you mean",
         ),
-        (["geo:10", "--from", "0,10"], r"geo:10 has no epoch: set the start, such as by --start"),
+        (["geo:10", "--from", "0,10"], r"geo:10 has no epoch: set the start with --start"),
         ([OURS, "--from", SITE, "--start", "July"], r"`July` is not an instant of UTC"),
         ([OURS, "--from", SITE, "--hours", "0"], r"write a span above zero"),
         ([OURS, "--from", SITE, "--csv", "--json"], r"give one of them"),

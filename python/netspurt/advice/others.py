@@ -17,7 +17,7 @@ NAMED_MAX = 6
 
 
 def others(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the cheapest timer if it may not be taken, and on equally cheap ones."""
+    """Yield sentences on the cheapest timer if it may not be taken, and on those in `alike`."""
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
     if not alike:
@@ -55,7 +55,7 @@ def _lacks(name: str) -> str:
 
 
 def _alike_asked(advice: Advice, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on timers that were asked for and cost as much as the cheapest."""
+    """Yield sentences on timers in `alike` that were asked for."""
     from_pick = " from it" if advice.pick else ""
     equal, different = _split(advice, names)
     if equal:
@@ -68,7 +68,7 @@ def _alike_asked(advice: Advice, names: Sequence[str]) -> Iterator[str]:
 
 
 def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on timers with computed constants that cost as much as the cheapest."""
+    """Yield sentences on timers in `alike` with computed constants."""
     equal, different = _split(advice, names)
     was_asked = advice.pick in advice.asked
     if equal:
@@ -169,9 +169,9 @@ def _incomplete(advice: Advice) -> Iterator[str]:
         yield f"{len(lacks):,} others lack bounds or backoff, so they cannot be taken as they are."
         return
     for lacking in dict.fromkeys(lacks.values()):
-        names = [name for name, parts in lacks.items() if parts == lacking]
-        has, they = ("has", "it") if len(names) == 1 else ("have", "they")
-        yield f"{listed(names)} {has} {lacking}, so {they} cannot be taken as {they} {_ARE[they]}."
+        alike = [name for name, parts in lacks.items() if parts == lacking]
+        has, they = ("has", "it") if len(alike) == 1 else ("have", "they")
+        yield f"{listed(alike)} {has} {lacking}, so {they} cannot be taken as {they} {_ARE[they]}."
 
 
 _ARE = {"it": "is", "they": "are"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 #: The maximum error of a number that is printed in tenths of a second, rounded or truncated.
 _TENTH = 0.1
 
-#: This is added before a truncation, because a sum may have rounding errors.
+#: The tolerance for rounding errors of sums in comparisons and truncations.
 _ROUNDING_ERROR = 1e-9
 
 

@@ -126,7 +126,7 @@ def change_free_periods(
     --------
     >>> step = [5.0, 5.1, 4.9, 8.0, 8.1]
     >>> change = Change(at=3, chance=0.01, before=5.0, after=8.05)
-    >>> [(own.start_s, own.end_s) for own in change_free_periods(range(5), step, [change])]
+    >>> [(period.start_s, period.end_s) for period in change_free_periods(range(5), step, [change])]
     [(0.0, 3.0), (3.0, 4.0)]
     """
     t, series = _series(t_s, values)
@@ -264,15 +264,15 @@ def predictions(values: ArrayLike) -> list[Prediction]:
         return []
     sums = np.concatenate([[0.0], np.cumsum(known)])
     predicted_places = np.arange(1, len(known))
-    errors_of = []
+    averages = []
     for past in AVERAGED:
         first_places = np.maximum(predicted_places - past, 0)
         mean = (sums[predicted_places] - sums[first_places]) / (predicted_places - first_places)
-        errors_of.append(_prediction("last value" if past == 1 else f"mean of {past}", mean, known))
+        averages.append(_prediction("last value" if past == 1 else f"mean of {past}", mean, known))
     for gain in GAINS:
         name = f"EWMA 1/{1 / gain:g}"
-        errors_of.append(_prediction(name, _ewma(known, gain), known))
-    return errors_of
+        averages.append(_prediction(name, _ewma(known, gain), known))
+    return averages
 
 
 def _ewma(known: Floats, gain: float) -> Floats:

@@ -32,13 +32,16 @@ def of_files(found: Explained) -> Iterator[str]:
 def _in_pairs(
     shared: Sequence[SharedConnection], told: Callable[[Mapping[str, int]], str]
 ) -> Iterator[str]:
-    """Yield a sentence on each pair of captures, from the number of connections shown by each."""
+    """Yield a sentence on each pair of captures that share connections.
+
+    `told` makes it from the number of connections that each of the two shows best.
+    """
     pairs = Counter((one.best[0], path) for one in shared for path, _ in one.others)
     files = list(dict.fromkeys(tuple(sorted(pair)) for pair, _ in pairs.most_common()))
     for one, other in files[:_NAMED]:
         yield told({one: pairs[one, other], other: pairs[other, one]})
     if len(files) > _NAMED:
-        yield f"So have {counted(len(files) - _NAMED, 'other pair')} of captures."
+        yield f"The same holds for {counted(len(files) - _NAMED, 'other pair')} of captures."
 
 
 def _counted_once(shown_by: Mapping[str, int]) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netspurt.plots import View
     from netspurt.run import Run
 
-#: The number of segments that are shown after the first difference.
+#: The number of events that are shown, beginning with the first difference.
 _AROUND = 4
 
 

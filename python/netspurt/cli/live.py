@@ -241,7 +241,7 @@ def _given(ends: list[EndReport]) -> list[str]:
     ]
 
 
-#: The profile that users take for the machine's own settings.
+#: The profile that users may mistake for the machine's own settings.
 _DEFAULT = "linux-default"
 
 

@@ -427,7 +427,7 @@ def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
     epoch = path.stations[satellite_at].epoch_ns
     if epoch is None:
         name = path.stations[satellite_at].name
-        raise ValueError(f"{name} has no epoch: set the start, such as by --start 1999-07-01")
+        raise ValueError(f"{name} has no epoch: set the start with --start, such as 1999-07-01")
     return epoch
 
 

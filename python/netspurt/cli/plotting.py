@@ -34,7 +34,7 @@ _OF_RUNS = ("cwnd", "queue", "path")
 _OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
 
-#: Words for what a kind shows, and the kind.
+#: For words that name what a picture shows, the kind of picture.
 _SHOWN_BY = {
     **dict.fromkeys(("rtt", "rtts", "delay", "delays", "timer", "timers"), "rto"),
     **dict.fromkeys(("window", "ssthresh"), "cwnd"),
@@ -45,7 +45,7 @@ _SHOWN_BY = {
 
 
 def _kinds_of(text: str) -> str:
-    """Return the kinds that the user names. The error for another word names the kind it is in."""
+    """Return the kinds that the user names. The error for a word of `_SHOWN_BY` names the kind."""
     for word in (part.strip() for part in text.split(",")):
         if kind := _SHOWN_BY.get(word):
             raise typer.BadParameter(f"{word!r} is not a kind: `--kind {kind}` shows it")

@@ -298,7 +298,7 @@ def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
         return told
     told |= path_data(recording)
     if watch.header and watch.header.kind == "tcp":
-        # The answer to a SYN is as long as it is, whatever the length of the SYN.
+        # The length of the answer to a SYN does not depend on the length of the SYN.
         told["line"] = None
     if recording.received:
         told["estimators"] = _algorithms(recording, estimators)

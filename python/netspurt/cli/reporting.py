@@ -200,7 +200,7 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
             text = [unstyled(line) for line in lines(advice)]
-            # The advice has the timers whose constants it computed, too.
+            # The replay of the advice also has the timers whose constants were computed.
             yield replay_section(advice.replays[0], told, text, str(file), advice.pick)
 
 

@@ -166,7 +166,7 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
 
     The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
     own records have the kind of each packet and the instant at which it was first acknowledged. The
-    result is `identical`, or the number of lines that differ.
+    result is `identical`, or says how many lines differ.
     """
     rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
     differ = 0

@@ -123,7 +123,7 @@ def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
 
 @registered
 def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
-    """Return the packets that a receiver gets per ACK, if it sends an ACK every n-th segment."""
+    """Return the packets that a receiver gets per ACK, if it acknowledges every n-th segment."""
     rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "and the ACK")]
     counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
     for size, count in counts.items():
@@ -139,7 +139,7 @@ def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
 
 @registered
 def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
-    """Return by how many percent the first segment size needs more packets per user octet.
+    """Return how many percent more packets per user octet the first segment size needs.
 
     The packets of two segments and their ACK are counted. `runs` are transfers with the two sizes;
     the table compares them.
@@ -172,7 +172,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return by how many percent fewer user octets of the first segment size fill a queue."""
+    """Return how many percent fewer user octets of the first segment size fill a queue."""
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]

@@ -93,7 +93,7 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 
 @registered
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
-    """Return the first difference between two runs.
+    """Return the cause of the first difference between two runs; `None` if it is unknown.
 
     Only events up to the n-th ACK of `run` are compared. The table counts each cause of sending.
     """
@@ -388,7 +388,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return by how much a start with four packets instead of one delays the finish at most [s].
+    """Return the maximum delay of the finish by a start with four packets instead of one [s].
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """

@@ -31,7 +31,7 @@ def largest_packet(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def sender_of(bench: Bench, *, run: str) -> Measured:
-    """Return the name of the sender's loss recovery, if it caused any retransmission."""
+    """Return the name of the sender's recovery, if SACK recovery caused any retransmission."""
     finished = bench.run(run)
     flow = next(iter(configuration(finished)["flows"].values()))
     causes = finished.table("retransmissions")

@@ -132,7 +132,7 @@ def clock_difference(bench: Bench, *, sizes: str) -> Measured:
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return the number of contacts in which some size does not have a higher mean throughput."""
+    """Return the number of contacts whose mean throughput does not grow with every step of size."""
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]
     count = 0

@@ -383,7 +383,11 @@ def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
 
 @registered
 def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
-    """Return the kinds of run names, if means increase with length and every host is catalogued."""
+    """Return the kinds of run names.
+
+    The value is `None` unless every host is catalogued, means increase with length, and means of
+    busy periods are larger than those of quiet ones.
+    """
     rows = account_rows(bench.paper, table)
     known = aliases(bench.paper, hosts)
     means: dict[str, dict[int | None, float]] = {}

@@ -138,7 +138,9 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 
 
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
-    """Return the printed row of a run's path: of a busy or a quiet one, if the host has both.
+    """Return the printed row of a run's path.
+
+    A host may have a row for busy and a row for quiet periods. Then the kind of the run decides.
 
     Raises
     ------

@@ -224,7 +224,7 @@ def _used(run: Run, link: str, rate_bps: float) -> float:
 
 @registered
 def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
-    """Return the share of all octets that the largest replies have. `share` is their number."""
+    """Return the share of all octets in the largest replies, which are `share` of all replies."""
     finished = bench.run(run)
     table = finished.table("connections")
     sizes = np.sort(table["reverse_bytes"].astype(np.float64))[::-1]

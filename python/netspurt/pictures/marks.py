@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.pictures.measures import ELAPSED
+
 Floats = NDArray[np.float64]
 
 #: The colours by name, on white and on black. On white they are the palette of Okabe and Ito, which
@@ -219,7 +221,7 @@ class Scale:
 
 
 #: The x axis of most pictures.
-TIME = Scale("time", "elapsed", start=0.0)
+TIME = Scale("time", ELAPSED, start=0.0)
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,10 @@ _PREFIXED = {
 }
 
 
-#: The unit of instants on an axis: seconds, of long spans minutes or hours, and never less.
+#: The unit of instants on an axis: seconds, or minutes or hours if the span is long.
 ELAPSED = "elapsed"
 
-#: An axis of time over spans as long as these is in hours or minutes [s].
+#: The minimum span [s] of an axis in hours or in minutes, and the size [s] and name of the unit.
 _LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
@@ -86,7 +86,7 @@ class Shown:
         return f"{self.words} [{self.unit}]" if self.unit else self.words
 
 
-#: The most digits before the point that figures have in a common unit.
+#: The maximum number of digits before the point of figures in a common unit.
 _DIGITS = 6
 
 
@@ -98,7 +98,7 @@ def alike(most: Mapping[str, float]) -> dict[str, Shown]:
     Parameters
     ----------
     most
-        For each measure its greatest absolute value.
+        For each measure its largest absolute value, in the unit of its column.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from netspurt.pictures.marks import (
     Shape,
     Spans,
 )
-from netspurt.pictures.measures import in_unit
+from netspurt.pictures.measures import ELAPSED, in_unit
 from netspurt.pictures.scales import of_times, placed
 
 #: The colours of lines, and whether they are dashed. No two lines share both.
@@ -125,12 +125,12 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     if lost.any():
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
-    x = Scale("probe") if counted else Scale("sent", "elapsed", start=0.0)
+    x = Scale("probe") if counted else Scale("sent", ELAPSED, start=0.0)
     return Picture(tuple(marks), scale, x, aside=_told(replay))
 
 
 def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
-    """Return the greatest value that the axis of a timeline needs to reach."""
+    """Return the maximum value that the axis of a timeline needs to reach [s]."""
     if not np.isfinite(rtt).any() or not len(waits[0]):
         return np.inf
     shortest = min(float(np.quantile(wait, 0.9)) for wait in waits)
@@ -141,7 +141,7 @@ def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
 #: Timers that are this many times longer than the longest delay are beyond the axis.
 _FAR = 4.0
 
-#: The most triangles that show that a timer is beyond the axis.
+#: The maximum number of triangles that show that a timer is beyond the axis.
 _TRIANGLES = 12
 
 

@@ -9,7 +9,7 @@ from netspurt.pictures.marks import Line, Mark, Picture, Points
 from netspurt.pictures.scales import of_times, placed
 from netspurt.pictures.view import Tables, View, captured, connection_of, flow_end, pick
 
-#: How the reason begins for which a direction of a capture has no timer.
+#: The beginning of the error for a direction whose timer a capture does not show.
 BESIDE = "the capture was taken beside the receiver"
 
 
@@ -69,7 +69,7 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
         return "rto", titled
     tables = {"connections": connections, "habits": run.table("habits")}
     where = vantages(tables).get((connection_of(flow), view.sends))
-    # Beside a simulated receiver its answers come in no time, even if no handshake was captured.
+    # Beside a simulated receiver all samples are zero, even if the handshake was not captured.
     samples = run.table("rtt").where(flow=flow, direction=view.sends)
     if where == "receiver" or (len(samples) and not samples["rtt_ns"].any()):
         raise ValueError(

@@ -6,15 +6,15 @@ import numpy as np
 
 from netspurt.pictures.marks import Band, Floats, Ink, Line, Mark
 
-#: A line with more changes than this is drawn as a band and a mean, over spans of time with this
-#: many changes each; the second number is the most spans.
+#: A line with more changes than this is drawn as a band and a mean over spans of time.
 _CHANGES = 400
+#: The mean number of changes in a span, unless that makes too many spans; and their maximum number.
 _CHANGES_PER_SPAN = 4
 _SPANS = 250
 
 
 def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) -> list[Mark]:
-    """Return a line of values, or if they change too often their ranges and means.
+    """Return a line of values; if they change too often, a band of their ranges and their mean.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) 
     changes
         Instants in order, and the value from each of them on, shape (n,) each.
     whole
-        Whether all changes are shown, because the reader can zoom.
+        True if all changes are shown, because the reader can zoom.
     """
     t, values = changes
     if whole or len(t) <= _CHANGES:
@@ -36,7 +36,7 @@ def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) 
 
 
 def _spans(t: Floats, values: Floats, edges: Floats) -> tuple[Floats, ...]:
-    """Return the least, the mean and the greatest value between each edge and the next."""
+    """Return the minimum, the mean and the maximum between each edge and the next."""
     # The value at each edge counts as a change at the edge.
     place = np.searchsorted(t, edges, side="right") - 1
     instants = np.concatenate([t, edges])

@@ -36,7 +36,7 @@ def outstanding_data(run: Tables, view: View) -> Picture:
 
 
 def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
-    """Return instants [s], and the outstanding octets since each instant."""
+    """Return instants [s], and the outstanding octets from each instant on."""
     t = np.concatenate([data.seconds(), acks.seconds()])
     order = np.argsort(t, kind="stable")
     sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
@@ -56,8 +56,8 @@ def throughput(run: Tables, view: View) -> Picture:
     first, last = float(t.min()), float(t.max())
     if last <= first:
         raise ValueError("all data was sent at one instant: there is no rate to draw")
-    step_count = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
-    edges = np.linspace(first, last, step_count + 1)
+    count = min(_STEPS_MAX, max(len(t) // _SMOOTHED, 1))
+    edges = np.linspace(first, last, count + 1)
     width = edges[1] - edges[0]
     fresh = not_seen_before(data["seq"], data["len_bytes"]).astype(np.float64)
     marks: list[Mark] = []
@@ -77,10 +77,11 @@ def throughput(run: Tables, view: View) -> Picture:
 
 
 def not_seen_before(seq: Ints, length: Ints) -> Ints:
-    """Return how many octets of each segment no earlier segment had.
+    """Return how many octets of each segment no earlier segment had; all of shape (n,) [octets].
 
     Away from the sender a retransmission may bring octets that were not seen before.
     """
+    # `gaps` has the ranges below `end` that no segment has filled so far, in order.
     right = seq + length
     end = np.concatenate([seq[:1], np.maximum.accumulate(right)[:-1]])
     fresh: Ints = np.maximum(right - np.maximum(seq, end), 0)

@@ -129,9 +129,9 @@ def acknowledgements(segments: Table) -> Table:
 
 
 def direction_with_more(sums: Table | None) -> str | None:
-    """Return the direction in which most octets were acknowledged; forward, if equal.
+    """Return the direction in which more octets were acknowledged; forward if both have the same.
 
-    `sums` has rows of the table `flows`. The result is `None` if they say nothing of it.
+    `sums` has rows of the table `flows`. The result is `None` without rows or acknowledged octets.
     """
     if sums is None or len(sums) == 0 or "acked_bytes" not in list(sums):
         return None

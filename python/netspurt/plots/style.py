@@ -148,7 +148,7 @@ def draw_scale(
 
 
 def _mark_zero(axes: Axes, which: Literal["x", "y"], at: float) -> None:
-    """Mark the place of zeros on a logarithmic axis with a dashed line and a tick."""
+    """Mark the place of zeros on a logarithmic axis with a dotted line and a tick."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     line = axes.axvline if which == "x" else axes.axhline
     line(at, color=GREY, linestyle=":", linewidth=1.0, zorder=0.5)
@@ -267,5 +267,5 @@ def legend(
         axes.legend(handles, told, loc=corner, frameon=True, framealpha=1.0, title=title)
 
 
-#: The most characters of a line of a legend.
+#: The maximum number of characters in a line of a legend.
 _NAME = 36

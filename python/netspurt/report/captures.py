@@ -127,7 +127,8 @@ def _lost(found: Explained) -> dict[str, float]:
 def _directions(found: Explained) -> Rows:
     """Return the table of the directions with data. The connections that lost most time are first.
 
-    Of those that lost no time, the direction with the most data is first.
+    If they lost the same time, the direction with the most retransmissions is first, then the one
+    with the most data.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
     lost = _lost(found)
@@ -167,7 +168,11 @@ def _directions(found: Explained) -> Rows:
 def _cells(
     row: dict[str, Any], again: Table, lost_s: float | None, *, beside: bool
 ) -> tuple[str, ...]:
-    """Return the cells of a direction. `beside` says whether it was captured at its receiver."""
+    """Return the cells of a direction.
+
+    `lost_s` is the time that its connection lost [s]. `beside` is true if the direction was
+    captured beside its receiver.
+    """
     own = again.where(connection=row["connection"], direction=row["direction"])
     told = tallied(own["cause"].tolist(), likeliest=False)
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]

@@ -203,7 +203,7 @@ _EMPTY = {"rto": "no acknowledgement gave a round trip"}
 def _not_drawn(missing: _Missing, flows: Sequence[Flow]) -> Iterator[str]:
     """Yield a sentence for each kind of picture that no flow has, or that some lack.
 
-    A flow without such data lacks it without a sentence.
+    If only some flows lack it, the sentence names those that were captured beside the receiver.
     """
     there = {panel.kind for flow in flows for panel in flow.panels}
     names = {flow.name for flow in flows}

@@ -92,7 +92,10 @@ def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -
 
 
 def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Part:
-    """Return the part of a capture without pictures; `elsewhere` says that others count for it."""
+    """Return the part of a capture without pictures.
+
+    `elsewhere` is true if all its connections count in other captures.
+    """
     part = undrawn_part(found, name, how.lines(found))
     if found.tcp == 0:
         return replace(

@@ -104,7 +104,7 @@ def _answer(run: Run) -> str:
 
 
 def _to_the_ms(seconds: float) -> str:
-    """Return a time to the millisecond; of a long one also its hours and minutes."""
+    """Return a time to the millisecond; a long time also in hours and minutes."""
     told = f"{seconds:,.3f} s"
     return f"{told} ({span(seconds)})" if is_long(seconds) else told
 

@@ -82,7 +82,7 @@ class _Sweep:
 
 
 def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
-    """Yield each measure with its greatest mean, by which the units are chosen."""
+    """Yield each measure with its largest absolute mean, by which the units are chosen."""
     for measure, rows in means.items():
         known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
         yield measure, max(known, default=0.0)
@@ -121,7 +121,7 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
     return Section(plain(folder.title or name), [part], groups=groups)
 
 
-#: The most measures by which the best value of an axis is told.
+#: The maximum number of measures for which the best value of an axis is told.
 _MOST_ANSWERED = 4
 
 

@@ -1,4 +1,4 @@
-"""Timelines from tables: each row has an instant, and the values in force since then."""
+"""Timelines from tables: each row has an instant, and the values in force from then on."""
 
 from __future__ import annotations
 

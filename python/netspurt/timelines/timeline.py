@@ -14,7 +14,7 @@ POINTS_MAX = 200_000
 
 _Value = TypeVar("_Value")
 
-#: Instants [ns], each with the value in force since then.
+#: Instants [ns], each with the value in force from then on.
 Steps = Sequence[tuple[int, _Value]]
 
 
@@ -44,13 +44,13 @@ class Way:
     Attributes
     ----------
     delay
-        Instants, each with the delay since then.
+        Instants, each with the delay from then on.
     rate
-        Instants, each with the rate since then, in bits per second.
+        Instants, each with the rate from then on, in bits per second.
     loss
-        Instants, each with the probability of loss since then; or a single probability.
+        Instants, each with the probability of loss from then on; or a single probability.
     bit_errors
-        Instants, each with the bit error rate since then. It replaces `loss`.
+        Instants, each with the bit error rate from then on. It replaces `loss`.
     opportunities
         Instants at which 1500 octets are delivered. After the last one the series repeats.
     outages

@@ -92,7 +92,7 @@ def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:
 
 
 def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
-    """Return the opportunities that delivered packets used, as a timeline since the first packet.
+    """Return the opportunities that delivered packets used, as a timeline from the first packet on.
 
     An opportunity is the instant at which another 1500 octets have passed. A link that waited for
     packets had more opportunities than the packets show.

@@ -125,9 +125,10 @@ function shapeOf(mark) {
   return mark.rank >= 2.5 ? SHAPES[mark.ink] || "dot" : "dot";
 }
 
-// Whether a stepped line has more values than the screen has dots, so that it would be a block.
+// With more values than this per point of the page, a stepped line would be a block.
 const CROWD = 2;
 
+// Whether a stepped line has so many values.
 function isCrowded(mark, map) {
   if (mark.type !== "Line" || !mark.steps || !mark.sorted) return false;
   const [first, last] = map.visible(mark);
