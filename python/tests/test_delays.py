@@ -240,9 +240,10 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     (tmp_path / "e.csv").write_text(text)
     ran = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
     notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
-    told = "4 recordings: the unit of the delays was taken for milliseconds; `--column"
     (note,) = notes
-    assert note.startswith(told)
+    assert note.startswith(
+        "4 recordings: the unit of the delays was taken for milliseconds; `--column"
+    )
     two = netspurt("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
     data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
