@@ -17,7 +17,7 @@ USE    := .venv/.use
 DEPS   := .venv/.dependencies
 TEST   := .venv/.test
 DOCS   := .venv/.docs
-# On a terminal pip shows that it works.
+# On a terminal pip shows its progress.
 QUIET  := $(if $(shell test -t 2 && echo terminal),,--quiet)
 # Only modules that are imported are compiled, when they are.
 PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip $(QUIET) --disable-pip-version-check install --no-compile

@@ -117,7 +117,7 @@ def relay() -> None:
 
 
 def tool(name: str, *command: str) -> str:
-    """Run a tool, return its output, and write the output to the file `name` unless it is empty."""
+    """Run a tool, return its output, and write it to the file `name` if there is one."""
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     text = result.stdout + result.stderr
     if name:

@@ -54,10 +54,10 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 
 
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
-    """Whether `theirs`, ns-2's rows, part from `ours` at a tie of exact fractions.
+    """Return whether our rows and ns-2's first differ at a tie of exact fractions.
 
-    A drop must be such a tie itself. What the sender sees without a drop before must follow a tie
-    at the end of a hold, within the time that a packet and its answer take.
+    A drop must be such a tie itself. If the sender sees a difference before any drop, a tie at the
+    end of a hold must precede it by at most the time that a packet and its answer take.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)

@@ -31,15 +31,11 @@ def main() -> None:
         sys.exit("ns2_fresh.py: ns-2 is not installed (Debian: apt install ns2)")
     verdicts: Counter[str] = Counter()
     for number, case in enumerate(cases.draw(seed, count)):
-        verdict_of_case = verdict(case)
-        verdicts[verdict_of_case] += 1
-        if verdict_of_case == "clear":
+        kind = verdict(case)
+        verdicts[kind] += 1
+        if kind == "clear":
             print(f"case {number} parts clearly: {case}")
-    print(
-        ", ".join(
-            f"{verdict_of_case} {number}" for verdict_of_case, number in sorted(verdicts.items())
-        )
-    )
+    print(", ".join(f"{kind} {number}" for kind, number in sorted(verdicts.items())))
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
 
 def main() -> None:
     """Print every quantile together with ns-2's."""
-    print("| rate | quantity | quantile | ours | least | middle | greatest of 20 runs | |")
+    print("| rate | quantity | quantile | ours | minimum | median | maximum of 20 runs | |")
     print("|---|---|---|---|---|---|---|---|")
     for rate in RATES:
         for row in compare(rate, 500_000):

@@ -13,8 +13,8 @@ import numpy as np
 
 from netspurt.report.payload import decoded
 
-#: How long the page may take for anything on a machine that is busy [s].
-PATIENT_S = 30.0
+#: How long a test waits for the page [s]; a busy machine may be slow.
+GIVE_UP_S = 30.0
 
 
 def data(text: str, kind: str) -> str:
@@ -58,7 +58,7 @@ def opened(browser: Any, file: Path, width: int = 1280) -> Any:
 
 def wait(until: Any) -> Any:
     """Wait until a condition holds, and return its value."""
-    end = time.monotonic() + PATIENT_S
+    end = time.monotonic() + GIVE_UP_S
     while not (found := until()):
         assert time.monotonic() < end, "the page does not answer"
         time.sleep(0.02)

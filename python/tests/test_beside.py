@@ -80,8 +80,8 @@ def test_the_profile_makes_the_stored_retransmissions(group: str) -> None:
     for row in (row for row in FILED if row["group"] == group):
         seen = events(segments, row["case"], f"{row['case']}-a")
         causes = Counter(event.cause for event in seen if event.cause)
-        joined_text = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
-        assert joined_text == row["model"], row
+        found = " ".join(f"{cause}:{n}" for cause, n in sorted(causes.items())) or "none"
+        assert found == row["model"], row
 
 
 @real_time

@@ -220,9 +220,9 @@ def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
-    first = pcap(tmp_path / "one.pcap", talk(3))
+    one_way = pcap(tmp_path / "one.pcap", talk(3))
     expected = "Only one direction of the only connection was captured"
-    assert expected in netspurt("explain", first).stdout
+    assert expected in netspurt("explain", one_way).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert expected not in netspurt("explain", both).stdout
 
@@ -252,7 +252,7 @@ def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
 
 
 def test_one_direction_alone_shows_no_initial_window(netspurt: Command, tmp_path: Path) -> None:
-    first = pcap(tmp_path / "one.pcap", talk(3))
-    assert "initial window" not in netspurt("explain", first).stdout
+    one_way = pcap(tmp_path / "one.pcap", talk(3))
+    assert "initial window" not in netspurt("explain", one_way).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert "initial window" in netspurt("explain", both).stdout

@@ -248,7 +248,7 @@ def waits_of(
     }
     made: Any = Made
     columns = {"waits": waits, "floors": floors, "habits": habits}
-    return {name: Table(made(column)) for name, column in columns.items()}
+    return {name: Table(made(values)) for name, values in columns.items()}
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
@@ -355,8 +355,8 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
-    reread = explain(capture).table("retransmissions")
-    guesses = int((np.asarray(reread["verdict_confidence"], float) < 0.9).sum())
+    retransmissions = explain(capture).table("retransmissions")
+    guesses = int((np.asarray(retransmissions["verdict_confidence"], float) < 0.9).sum())
     assert guesses
     output = " ".join(netspurt("explain", capture).stdout.split())
     assert f"{guesses} verdict" in output.partition("Less than 90% sure: ")[2]

@@ -103,8 +103,8 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
 def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
     repeated = [*START, data(1.4, 2, 2, "rto")]
-    comparison = why(compare(waits, repeated), waits, repeated)
-    assert comparison == "a retransmission (rto) that the other run does not make here"
+    reason = why(compare(waits, repeated), waits, repeated)
+    assert reason == "a retransmission (rto) that the other run does not make here"
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
@@ -231,7 +231,7 @@ def test_the_comparison_begins_with_which_run_finished_first(
     base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})
     short, long = base.run(), base.replace({"links.modem.queue": "10 packets"}).run()
     took = [float(run.flows.seconds("finished_ns")[0]) for run in (short, long)]
-    assert took[0] < took[1], "the run with the longer queue must retransmit more"
+    assert took[0] < took[1], "the run with the longer queue must take longer"
     for run, name in zip((short, long), ("short", "long"), strict=True):
         run.save(tmp_path / name)
     longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"
@@ -362,8 +362,8 @@ def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compare
     output = netspurt("compare", capture, capture, "--flow", "c3").stdout
     assert output.startswith("flow c3 (reverse): neither finishes")
     row = output.splitlines()[3]
-    reread = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
-    own = reread.where(connection=3, direction="reverse", cause="rto")
+    retransmissions = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
+    own = retransmissions.where(connection=3, direction="reverse", cause="rto")
     assert len(own) == 5
     assert row.split()[-1] == "5"
 

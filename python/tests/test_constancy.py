@@ -55,7 +55,7 @@ def test_a_steady_series_is_one_period_and_steps_start_new_ones(
     (data,) = json.loads(
         netspurt("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
     )
-    assert [len(period["periods"]) for period in data["change_free"].values()] == [1, 1]
+    assert [len(method["periods"]) for method in data["change_free"].values()] == [1, 1]
     assert data["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 

@@ -240,9 +240,10 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     (tmp_path / "e.csv").write_text(text)
     ran = netspurt("delays", *(f"{name}.csv" for name in "abcde"))
     notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
-    told = "4 recordings: the unit of the delays was taken for milliseconds; `--column"
     (note,) = notes
-    assert note.startswith(told)
+    assert note.startswith(
+        "4 recordings: the unit of the delays was taken for milliseconds; `--column"
+    )
     two = netspurt("delays", "a.csv", "b.csv").stdout
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
     data = json.loads(netspurt("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
@@ -275,7 +276,7 @@ def test_only_the_first_five_of_many_unreadable_files_are_named(tmp_path: Path) 
     assert "this is a sweep's folder, with figures and no recordings" in ran.output
 
 
-def test_delays_of_zero_are_told(tmp_path: Path) -> None:
+def test_delays_of_zero_are_noted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t_s,rtt_ms\n0,0\n1,0\n2,3\n")
     (one,) = ns.read_delays(tmp_path / "a.csv")
     assert any(
@@ -286,7 +287,7 @@ def test_delays_of_zero_are_told(tmp_path: Path) -> None:
     assert not any("are 0" in note for note in one.notes)
 
 
-def test_what_is_said_of_a_table_in_seconds_names_the_option_for_its_unit(
+def test_the_note_and_the_error_on_a_table_in_seconds_name_the_option_for_its_unit(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text("t_s,rtt\n0,0.041\n1,0.042\n")

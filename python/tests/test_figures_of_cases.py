@@ -66,7 +66,7 @@ def test_the_interval_of_a_few_runs_is_at_least_students() -> None:
 
 
 def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
-    other = [value + factor for value, factor in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
+    other = [value + shift for value, shift in zip(FIVE, (1.0, 1.2, 0.8, 1.1, 0.9), strict=True)]
     value, reach, verdict = difference({"old": FIVE, "new": other}, paired=True)
     assert value == pytest.approx(1.0)
     assert reach == pytest.approx(T[4] * math.sqrt(0.025 / 5), rel=1e-4)

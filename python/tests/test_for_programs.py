@@ -130,9 +130,9 @@ def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
     run.save(tmp_path / "r")
     rows, cells = both("table", "r", "crossings")
     same(rows, cells)
-    crossing = run.crossings()
-    assert [round(row.t * 1e9) for row in crossing] == [row["t_ns"] for row in rows]
-    assert run.crossings(start=crossing[0].t + 1e-3) == crossing[1:]
+    crossings = run.crossings()
+    assert [round(crossing.t * 1e9) for crossing in crossings] == [row["t_ns"] for row in rows]
+    assert run.crossings(start=crossings[0].t + 1e-3) == crossings[1:]
     with pytest.raises(ns.RunError, match=r"run\.crossings\(\)"):
         run.table("crossings")
 

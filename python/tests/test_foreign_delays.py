@@ -42,17 +42,17 @@ def test_every_file_has_the_counts_of_the_table(table: dict[str, tuple[int, ...]
     differences = []
     for name, expected in table.items():
         try:
-            recording = ns.read_delays(FOLDER / name)
+            recordings = ns.read_delays(FOLDER / name)
         except ns.DelaysError as error:
             # A summary without samples, and traceroutes, are refused with the reason.
             if not {"summary", "traceroutes"} & set(str(error).replace(",", " ").split()):
                 differences.append(f"{name}: {error}")
             continue
         sums = (
-            sum(getattr(delays, what) for delays in recording)
+            sum(getattr(recording, what) for recording in recordings)
             for what in ("sent", "received", "lost", "duplicates")
         )
-        counted = (len(recording), *sums)
+        counted = (len(recordings), *sums)
         if counted != expected:
             differences.append(f"{name}: {counted}, not {expected}")
     assert differences == []

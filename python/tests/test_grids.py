@@ -95,5 +95,5 @@ def test_a_ratio_is_as_near_as_nine_digits_allow() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))
-        value_text = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
-        assert float(Fraction(value_text)) == pytest.approx(value, rel=1e-7, abs=1e-9)
+        written = dict(_core.Estimator(f"mills:g={ratio(value)}").settings)["g"]
+        assert float(Fraction(written)) == pytest.approx(value, rel=1e-7, abs=1e-9)

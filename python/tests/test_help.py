@@ -72,9 +72,9 @@ def test_the_help_is_grouped_by_task(netspurt: Command) -> None:
 @pytest.mark.parametrize("group", ["delays", "sweep"])
 def test_a_group_with_a_default_command_lists_its_options(netspurt: Command, group: str) -> None:
     output = netspurt(group, "--help").stdout
-    compared = netspurt(group, "x", "--help").stdout
-    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", compared)
-    options = compared[compared.index("Arguments:") :]
+    own_help = netspurt(group, "x", "--help").stdout
+    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", own_help)
+    options = own_help[own_help.index("Arguments:") :]
     assert options in output
     assert "--json" in options
 

@@ -508,7 +508,7 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     assert 0.009 < np.nanmedian(behind) < 0.02
 
 
-def test_linux_default_is_told_where_it_differs_from_the_machine(
+def test_linux_default_names_the_sysctls_that_differ_from_the_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = {"sack": "1", "rmem": "4096\t131072\t33554432", "congestion_control": "bbr"}
@@ -524,11 +524,11 @@ def test_linux_default_is_told_where_it_differs_from_the_machine(
         socket = {"TCP_CONGESTION": congestion}
         return EndReport("web", "from", profile, sysctls, {}, {}, socket, {})
 
-    (told,) = command._unlike_machine([end("linux-default", "cubic"), end("reno-2005", "reno")])
-    assert " ".join(told.split()) == (
+    (note,) = command._unlike_machine([end("linux-default", "cubic"), end("reno-2005", "reno")])
+    assert " ".join(note.split()) == (
         "web.from: linux-default differs from this machine's settings: "
         "net.ipv4.tcp_rmem=4096 131072 6291456 (here 4096 131072 33554432), "
         "net.ipv4.tcp_congestion_control=cubic (here bbr)"
-    ), "what is equal, what the machine lacks, and other profiles are left out"
+    ), "equal sysctls, sysctls that the machine lacks and other profiles must be left out"
     (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
     assert command._unlike_machine([end("linux-default", "bbr")]) == []

@@ -148,15 +148,15 @@ def test_a_live_sweep_needs_the_flag_and_a_kernels_end(netspurt: Command, tmp_pa
 def test_the_budget_of_a_live_sweep_applies_to_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[float] = []
+    budgets: list[float] = []
 
     def run_live(*_words: Any, budget: float) -> Any:
-        calls.append(budget)
+        budgets.append(budget)
         raise ns.LiveError("the kernel\nrefuses")
 
     monkeypatch.setattr(kernel, "run_live", run_live)
     folder, tally = run_sweep(live_only(1), tmp_path / "s", engine=partial(Live, budget=0.02))
-    assert (calls, tally.first_error) == ([0.02], (0, "the kernel refuses"))
+    assert (budgets, tally.first_error) == ([0.02], (0, "the kernel refuses"))
     assert folder.read()["status"].tolist() == ["error"]
 
 

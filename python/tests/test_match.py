@@ -69,8 +69,8 @@ def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
         both = explain_pooled([[two_points / path] for path in paths])
         for name in ("connections", "retransmissions", "waits", "spent"):
             assert len(both.table(name)) == len(alone.table(name)), name
-        again = both.table("retransmissions")["cause"].tolist()
-        assert again == alone.table("retransmissions")["cause"].tolist()
+        causes = both.table("retransmissions")["cause"].tolist()
+        assert causes == alone.table("retransmissions")["cause"].tolist()
 
     def sums(text: str) -> str:
         return next(line for line in text.splitlines() if "octets of data;" in line)
@@ -78,7 +78,7 @@ def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
     of_folder = netspurt("explain", two_points).stdout
     assert "1 connection, 1 direction with data" in of_folder
     sent = int(alone.table("connections")["unique_bytes"].sum())
-    assert sums(of_folder).startswith(f"{sent:,} octets of data; {len(again)} retransmissions")
+    assert sums(of_folder).startswith(f"{sent:,} octets of data; {len(causes)} retransmissions")
     told = json.loads(netspurt("explain", two_points, "--json").stdout)
     (shared,) = told["in_common"]
     assert shared["best"] == [str(two_points / "source.pcapng"), 0]
@@ -117,11 +117,21 @@ def test_the_same_ends_later_with_another_initial_number_are_another_connection(
         files = ((f"{place}.pcap", place, one) for place, one in enumerate(rows))
         return [(*one.best, one.certain) for one in shared_connections(files)]
 
-    assert best(row(7, 0, 10), row(7, 20, 40)) == [("1.pcap", 1, True)], "the longer round trip"
-    assert best(row(7, 0, 40), row(7, 1000, 10)) == [("0.pcap", 0, True)], "clocks that differ"
-    assert best(row(7, 0, 10), row(8, 20, 40)) == [], "another number"
-    assert best(row(None, 0, 10), row(None, 20, 40)) == [("0.pcap", 0, False)], "without its SYN"
-    assert best(row(None, 0, 10), row(7, 1000, 40)) == [], "later, and nothing shows the same"
+    assert best(row(7, 0, 10), row(7, 20, 40)) == [("1.pcap", 1, True)], (
+        "the capture with the longer round trip must be chosen"
+    )
+    assert best(row(7, 0, 40), row(7, 1000, 10)) == [("0.pcap", 0, True)], (
+        "the clocks of the captures may differ"
+    )
+    assert best(row(7, 0, 10), row(8, 20, 40)) == [], (
+        "another initial number must be another connection"
+    )
+    assert best(row(None, 0, 10), row(None, 20, 40)) == [("0.pcap", 0, False)], (
+        "connections without a SYN may be the same"
+    )
+    assert best(row(None, 0, 10), row(7, 1000, 40)) == [], (
+        "a later connection without a SYN must not count as the same"
+    )
 
 
 def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(

@@ -70,9 +70,9 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
         result = netspurt("timeline", file, *words, "--seed", seed, "--out", f"{seed}.toml")
         assert result.returncode == 0, result.stderr
         assert f"{seed}.toml: delay, handovers of link sky" in result.stdout
-    first, two = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
+    first, second = ((tmp_path / f"{seed}.toml").read_text() for seed in (1, 2))
     assert first.startswith("# Link sky of ")
-    assert tomllib.loads(first) != tomllib.loads(two)
+    assert tomllib.loads(first) != tomllib.loads(second)
     refused(netspurt("timeline", file, "--link", "sea"), "no link is called `sea`", "sky")
     refused(netspurt("timeline", file, "--seed", 2), "--seed and --set need --link")
     refused(netspurt("timeline", file, "--link", "sky", "--linear"), "do not apply with --link")

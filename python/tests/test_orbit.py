@@ -81,8 +81,8 @@ def test_positions_are_the_published_ones_within_a_centimetre() -> None:
         assert satellite.epoch_ns is not None
         for minutes, *wanted in rows:
             at = satellite.epoch_ns + round(minutes * 60e9)
-            errors = np.linalg.norm(np.subtract(satellite.position(at), wanted))
-            worst, compared = max(worst, float(errors)), compared + 1
+            distance = np.linalg.norm(np.subtract(satellite.position(at), wanted))
+            worst, compared = max(worst, float(distance)), compared + 1
     assert refused.keys() == REFUSED.keys()
     assert all(why in refused[number] for number, why in REFUSED.items())
     assert compared == 577

@@ -236,12 +236,12 @@ def test_a_class_receives_timeouts_and_round_trips_in_recovery(place: Path) -> N
     (place / "own.py").write_text(RENO + TELLS)
     changed = {CONGESTION: "own.py:Tells", "links.wire.loss": {"packets": [9, *range(100, 125)]}}
     run = load("path.toml").replace(changed).run()
-    text = [line.split() for line in Path("told.txt").read_text().splitlines()]
-    events = [line[0] for line in text]
+    calls = [line.split() for line in Path("told.txt").read_text().splitlines()]
+    events = [call[0] for call in calls]
     assert events[0] == "open"
     assert events.count("trip") > 3
     assert events.count("timeout") == run.flows["timeouts"][0] > 0
-    nxt, *_ = [int(line[2]) for line in text if line[0] == "timeout"]
+    nxt, *_ = [int(call[2]) for call in calls if call[0] == "timeout"]
     assert 80 * 1000 < nxt < 130 * 1460
 
 

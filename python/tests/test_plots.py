@@ -28,18 +28,16 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
-    labels_shown = labels(start_run, "time-sequence")
-    retransmission_labels = [
-        labels_shown.pop(label)
-        for label in list(labels_shown)
-        if label.startswith("retransmitted: ")
+    handles = labels(start_run, "time-sequence")
+    retransmission_bars = [
+        handles.pop(label) for label in list(handles) if label.startswith("retransmitted: ")
     ]
-    assert set(labels_shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
-    sent = labels_shown["sent"]
+    assert set(handles) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
+    sent = handles["sent"]
     assert isinstance(sent, LineCollection)
     counts = (
         len(sent.get_segments()),
-        sum(len(bars.get_segments()) for bars in retransmission_labels),
+        sum(len(bars.get_segments()) for bars in retransmission_bars),
     )
     flows = start_run.flows
     assert counts == (
@@ -224,42 +222,40 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
 def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
     start_run: ns.Run,
 ) -> None:
-    labels_shown = labels(start_run, "rto")
-    assert (x_of(labels_shown["rto"])[0], y_of(labels_shown["rto"])[0]) == (0.0, 3.0)
+    handles = labels(start_run, "rto")
+    assert (x_of(handles["rto"])[0], y_of(handles["rto"])[0]) == (0.0, 3.0)
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
-    marks = y_of(labels_shown["timeout"])
+    marks = y_of(handles["timeout"])
     # ns-2 doubles the value that ran out.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
 def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: ns.Run) -> None:
-    labels_shown = labels(start_run, "time-sequence")
-    labels_shown.pop("spurious", None)
-    retransmission_labels = {
-        label: labels_shown.pop(label)
-        for label in list(labels_shown)
-        if label.startswith("retransmitted")
+    handles = labels(start_run, "time-sequence")
+    handles.pop("spurious", None)
+    retransmission_bars = {
+        label: handles.pop(label) for label in list(handles) if label.startswith("retransmitted")
     }
-    above = max(other.get_zorder() for other in labels_shown.values())
-    assert min(bars.get_zorder() for bars in retransmission_labels.values()) > above
+    above = max(other.get_zorder() for other in handles.values())
+    assert min(bars.get_zorder() for bars in retransmission_bars.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
-    counts = [len(bars.get_segments()) for bars in retransmission_labels.values()]
+    counts = [len(bars.get_segments()) for bars in retransmission_bars.values()]
     assert sum(counts) == int(start_run.flows["retransmissions"][0])
     dots = [line for line in axes.lines if line.get_marker() == "o" and line.get_markersize() >= 4]
     assert {len(x_of(dot)) for dot in dots} >= set(counts)
 
 
 def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run) -> None:
-    labels_shown = labels(start_run, "time-sequence")
+    handles = labels(start_run, "time-sequence")
     retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
         ("retransmitted: timeout", {"rto"}),
         ("retransmitted: in order, go-back-N", {"go-back-n"}),
     ):
         count = sum(cause in causes for cause in retransmissions["cause"].tolist())
-        assert len(labels_shown[label].get_segments()) == count > 0
-    rings = x_of(labels_shown["spurious"])
+        assert len(handles[label].get_segments()) == count > 0
+    rings = x_of(handles["spurious"])
     assert rings.tolist() == retransmissions.select(retransmissions["spurious"]).seconds().tolist()
 
 
@@ -278,16 +274,16 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
 
 
 def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
-    labels_shown = labels(start_run, "cwnd")
+    handles = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
-    assert len(x_of(labels_shown["fast retransmit"])) == repairs > 0
-    assert "recovery begins" not in labels_shown, "tahoe must have no marks of recovery"
+    assert len(x_of(handles["fast retransmit"])) == repairs > 0
+    assert "recovery begins" not in handles, "tahoe must have no marks of recovery"
 
 
 def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
-    labels_shown = labels(start_run, "queue", View(end=20.0))
-    assert set(labels_shown) == {"modem forward", "dropped"}
-    line = labels_shown["modem forward"]
+    handles = labels(start_run, "queue", View(end=20.0))
+    assert set(handles) == {"modem forward", "dropped"}
+    line = handles["modem forward"]
     assert (x_of(line)[0], x_of(line)[-1]) == (0.0, 20.0)
     named = labels(start_run, "queue", View(link="t1", start=2.0, end=20.0))
     assert set(named) == {"t1 forward", "t1 reverse"}

@@ -86,14 +86,14 @@ raise SystemExit(status)
     assert {site["address"] for site in sites} == {"10.0.0.2"}
     for row in rows:
         capture = tmp_path / "p" / row["capture"]
-        (pair_found,) = [
+        (matched,) = [
             pair for pair in match(capture, second) if pair.client.endswith(f":{row['local_port']}")
         ]
         # The whole connection, from its SYN to its last FIN, and so at the other point.
-        assert (pair_found.only_first, pair_found.only_second) == (0, 0)
-        assert pair_found.paired == pair_found.segments >= 17
-        assert 0.0149 < pair_found.out_s < 0.1
-        assert 0.0149 < pair_found.back_s < 0.1
+        assert (matched.only_first, matched.only_second) == (0, 0)
+        assert matched.paired == matched.segments >= 17
+        assert 0.0149 < matched.out_s < 0.1
+        assert 0.0149 < matched.back_s < 0.1
 
 
 def test_no_name_is_looked_up_after_polling_has_begun(
@@ -133,7 +133,7 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     server.server_close()
     assert count == 3
     assert all(row["octets"] == 4 for row in rows)
-    assert set(looked) <= {"127.0.0.1"}, "no name may be looked up"
+    assert set(looked) <= {"127.0.0.1"}, "no name of a host may be looked up"
 
 
 @pytest.mark.parametrize(

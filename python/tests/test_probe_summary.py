@@ -1,4 +1,4 @@
-"""The summary of `netspurt probe`: what it says, and what it leaves out."""
+"""The summary of `netspurt probe`: its figures and its notes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def watched(kind: str) -> Watch:
     return watch
 
 
-@pytest.mark.parametrize(("kind", "told"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_delay_on_length_is_told_only_of_probes_whose_answers_are_as_long(
-    kind: str, told: bool
+@pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
+def test_delay_on_length_is_shown_only_for_probes_whose_answers_are_as_long(
+    kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)
     data = _told(watch, ["mills"])
-    assert (data["line"] is not None) is told
-    assert ("delay on length" in "\n".join(_summary(watch, data))) is told
+    assert (data["line"] is not None) is has_line
+    assert ("delay on length" in "\n".join(_summary(watch, data))) is has_line
 
 
 def test_every_column_of_the_table_has_a_name_of_its_own() -> None:
@@ -46,14 +46,14 @@ def test_every_column_of_the_table_has_a_name_of_its_own() -> None:
         assert f"{name}: " in text
 
 
-def test_a_closed_port_is_told_with_the_command_that_opens_it(tmp_path: Path) -> None:
+def test_a_closed_port_is_reported_with_the_command_that_serves_it(tmp_path: Path) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "-n", "2"]
     command = [str(NETSPURT), *words, "--calibrate", "0", "--timeout", "2s", "--out", "p.jsonl"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
-    said = " ".join(ran.stdout.split())
-    assert "2 lost probes: port unreachable, says 127.0.0.1" in said
-    assert f"`netspurt serve echo --port {port} --address 127.0.0.1`" in said
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    output = " ".join(result.stdout.split())
+    assert "2 lost probes: port unreachable, says 127.0.0.1" in output
+    assert f"`netspurt serve echo --port {port} --address 127.0.0.1`" in output

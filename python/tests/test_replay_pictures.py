@@ -145,7 +145,7 @@ def test_some_of_many_timers_are_drawn_and_a_note_says_so() -> None:
     assert len([label for label in shown(axes) if label.startswith("fixed")]) == 16
 
 
-def test_timers_far_above_all_delays_are_told_beside_an_axis_that_suits_the_delays() -> None:
+def test_timers_far_above_all_delays_are_marked_above_an_axis_that_fits_the_delays() -> None:
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "mills"])
     most = float(np.nanmax(made.delays.rtt_s))
     assert float(made["rfc6298"].waits[5:].min()) > 4 * most
@@ -158,7 +158,7 @@ def test_timers_far_above_all_delays_are_told_beside_an_axis_that_suits_the_dela
     beside = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=2s", "mills"])
     both = [line for line in axes_of(beside, "timeline").lines if line.get_marker() == "^"]
     first, second = ({x for x, _ in points(line)} for line in both if len(points(line)))
-    assert not first & second, "no triangle hides another"
+    assert not first & second, "no triangle may hide another"
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 

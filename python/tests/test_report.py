@@ -342,9 +342,11 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert advice.pick in lines, "it is not beyond the axis"
+    assert advice.pick in lines, "the recommended timer must lie within the axis"
     names = [one.estimator for one in advice.replays[0].algorithms]
-    assert [line.partition(" (")[0] for line in lines] == names, "those that the text names, too"
+    assert [line.partition(" (")[0] for line in lines] == names, (
+        "all timers of the text must be drawn"
+    )
     looks = [
         (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Line"
     ]
@@ -399,8 +401,8 @@ def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeou
     netspurt("new", "tahoe.toml")
     netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
     netspurt("report", "tahoe", "--out", "page.html")
-    reopened = ns.open_run("tahoe").table("retransmissions")
-    assert "go-back-n" in reopened["cause"]
+    retransmissions = ns.open_run("tahoe").table("retransmissions")
+    assert "go-back-n" in retransmissions["cause"]
     rows = rows_of(Path("page.html").read_text(), "Losses that waited for a timeout")
     assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 

@@ -90,8 +90,8 @@ def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captur
 
 
 def test_spurious_retransmissions_are_in_the_finding(sender: Captured) -> None:
-    again = sender.found.table("retransmissions")
-    spurious = int((again["verdict"] == "spurious").sum())
+    verdicts = sender.found.table("retransmissions")["verdict"]
+    spurious = int((verdicts == "spurious").sum())
     assert spurious > 1
     assert f" {spurious} were spurious; of " in sender.section.parts[0].answer
 
@@ -107,8 +107,8 @@ def test_the_connections_that_lost_most_time_are_first(sender: Captured, tmp_pat
     first = {row[0]: n for n, row in reversed(list(enumerate(rows)))}
     order = sorted(first, key=first.__getitem__)
     times = dict(zip(spent["connection"].tolist(), lost.tolist(), strict=True))
-    told = [times[int(name[1:])] for name in order]
-    assert told == sorted(told, reverse=True)
+    losses = [times[int(name[1:])] for name in order]
+    assert losses == sorted(losses, reverse=True)
     flows = sender.section.groups[0].sides[0].flows
     assert flows[0].name.startswith(worst)
 
@@ -137,8 +137,8 @@ def test_the_timer_of_a_capture_is_said_to_be_computed_and_backs_off(slow: Captu
     assert "rto" not in labels
     own = slow.found.table("rto").where(flow="c3", direction="reverse")
     fired = np.flatnonzero(own["fired"])
-    again = slow.found.table("retransmissions").where(cause="rto")
-    assert len(fired) == len(again) == 5
+    repairs = slow.found.table("retransmissions").where(cause="rto")
+    assert len(fired) == len(repairs) == 5
     rto = own.seconds("rto_ns")
     for n in fired.tolist():
         assert rto[n] == pytest.approx(2 * rto[n - 1], rel=0.01)

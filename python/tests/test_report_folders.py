@@ -62,15 +62,15 @@ def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     netspurt("report", captures, "--out", "page.html")
     text = unescape(Path("page.html").read_text())
     answers = re.findall(r'<p class="answer">([^<]*)</p>', text)
-    assert len(answers) == 4, "one of all captures, and one of each"
+    assert len(answers) == 4, "there must be one for all captures and one for each"
     assert all(re.match(r"[\d,]+ retransmissions? in |Nothing was sent", one) for one in answers)
     spent = re.findall(r"<p>(Time went to: [^<]*)</p>", text)
     assert len(spent) == 4
-    assert text.count(spent[0]) == 2, "the summary has the shares, too"
+    assert text.count(spent[0]) == 2, "the summary must also have the shares"
     rows = rows_of(text, "Captures, sorted by the time that they lost")
-    joined_text = " ".join(" ".join(row) for row in rows)
-    assert re.search(r"timeout \d", joined_text), joined_text
-    assert not re.search(r"\brto \d|go-back-n \d", joined_text), joined_text
+    cells = " ".join(" ".join(row) for row in rows)
+    assert re.search(r"timeout \d", cells), cells
+    assert not re.search(r"\brto \d|go-back-n \d", cells), cells
     assert "Round trip, and the RTO that Linux would compute from it" in text
 
 

@@ -152,9 +152,9 @@ def in_a_terminal(
     return child.wait(60), told.decode()
 
 
-def widths(expected: str) -> list[int]:
+def widths(text: str) -> list[int]:
     """Return the widths of the lines of a terminal's text."""
-    return [len(STEERED.sub("", line)) for line in expected.replace("\r", "\n").split("\n")]
+    return [len(STEERED.sub("", line)) for line in text.replace("\r", "\n").split("\n")]
 
 
 SWEEP = """

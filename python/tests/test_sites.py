@@ -92,8 +92,8 @@ def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _port(run: Path, flow: str) -> int:
     """Return the port of a flow's initiator."""
-    data = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
-    return int(str(data).rpartition(":")[2])
+    end = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
+    return int(str(end).rpartition(":")[2])
 
 
 # Distributions.
@@ -124,9 +124,9 @@ def test_the_test_of_two_samples_is_scipys() -> None:
 
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        first, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
-        there = mannwhitneyu(first, two, method="asymptotic").pvalue
-        assert rank_sum_chance(first, two) == pytest.approx(float(there))
+        first, second = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(first, second, method="asymptotic").pvalue
+        assert rank_sum_chance(first, second) == pytest.approx(float(there))
         assert ranks(first).tolist() == rankdata(first).tolist()
     assert rank_sum_chance([1, 1], [1, 1]) == 1.0
     assert np.isnan(rank_sum_chance([], [1]))

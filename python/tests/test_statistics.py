@@ -349,14 +349,14 @@ def test_a_recording_is_busy_only_above_the_bound() -> None:
 def test_a_timer_has_adapted_after_its_last_too_short_value(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
-    counts = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
-    assert counts == [Adaptation(2, (40, 256), samples)]
+    changes = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
+    assert changes == [Adaptation(2, (40, 256), samples)]
 
 
 def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
     octets = [40, 256, 256, 40, 40, 1500]
-    counts = adaptations(octets, [1.0] * 6, [9.0] * 6)
-    assert [(change.start, change.octets) for change in counts] == [
+    changes = adaptations(octets, [1.0] * 6, [9.0] * 6)
+    assert [(change.start, change.octets) for change in changes] == [
         (1, (40, 256)),
         (3, (256, 40)),
         (5, (40, 1500)),

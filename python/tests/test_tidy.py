@@ -92,15 +92,15 @@ def bad_imports(
 ) -> list[str]:
     if room not in known:
         return [f"the room {room} has no floor in ARCHITECTURE.md"]
-    differences = []
+    faults = []
     for other in imported(ast.parse(text), package or ["netspurt"]):
         if other == room:
             continue
         if other not in known:
-            differences.append(f"{room} imports {other}, a room without a floor")
+            faults.append(f"{room} imports {other}, a room without a floor")
         elif known[other] >= known[room]:
-            differences.append(f"{room} imports {other}, which is not below it")
-    return differences
+            faults.append(f"{room} imports {other}, which is not below it")
+    return faults
 
 
 def long_functions(text: str) -> list[str]:

@@ -137,21 +137,21 @@ spy = ["receiver"]
 def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
     tmp_path: Path,
 ) -> None:
-    expected = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
+    by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
     steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
     (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))
     read = read_timeline(tmp_path / "trace")
-    told_again = read.to_toml().partition("rate = ")[2].replace("\n", " ")
+    by_trace = read.to_toml().partition("rate = ")[2].replace("\n", " ")
     runs = [
         ns.Scenario.parse(FULL.replace("{}", rate), "full.toml").run()
-        for rate in (expected, told_again)
+        for rate in (by_rate, by_trace)
     ]
     got = [int(run.flows["delivered_bytes"][0]) for run in runs]
     assert got[1] == pytest.approx(got[0], rel=0.02)
     # What the receiver's capture would show makes the trace again.
     data = runs[1].segments.where(direction="forward")
-    rates = delivered("receiver", data["t_ns"], data["size_bytes"])
-    lines = np.array(mahimahi(rates.forward))
+    timeline = delivered("receiver", data["t_ns"], data["size_bytes"])
+    lines = np.array(mahimahi(timeline.forward))
     sizes = float(data["size_bytes"].sum()) - float(data["size_bytes"][0])
     assert abs(len(lines) - sizes / 1500) <= 1
     late = (lines > 5000) & (lines < 15_000)

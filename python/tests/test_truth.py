@@ -316,4 +316,4 @@ def test_the_command_makes_a_collection(netspurt: Command, tmp_path: Path) -> No
     (tmp_path / "empty").mkdir()
     said = netspurt("truth", "check", "empty").stderr
     assert "empty is no folder of `netspurt truth make`" in said
-    assert "*" not in said, "a pattern that the user did not write"
+    assert "*" not in said, "the default pattern must not be shown"

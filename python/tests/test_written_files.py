@@ -1,4 +1,4 @@
-"""Commands never overwrite a file, and never leave an incomplete file."""
+"""Commands that write data keep an existing file, and never leave an incomplete file."""
 
 from __future__ import annotations
 
