@@ -97,3 +97,15 @@ def octets(count: float) -> str:
 def _fitting(value: float, units: _Units) -> str:
     """Return a value in the largest unit that it reaches, or an empty text if it reaches none."""
     return next((f"{value / size:.3g} {unit}" for size, unit in units if value >= size), "")
+
+
+def by_chance(verdicts: int) -> str:
+    """Return the expected number of verdicts at 95 % that chance alone gives.
+
+    Examples
+    --------
+    >>> by_chance(10), by_chance(60)
+    ('0.5', '3')
+    """
+    expected = verdicts / 20
+    return f"{expected:.1f}" if expected < 1 else number(round(expected))

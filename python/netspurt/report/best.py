@@ -12,7 +12,7 @@ from netspurt.analysis.cases import Columns, Comparison, Summary, compare, direc
 from netspurt.pictures.measures import Shown
 from netspurt.report.flows import few
 from netspurt.sweep import SweepFolder
-from netspurt.wording import number, rounded
+from netspurt.wording import by_chance, number, rounded
 
 #: The digits of a figure in a table or a sentence.
 _FIGURE = 4
@@ -108,6 +108,6 @@ def chance(comparisons: int) -> str:
     if comparisons < 10:
         return ""
     return (
-        f"Of {number(comparisons)} comparisons at 95 % chance alone would call about "
-        f"{number(round(comparisons / 20))} better or worse."
+        f"Of {number(comparisons)} comparisons at 95 %, chance alone would call about "
+        f"{by_chance(comparisons)} better or worse."
     )
