@@ -191,7 +191,7 @@ impl AtlasPath {
     fn finish(mut self, interval: Duration) -> Delays {
         let notes = &mut self.delays.notes;
         notes.push(format!(
-            "{} results with stamps in whole seconds; within a result one probe each {interval}, \
+            "{} results with timestamps in whole seconds; within a result one probe each {interval}, \
              reckoned",
             self.bursts
         ));

@@ -219,7 +219,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                     Some(why) => state.unread.saw(full_line, why),
                     None => state.unread.saw(before, UNKNOWN_STAMP),
                 }
-                record(state, target, details, stamp);
+                count(state, target, details, stamp);
                 continue;
             }
         };
@@ -241,11 +241,11 @@ fn unread_stamp(line: &str) -> (&str, &str) {
     split().unwrap_or(("", line))
 }
 
-fn record(target: &mut Target, address: &str, details: FpingLine, stamp: Option<i64>) {
+fn count(target: &mut Target, address: &str, details: FpingLine, stamp: Option<i64>) {
     match details {
         FpingLine::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
             // The first reply is not in the log, so this one stands for it.
-            record(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
+            count(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
         }
         FpingLine::Reply(number, rtt, bytes) => {
             let first = target.tally.reply(number, Some(rtt), wire(bytes, address));

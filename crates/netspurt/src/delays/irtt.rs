@@ -58,7 +58,7 @@ pub(super) fn parse(
                 tally.reply(number, rtt, wire_bytes);
             }
             tally.sent(number).set_sent(sent);
-            one_way.entry(number).or_insert_with(|| told_of_directions(trip));
+            one_way.entry(number).or_insert_with(|| half_delays(trip));
         }
         let mut delays = Delays::new(name, "irtt");
         let stats = &item["stats"];
@@ -83,7 +83,7 @@ pub(super) fn parse(
 
 /// Returns the delay of the request of a round trip, or the direction in which the probe was lost.
 /// irtt knows this delay only if the server stamps the requests that it receives.
-fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
+fn half_delays(trip: &serde_json::Value) -> HalfDelays {
     match &*label(&trip["lost"]) {
         "true_up" => HalfDelays::RequestLost,
         "true_down" => HalfDelays::ReplyLost,

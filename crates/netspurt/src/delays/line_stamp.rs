@@ -65,7 +65,7 @@ impl UnreadStamps {
     /// Returns the note about these timestamps; `None` if there are none.
     pub fn note(&self) -> Option<String> {
         let Self { count, first, why } = self;
-        (*count > 0).then(|| format!("{count} stamps like `{first}` are not used: {why}"))
+        (*count > 0).then(|| format!("{count} timestamps like `{first}` are not used: {why}"))
     }
 }
 

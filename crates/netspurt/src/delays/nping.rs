@@ -159,7 +159,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     for (target, results) in targets {
         let name = if several { format!("{name}: {target}") } else { name.to_owned() };
         let mut delays = Delays::new(name, "nping (ICMP)");
-        delays.notes.push("nping's stamps have a resolution of 0.1 ms".into());
+        delays.notes.push("nping's timestamps have a resolution of 0.1 ms".into());
         if errors > 0 {
             delays.notes.push(format!(
                 "{errors} packets are not echoes, such as ICMP errors: they do not count as replies"

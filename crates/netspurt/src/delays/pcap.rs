@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 
 use crate::ids::Side;
 use crate::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
-use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{
     CaptureFault, CaptureReader, CapturedEcho, CapturedIp, Datagrams, TcpView, decode_echo,
@@ -30,9 +29,7 @@ struct Conversation {
 /// The round trips of one direction.
 #[derive(Default)]
 struct Trips {
-    /// The direction's number, in the order of their first appearance.
-    place: Option<usize>,
-    /// The octets of payload that were sent, those sent again included.
+    /// The octets of payload that were sent, including retransmissions.
     octets: u64,
     /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
@@ -41,22 +38,10 @@ struct Trips {
 }
 
 impl Conversation {
-    /// Processes a packet that `side` sent and that was captured at `at`. `directions` counts the
-    /// directions of all connections so far.
-    fn take(&mut self, side: Side, at: Time, packet: &TcpView, directions: &mut usize) {
-        let mut hear = |trips: &mut Trips| {
-            trips.place.get_or_insert_with(|| {
-                *directions += 1;
-                *directions
-            });
-        };
-        let own = &mut self.trips[side.index()];
-        hear(own);
-        own.octets += u64::from(packet.payload_bytes);
+    /// Processes a packet that `side` sent and that was captured at `at`.
+    fn take(&mut self, side: Side, at: Time, packet: &TcpView) {
+        self.trips[side.index()].octets += u64::from(packet.payload_bytes);
         let answered = &mut self.trips[side.peer().index()];
-        if packet.flags.has(Flags::ACK) {
-            hear(answered);
-        }
         match self.seen.take(side, at, packet).sample {
             Some(sample) if sample.ambiguous => answered.ambiguous += 1,
             Some(sample) => answered.samples.push((sample.sent, sample.rtt, sample.wire_bytes)),
@@ -132,8 +117,6 @@ impl Echoes {
 /// The connections, echoes and counts that were read from a capture.
 struct Contents {
     flows: Flows<Conversation>,
-    /// The number of directions of connections.
-    directions: usize,
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
@@ -151,7 +134,6 @@ impl Contents {
         let mut reader = CaptureReader::new(source).map_err(broken)?;
         let mut this = Self {
             flows: Flows::new(Lifetimes::default()),
-            directions: 0,
             probers: IndexMap::new(),
             packets: 0,
             datagrams: Datagrams::default(),
@@ -197,7 +179,7 @@ impl Contents {
         };
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
         let (sighting, flow) = self.flows.sight(&Passing::of(at, packet.ends.into(), &packet));
-        flow.take(sighting.side, at, &packet, &mut self.directions);
+        flow.take(sighting.side, at, &packet);
     }
 }
 
@@ -225,7 +207,7 @@ pub(super) fn parse(
         reading.recordings.push(delays);
     }
     let mut connections: Vec<_> = contents.flows.into_all().collect();
-    connections.sort_by_key(|flow| flow.state.trips.iter().filter_map(|trips| trips.place).min());
+    connections.sort_by_key(|flow| flow.number);
     for ([from, to], retransmissions, trips) in connections.into_iter().flat_map(directions_of) {
         reading.recordings.push(trips.finish(format!("{name}: {from} to {to}"), retransmissions));
     }
@@ -258,8 +240,8 @@ fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trip
     let all = Side::BOTH.into_iter().zip(ends).zip(trips);
     let sampled = all.filter(|(_, trips)| !trips.samples.is_empty());
     let retransmissions = |side| seen.way(side).map_or(0, |way| way.retransmissions());
-    let mut told: Vec<_> =
+    let mut directions: Vec<_> =
         sampled.map(|((side, ends), trips)| (ends, retransmissions(side), trips)).collect();
-    told.sort_by_key(|(.., trips)| Reverse(trips.octets));
-    told
+    directions.sort_by_key(|(.., trips)| Reverse(trips.octets));
+    directions
 }

@@ -331,11 +331,11 @@ impl PingRun {
             && !self.stamped
             && interval_ns.abs_diff(interval.as_nanos()) > interval.as_nanos() / 5
         {
-            let interval = Duration::from_nanos(interval_ns);
-            let given = interval.to_string().replace(' ', "");
+            let reckoned = Duration::from_nanos(interval_ns);
+            let argument = reckoned.to_string().replace(' ', "");
             notes.push(format!(
-                "by the statistics line, probes left every {interval}: omit `--interval`, or write \
-                 `--interval {given}`"
+                "by the statistics line, probes left every {reckoned}: omit `--interval`, or write \
+                 `--interval {argument}`"
             ));
         }
         let lowest = self.tally.ends().map_or(0, |(lowest, _)| lowest);
@@ -477,14 +477,14 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if run.rounds.needs_probe() {
                     run.header = run.header.or(Some(header));
                 } else {
-                    next_round(&mut run, &mut runs);
+                    next_run(&mut run, &mut runs);
                     run.header = Some(header);
                 }
                 run.dialect = header.dialect;
             }
             PingLine::Reply(reply) => {
                 if !run.rounds.is_loop() && run.begins_run(&reply) {
-                    next_round(&mut run, &mut runs);
+                    next_run(&mut run, &mut runs);
                 }
                 run.reply(&reply, stamp);
                 run.tally.local |= stamp.is_some() && local;
@@ -518,7 +518,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 }
 
 /// Ends the run, and begins the next run. A timestamp that no probe has used goes to the next run.
-fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
+fn next_run(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let pending = run.rounds.pending();
     end(run, runs);
     run.rounds = PingRounds::starting_with(pending);

@@ -54,7 +54,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     let mut delays = Delays::new(name, "PingPlotter");
-    delays.notes.push("the target's delays; stamps are whole seconds".into());
+    delays.notes.push("the target's delays; timestamps are whole seconds".into());
     if skipped > 0 {
         delays.notes.push(format!("{skipped} rows say that the target was not probed"));
     }

@@ -192,7 +192,7 @@ impl ProbeRun {
                 notes.push(format!("{many} {what}"));
             }
         };
-        count(self.by_user, "delays are by the program's stamps, the others by the kernel's");
+        count(self.by_user, "delays are by the program's timestamps, the others by the kernel's");
         count(self.earlier, "late answers belong to echo probes in an earlier part: left out");
         count(self.clock_steps, "times the machine's clock was set");
         for (why, many) in &self.failed {

@@ -59,7 +59,7 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     Ok(reading)
 }
 
-/// Notes how many delays are 0. No round trip is, so the tool rounded them.
+/// Notes how many delays are 0. No packet arrives without a delay, so the tool has rounded them.
 fn note_zeros(recording: &mut Delays) {
     let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
     if zeros > 0 {
@@ -184,7 +184,10 @@ fn alien(content: &str) -> RecordingError {
         let (names, count) = (names.join(", "), names.len());
         return RecordingError::new(
             format!("{ALIEN}; as a table its columns would be {names}"),
-            format!("`--column rtt=N`, N from 1 to {count}, says which holds the delays, and `--column unit=s` that they are seconds and not ms"),
+            format!(
+                "`--column rtt=N`, N from 1 to {count}, names the column of the delays; if they are \
+                 seconds and not milliseconds, add `--column unit=s`"
+            ),
         )
         .at(line);
     }

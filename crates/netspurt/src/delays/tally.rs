@@ -244,7 +244,7 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
 struct InOrder {
     start: Option<i64>,
     latest: i64,
-    /// The number of times that were earlier than the time of the probe before.
+    /// The number of probes whose time of sending was earlier than that of the probe before.
     moved: u64,
 }
 

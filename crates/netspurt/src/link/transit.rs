@@ -8,8 +8,9 @@ use crate::stage::Frame;
 /// link uses. The owner of a parcel passes it on or takes it out of the transit, so there is only
 /// one parcel for each frame.
 ///
-/// It consists of two words, which the compiler keeps in registers. Four fields it would write to
-/// the stack one by one and copy from there immediately, and the copy would wait for the writes.
+/// It consists of two words, which the compiler keeps in registers. It would write four fields
+/// to the stack one by one and copy them from there immediately, and the copy would wait for the
+/// writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     /// The place, and above it the octets of the frame.

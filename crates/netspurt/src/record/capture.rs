@@ -306,11 +306,14 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
 /// Returns the addresses and ports of a flow's two ends. The opener's ports repeat after 50 000
 /// flows, but with the next listening port.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
-fn addresses(flow: FlowId, of: &FlowProperties) -> [SocketAddr; 2] {
-    let host = |node| if of.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };
+fn addresses(flow: FlowId, properties: &FlowProperties) -> [SocketAddr; 2] {
+    let host = |node| match properties.ipv6 {
+        true => IpAddr::V6(ipv6_address(node)),
+        false => node_address(node),
+    };
     let port = (FIRST_PORT + flow.0 % 50_000) as u16;
     let listening = LISTENING_PORT + (flow.0 / 50_000 % 4000) as u16;
-    [SocketAddr::new(host(of.from), port), SocketAddr::new(host(of.to), listening)]
+    [SocketAddr::new(host(properties.from), port), SocketAddr::new(host(properties.to), listening)]
 }
 
 fn numbers<'a>(table: &'a Table, name: &str) -> Option<&'a [i64]> {

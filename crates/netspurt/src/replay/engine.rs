@@ -200,8 +200,8 @@ impl<'a> Bench<'a> {
     fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
         let mut retransmitted = Vec::new();
-        let notice = self.how.notice == Notice::Timeouts;
-        if notice {
+        let learns_timeouts = self.how.notice == Notice::Timeouts;
+        if learns_timeouts {
             retransmitted.resize(delays.probes.len(), false);
         }
         let mut flight = 0;
@@ -213,7 +213,7 @@ impl<'a> Bench<'a> {
                     bench.algorithm.on_timeout(at, TimeoutKind::Rto);
                 }
                 Next::Reply => {
-                    bench.reply(probe, probe.sent, at, notice && retransmitted[place]);
+                    bench.reply(probe, probe.sent, at, learns_timeouts && retransmitted[place]);
                 }
             }
         };
@@ -228,7 +228,7 @@ impl<'a> Bench<'a> {
             }
             let judged = self.judge(probe, probe.sent, flight + 1);
             each(judged);
-            if notice && judged.verdict != TimerVerdict::InTime {
+            if learns_timeouts && judged.verdict != TimerVerdict::InTime {
                 due.push(Reverse((probe.sent + judged.wait, place, Next::Timeout)));
             }
             if let Some(rtt) = probe.rtt {

@@ -158,10 +158,10 @@ proptest! {
     #[test]
     fn every_probe_is_judged_once_in_order_by_every_algorithm(
         rtts in prop::collection::vec(prop::option::weighted(0.9, 1..5000_u64), 1..60),
-        notice in any::<bool>(),
+        learns_timeouts in any::<bool>(),
     ) {
         let delays = recording(&rtts);
-        let notice = if notice { Notice::Timeouts } else { Notice::Samples };
+        let notice = if learns_timeouts { Notice::Timeouts } else { Notice::Samples };
         for name in EstimatorConfig::NAMES {
             for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
                 let how = Replay { order, notice, ..Replay::of(&delays) };

@@ -46,9 +46,9 @@ impl Results {
         let rows = self.tables().iter().map(|table| (table.name.to_string(), table.rows()));
         let nodes = (0..).zip(names.nodes.iter()).map(|(n, name)| (name.clone(), node_address(n)));
         let sockets: Vec<[SocketAddr; 2]> = flow_addresses(names).collect();
-        let flows = self.addressed_flows().map(|(flow, _)| {
+        let flows = self.addressed_flows().map(|flow| {
             let [from, to] = sockets[flow];
-            (self.names().flow_names[flow].clone(), FlowSockets { from, to })
+            (names.flow_names[flow].clone(), FlowSockets { from, to })
         });
         RunContents {
             stop_ns: self.stop().as_nanos(),

@@ -7,9 +7,9 @@ use crate::event::Wanted;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::link::LinkCount;
 use crate::record::{
-    CaptureError, Capturing, EchoProbeSum, FlowProperties, FlowSum, Names, PopulationSums,
-    Recorder, SeenTables, Table, digest, echo_probes_table, flows_table, links_table,
-    requests_table, retransmissions_table, shadows_table, write_capture,
+    CaptureError, Capturing, EchoProbeSum, FlowSum, Names, PopulationSums, Recorder, SeenTables,
+    Table, digest, echo_probes_table, flows_table, links_table, requests_table,
+    retransmissions_table, shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::units::Time;
@@ -140,16 +140,12 @@ impl Results {
         &self.captured.nodes
     }
 
-    /// The flows whose addresses and ports are known from the scenario: flows of TCP, except those
-    /// of programs.
-    pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowProperties)> {
+    /// The indices of the flows whose addresses and ports are known from the scenario: flows of TCP,
+    /// except those of programs.
+    pub(super) fn addressed_flows(&self) -> impl Iterator<Item = usize> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
-        self.names
-            .flows
-            .iter()
-            .enumerate()
-            .take(own)
-            .filter(|(_, flow)| !flow.echo_probes && !flow.population)
+        let flows = self.names.flows.iter().enumerate().take(own);
+        flows.filter(|(_, flow)| !flow.echo_probes && !flow.population).map(|(index, _)| index)
     }
 
     /// Writes the packets that node `node` saw as a pcapng file.

@@ -256,7 +256,7 @@ fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let octets = files.borrow()["flows.parquet"].clone();
-    let described = |files: &Files| {
+    let fingerprint = |files: &Files| {
         let manifest: Value = serde_json::from_slice(&files.borrow()[MANIFEST]).unwrap();
         manifest["files"]["flows.parquet"].as_str().unwrap().to_owned()
     };
@@ -265,7 +265,7 @@ fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
     let mut writer = FolderWriter::new(MemoryFolder { files: noted.clone(), full: None });
     writer.note("flows.parquet", &octets[..]).unwrap();
     writer.end(IDENTITY, &contents).unwrap();
-    assert_eq!(described(&files), described(&noted));
+    assert_eq!(fingerprint(&files), fingerprint(&noted));
 }
 
 #[test]

@@ -62,20 +62,20 @@ impl Document {
         self
     }
 
-    /// Removes the key at `path` from the text, or the value that was set there.
+    /// Removes the key at `path` from the text, and all values that were set at the path or below.
     ///
     /// # Errors
-    /// When there is neither.
+    /// When `path` is not a path, or there is neither such a key nor such a value.
     pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
         let keys = keys(path);
         if keys.is_empty() {
             return Err(self.blame(&no_path(path)));
         }
-        let set = self.overrides.len();
+        let overrides = self.overrides.len();
         self.overrides.retain(|(set, _)| !self::keys(set).starts_with(&keys));
         match without_key(&self.text, &keys) {
             Ok(text) => self.text = text,
-            Err(problem) if self.overrides.len() == set => return Err(self.blame(&problem)),
+            Err(problem) if self.overrides.len() == overrides => return Err(self.blame(&problem)),
             Err(_) => {}
         }
         Ok(self)

@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_not_part_of_another_word() {
+    fn a_choice_is_a_word_alone_or_a_table_with_one_key() {
         let with = |word: &str| slip(&TEXT.replace("\"dark-blue\"", word)).0;
         assert_eq!(with("3"), "wanted string or table");
         assert_eq!(with("{}"), "wanted exactly 1 element, found 0 elements");

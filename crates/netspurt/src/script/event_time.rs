@@ -34,7 +34,7 @@ pub enum EventTime {
 pub(super) struct EventSpan {
     pub(super) first: Time,
     pub(super) last: Time,
-    /// True for a start and an end, which a call that may block has.
+    /// True if the script gives the start and the end of a call that may block.
     pub(super) lasts: bool,
 }
 

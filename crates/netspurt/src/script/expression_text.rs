@@ -25,7 +25,7 @@ mod level {
 }
 
 /// The arithmetic operators. They may also stand before `=` in an assignment.
-const ARITHMETIC: [(&str, Operator); 7] = [
+pub(super) const ARITHMETIC: [(&str, Operator); 7] = [
     ("+", Operator::Add),
     ("-", Operator::Subtract),
     ("*", Operator::Multiply),

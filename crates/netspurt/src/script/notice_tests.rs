@@ -75,7 +75,7 @@ fn time_stamps_of_arrivals_and_of_hardware_are_not_supported() {
 }
 
 #[test]
-fn the_packet_of_a_time_stamp_cannot_be_read() {
+fn the_packet_of_a_timestamp_cannot_be_read() {
     let text = "0.1 setsockopt(3, SOL_SOCKET, SO_TIMESTAMPING, [SOF_TIMESTAMPING_TX_ACK], 4) = 0
 0.1 write(3, ..., 1000) = 1000
 0.1 > P. 1:1001(1000) ack 1

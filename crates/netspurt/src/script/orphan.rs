@@ -34,8 +34,8 @@ impl Orphan {
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
     }
 
-    /// A connection without a socket `waits` in FIN-WAIT-2, or does not. Whether it ends
-    /// immediately.
+    /// Called with `waits` if a connection without a socket is in FIN-WAIT-2. Returns true if the
+    /// connection ends immediately.
     pub(super) fn watch(&mut self, waits: bool, rto: Duration, now: Time, clock: Clock) -> bool {
         if !waits {
             self.until = None;

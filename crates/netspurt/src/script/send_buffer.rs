@@ -111,8 +111,8 @@ impl SendBuffer {
 
     /// Returns the bytes that it holds, with bookkeeping (`sk_wmem_queued`).
     pub(super) fn queued(&self, now: &SendProgress) -> u64 {
-        let acknowledged_chunks = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
-        let waiting = u64::try_from(self.chunks.len() - acknowledged_chunks).unwrap_or(u64::MAX);
+        let sent_chunks = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
+        let waiting = u64::try_from(self.chunks.len() - sent_chunks).unwrap_or(u64::MAX);
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 

@@ -3,7 +3,7 @@
 use super::assertion::{Assertion, AssertionMessage, Expression};
 use super::cursor::{Blank, Cursor};
 use super::error::Mistake;
-use super::expression_text::Expressions;
+use super::expression_text::{ARITHMETIC, Expressions};
 use super::statement::Statement;
 use crate::place::line_of;
 
@@ -99,9 +99,8 @@ impl StatementReader<'_, '_> {
     /// Reads `= value` or `+= value` after a name; `None` if neither follows.
     fn assignment(&mut self, line: usize, name: &str) -> Result<Option<Statement>, Mistake> {
         self.reader.skip()?;
-        let operator_signs = ["+", "-", "*", "/", "%", "&", "|"];
-        let sign =
-            operator_signs.iter().find(|sign| self.reader.cursor.starts_with(&format!("{sign}=")));
+        let mut signs = ARITHMETIC.iter().map(|(sign, _)| *sign);
+        let sign = signs.find(|sign| self.reader.cursor.starts_with(&format!("{sign}=")));
         let is_plain = self.reader.cursor.starts_with("=") && !self.reader.cursor.starts_with("==");
         if let Some(sign) = sign {
             let left_operand = self.reader.value_of(name);

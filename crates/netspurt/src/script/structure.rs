@@ -14,31 +14,33 @@ pub(super) fn parts<'a>(
         list.wrong(&form, "write it between these brackets")
     })?;
     let base = list.at + brackets.0.len_utf8();
-    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_u32);
+    let (mut pieces, mut start, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, c) in content.char_indices() {
         match c {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
-                parts.push(Excerpt::trimmed(&content[start..at], base + start));
+                pieces.push(Excerpt::trimmed(&content[start..at], base + start));
                 start = at + 1;
             }
             _ => {}
         }
     }
     let last = Excerpt::trimmed(&content[start..], base + start);
-    if !(parts.is_empty() && last.text.is_empty()) {
-        parts.push(last);
+    if !(pieces.is_empty() && last.text.is_empty()) {
+        pieces.push(last);
     }
-    Ok(parts)
+    Ok(pieces)
 }
 
 /// The fields of a structure: names and values.
-pub(super) fn fields<'a>(list: Excerpt<'a>) -> Result<Vec<(Excerpt<'a>, Excerpt<'a>)>, Mistake> {
+pub(super) fn fields<'a>(
+    structure: Excerpt<'a>,
+) -> Result<Vec<(Excerpt<'a>, Excerpt<'a>)>, Mistake> {
     let field = |part: Excerpt<'a>| {
         part.split('=').ok_or_else(|| part.wrong("a field", "write `name=value`"))
     };
-    parts(list, ('{', '}'))?.into_iter().map(field).collect()
+    parts(structure, ('{', '}'))?.into_iter().map(field).collect()
 }
 
 #[cfg(test)]

@@ -139,10 +139,10 @@ impl Script {
     }
 
     /// The error for a mistake after the text `prefix` in a line of this script.
-    fn in_line(&self, line: usize, behind: &str, mistake: SwitchError) -> ScriptError {
+    fn in_line(&self, line: usize, prefix: &str, mistake: SwitchError) -> ScriptError {
         let text = line.checked_sub(1).and_then(|line| self.lines.get(line));
         let text = text.cloned().unwrap_or_default();
-        let at = text.find(behind).map_or(0, |at| at + behind.len());
+        let at = text.find(prefix).map_or(0, |at| at + prefix.len());
         let (before, value) = text.split_at(at);
         let (column, width) = (before.chars().count() + 1, value.chars().count().max(1));
         let place = Some(Place { line, column, text, width });

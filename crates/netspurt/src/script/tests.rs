@@ -440,6 +440,7 @@ const MISTAKES: &[Case] = &[
     ("0 %{ \\ss }%", 1, 6, "expected a statement, found `\\`", "assert"),
     ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),
     ("0 %{ x += 1 }%", 1, 8, "`x` is not set", "x = "),
+    ("0 %{ assert 1, '5 % %d' % 1 }%", 1, 16, "a `%` is not part of `%d`", "no other `%`"),
     ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d`, but 1 values follow", "each value"),
     ("0 %{ }%", 1, 3, "has no statement", "as in"),
     ("0 %{ assert 1", 1, 3, "this code block does not end", "}%"),

@@ -117,7 +117,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
     assert_eq!((shim.pop(at(180)), shim.next_wakeup()), (None, None));
     shim.arrived(at(200), &ack(1001));
     shim.sent(at(210), &data(1));
-    assert_eq!(shim.next_wakeup(), Some(at(260)), "of the next segment it is as often again");
+    assert_eq!(shim.next_wakeup(), Some(at(260)), "the count of the next segment starts at 0");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub enum TimelineError {
 
 /// A value that can move along a straight line.
 pub trait Moving: Copy + PartialOrd {
-    /// Returns this value moved towards `other` by the share `part / whole`.
+    /// Returns this value moved towards `other` by the share `part / interval`.
     #[must_use]
     fn towards(self, other: Self, part: Duration, interval: Duration) -> Self;
 }

@@ -77,7 +77,7 @@ impl Rates {
         self
     }
 
-    /// Returns the first instant starting at `now` at which the rate is not zero, and the rate at
+    /// Returns the first instant, at `now` or later, at which the rate is not zero, and the rate at
     /// that instant.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
@@ -107,9 +107,9 @@ impl Rates {
         self.place = place(&self.steps, at, self.place);
         // The work in billionths of a bit. The fraction of a nanosecond at the start is added to
         // it, because that time has already been used.
-        let mut remaining_bits = u128::from(bits) * NANOS + u128::from(start.rest);
+        let mut remaining_work = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
-        while remaining_bits > 0 {
+        while remaining_work > 0 {
             let rate = self.steps[place].1;
             let until = self.steps.get(place + 1).map(|next| next.0);
             if rate == UNLIMITED {
@@ -117,15 +117,15 @@ impl Rates {
             }
             let fits = |until: Time| u128::from(rate) * u128::from((until - at).as_nanos());
             match until.map(|until| (until, fits(until))) {
-                Some((until, fit)) if fit <= remaining_bits => {
-                    (remaining_bits, at) = (remaining_bits - fit, until);
+                Some((until, fit)) if fit <= remaining_work => {
+                    (remaining_work, at) = (remaining_work - fit, until);
                     place += 1;
                 }
                 _ if rate == 0 => return LineInstant { at: Time::NEVER, rest: 0 },
                 _ => {
                     let rate = u128::from(rate);
-                    let rest = u64::try_from(remaining_bits % rate).unwrap_or(0);
-                    return LineInstant { at: at + whole_nanos(remaining_bits / rate), rest };
+                    let rest = u64::try_from(remaining_work % rate).unwrap_or(0);
+                    return LineInstant { at: at + whole_nanos(remaining_work / rate), rest };
                 }
             }
         }
@@ -193,10 +193,10 @@ mod tests {
             let mut instants: Vec<u64> = steps;
             instants.sort_unstable();
             let points: Vec<_> = instants.iter().map(|ms| (*ms, rate)).collect();
-            let mut steps = rates(&points);
+            let mut stepped = rates(&points);
             let mut now = LineInstant::default();
             for bits in &frames {
-                now = steps.transmit(now, *bits);
+                now = stepped.transmit(now, *bits);
             }
             let bits = u128::from(frames.iter().sum::<u64>()) * NANOS;
             prop_assert_eq!(u128::from(now.at.as_nanos()), bits / u128::from(rate));

@@ -116,7 +116,7 @@ fn a_sack_block_is_also_a_sample() {
 }
 
 #[test]
-fn directions_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_new_directions() {
+fn connections_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_a_new_one() {
     let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
     let both = Flags::SYN.with(Flags::ACK);
     let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });

@@ -30,7 +30,9 @@ fn stamps_of_fping_are_not_part_of_the_target() {
     }
     let delays = one(&log("[at 10.11.SS 2024] 1.1.1.1 : [NN], 64 bytes, 20 ms (20 avg, 0% loss)"));
     assert_eq!((counts(&delays)[0], delays.name.as_str()), (4, "x: 1.1.1.1"));
-    assert!(delays.notes.iter().any(|note| note.starts_with("4 stamps like `at 10.11.12 2024`")));
+    assert!(
+        delays.notes.iter().any(|note| note.starts_with("4 timestamps like `at 10.11.12 2024`"))
+    );
 }
 
 #[test]

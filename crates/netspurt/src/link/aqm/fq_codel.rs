@@ -62,8 +62,7 @@ impl FqCoDel {
     }
 
     /// Queues `parcel`. If all queues together then exceed the limit, drops from the head of the
-    /// one with the maximum number of octets (RFC 8290 §4.1). `held` includes the frame in
-    /// transmission.
+    /// queue with the most octets (RFC 8290 §4.1). `held` includes the frame in transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

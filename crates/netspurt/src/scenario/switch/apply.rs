@@ -64,7 +64,7 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
         Some([message, "give the flow another `profile`".to_owned()])
     })?;
     if config.headers_on_top && config.packet_bytes > u16::MAX - NS_HEADERS_BYTES_MAX {
-        let message = "with its headers, the packet is longer than 65535 octets";
+        let message = "with its headers, the packet can be longer than 65535 octets";
         let problem = with_place(problem(name, "packet_size", message), name, "headers_on_top");
         return Err(problem.fix(format!("write at most `{} B`", u16::MAX - NS_HEADERS_BYTES_MAX)));
     }
@@ -118,7 +118,7 @@ pub fn kernel(
     spec: &TcpSpec,
     both_ends: bool,
 ) -> Result<KernelTcp, Problem> {
-    /// Switches that apply only to a simulated TCP at the other end.
+    /// If one end is simulated, these switches apply only to it.
     const PEER_SWITCHES: [&str; 2] = ["dup_thresh", "rto.min"];
     if let (true, Some(SwitchValue::Table(_))) = (both_ends, spec.get("acks")) {
         let message = "the kernel itself decides how it delays ACKs";

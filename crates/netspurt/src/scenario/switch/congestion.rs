@@ -93,7 +93,8 @@ pub const SWITCHES: &[Switch] = &[
         },
         write: |c, value| {
             let segs = value.small();
-            cubic(c, "cubic_first_climb")?.initial_segs_per_increase_max = (segs > 0).then_some(segs);
+            cubic(c, "cubic_first_climb")?.initial_segs_per_increase_max =
+                (segs > 0).then_some(segs);
             Ok(())
         },
     }),

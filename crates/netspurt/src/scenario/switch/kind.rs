@@ -64,7 +64,7 @@ pub enum SwitchKind {
     Number {
         /// The unit.
         unit: SwitchUnit,
-        /// The least.
+        /// The minimum.
         min: u64,
         /// The maximum.
         max: u64,
@@ -187,8 +187,7 @@ impl SwitchKind {
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
-        let to_error =
-            |to_error: ForeignError| E::custom(with_fix(&to_error.message, &to_error.fix));
+        let to_error = |error: ForeignError| E::custom(with_fix(&error.message, &error.fix));
         Some(found.map(|algorithm| algorithm.name()).map_err(to_error))
     }
 

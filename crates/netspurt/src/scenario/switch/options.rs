@@ -86,7 +86,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
         "quick_acks",
-        "The maximum number of segments that are acknowledged immediately at the start (Linux's quick ACKs)",
+        "The maximum number of segments that are acknowledged immediately at the start (Linux's \
+         quick ACKs)",
         SwitchKind::segments(0),
     )
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
@@ -279,7 +280,7 @@ const ACK_PARTS: &[SwitchPart] = &[
 ];
 
 fn every_segment() -> Vec<Word> {
-    vec![Word { word: EVERY_SEGMENT, doc: "each immediately" }]
+    vec![Word { word: EVERY_SEGMENT, doc: "acknowledges each segment immediately" }]
 }
 
 /// The delay of ACKs and its maximum, if either is given.

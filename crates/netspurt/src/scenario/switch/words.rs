@@ -78,8 +78,8 @@ impl Words for Sampling {
         (
             Sampling::EachAckOrEcho,
             "each-ack-or-echo",
-            "the same, or the echo of a timestamp if an ACK acknowledges anything that was sent \
-             again, as in Linux",
+            "the same, or the echo of a timestamp if an ACK acknowledges anything that was \
+             retransmitted, as in Linux",
         ),
         (
             Sampling::EachSegment,

@@ -261,7 +261,7 @@ fn a_sweep_reports_where_it_has_a_kernels_end() {
 
 #[test]
 fn a_kernel_gets_a_congestion_control_algorithm_only_if_it_sends() {
-    let switched = |ends: &str, app: &str| {
+    let algorithms = |ends: &str, app: &str| {
         let lines = format!(
             "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"
         );
@@ -274,8 +274,8 @@ fn a_kernel_gets_a_congestion_control_algorithm_only_if_it_sends() {
         ends.into_iter().filter_map(of_kernel).collect::<Vec<_>>()
     };
     let replies = "\napp = { reply = \"9 kB\" }";
-    assert_eq!(switched("[\"model\", \"kernel\"]", ""), ["reno"]);
-    assert_eq!(switched("[\"kernel\", \"model\"]", ""), ["westwood"]);
-    assert_eq!(switched("[\"model\", \"kernel\"]", replies), ["westwood"]);
-    assert_eq!(switched("\"kernel\"", ""), ["westwood"; 2]);
+    assert_eq!(algorithms("[\"model\", \"kernel\"]", ""), ["reno"]);
+    assert_eq!(algorithms("[\"kernel\", \"model\"]", ""), ["westwood"]);
+    assert_eq!(algorithms("[\"model\", \"kernel\"]", replies), ["westwood"]);
+    assert_eq!(algorithms("\"kernel\"", ""), ["westwood"; 2]);
 }
