@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from netspurt.live_report import LiveReport, Scene
 from netspurt.run import LIVE, Run, open_run, seal
@@ -257,8 +257,7 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 
 def _work_for_programs(order: RunOrder) -> None:
     """Run an order in a process whose standard input and output belong to the programs."""
-    # The temporary files have no names, so they disappear if this process is killed.
-    with tempfile.TemporaryFile("w+") as order_file, tempfile.TemporaryFile("w+") as complaint:
+    with _unnamed_file(order.folder) as order_file, _unnamed_file(order.folder) as complaint:
         order_file.write(order.text())
         order_file.flush()
         numbers = order_file.fileno(), complaint.fileno()
@@ -275,6 +274,15 @@ def _work_for_programs(order: RunOrder) -> None:
             raise LiveError(f"no live run: {why}")
 
 
+def _unnamed_file(folder: str) -> IO[str]:
+    """Return a file without a name in a run's folder, so that nothing stays of it.
+
+    Without a folder `tempfile` first tries the usual ones with files that have names, and such a
+    file stays if this process is killed at that moment.
+    """
+    return tempfile.TemporaryFile("w+", dir=folder)
+
+
 def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process and return its status. Only the programs handle keyboard interrupts."""
     if threading.current_thread() is not threading.main_thread():
@@ -289,7 +297,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch | None) -> None:
     """Run an order in a process, and pass its progress on."""
-    with tempfile.TemporaryFile("w+") as complaints:
+    with _unnamed_file(order.folder) as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS]
         process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
