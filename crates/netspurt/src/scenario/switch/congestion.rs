@@ -34,7 +34,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "abc_limit",
-        "The maximum number of segments by which an ACK opens the window in slow start (RFC 3465). \
+        "The maximum number of segments by which an ACK increases cwnd in slow start (RFC 3465). \
          `\"0 segments\"` counts ACKs instead of octets; `\"1000000 segments\"` means no limit",
         SwitchKind::segments(0),
     )
@@ -83,7 +83,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "cubic_first_climb",
-        "Before the first loss CUBIC opens the window by at least one segment for this number of \
+        "Before the first loss CUBIC increases cwnd by at least one segment for this number of \
          acknowledged segments, as in Linux; `\"0 segments\"` sets no such bound",
         SwitchKind::segments(0),
     )
@@ -125,7 +125,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cwnd.whole_segments",
-        "The window counts whole segments, and not octets (`tcp_packets_in_flight`)",
+        "cwnd counts whole segments, and not octets (`tcp_packets_in_flight`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
@@ -147,7 +147,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
     Switch::flag(
         "cwnd.last_repair_ack_grows",
-        "The ACK that ends a recovery may open the window (`tcp_ack`)",
+        "The ACK that ends a recovery may increase cwnd (`tcp_ack`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
@@ -157,8 +157,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "An unused window does not grow. After an RTO in which no ACK could open the window, half \
-         of its unused part is given up (RFC 2861)",
+        "An unused cwnd does not grow. After an RTO in which no ACK could increase cwnd, half of \
+         its unused part is given up (RFC 2861)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
@@ -183,25 +183,25 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
         "cwnd.last_repair_ack_cuts",
-        "If the last ACK of a repair echoes a congestion mark, the window is cut again \
+        "If the last ACK of a repair echoes a congestion mark, cwnd is cut again \
          (`tcp_try_to_open`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
-        "An idle window is halved for each RTO that passed (RFC 2861); without the switch it is \
-         cut to the initial window at once (RFC 5681 §4.1)",
+        "After an idle time cwnd is halved for each RTO that passed (RFC 2861); without the switch \
+         it is cut to the initial window at once (RFC 5681 §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "SACK reports also open the window after more than `dup_thresh` segments have overtaken \
-         one (`tcp_may_raise_cwnd`)",
+        "SACK reports also increase cwnd after more than `dup_thresh` segments have overtaken one \
+         (`tcp_may_raise_cwnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
         "cwnd.idle_restart",
-        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+        "An idle or unused cwnd shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];

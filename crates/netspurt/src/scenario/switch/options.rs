@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.syn_retries)),
     Switch::new(
         "syn_retransmissions_forgiven",
-        "How many times a SYN may be retransmitted before the initial window is reduced: never in \
-         RFC 5681 §3.1, once in Linux",
+        "How many retransmissions of a SYN do not reduce the initial window: none in RFC 5681 \
+         §3.1, one in Linux",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retransmissions_forgiven)),

@@ -64,14 +64,14 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
         "newreno.deflates",
-        "A partial ACK reduces the window by the segments that it covers (ns-2's \
+        "A partial ACK reduces cwnd by the segments that it covers (ns-2's \
          `partial_window_deflation_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery the window becomes the smaller of ssthresh and the outstanding \
-         data (ns-2's `exit_recovery_fix_`)",
+        "At the end of a recovery cwnd becomes the smaller of ssthresh and the outstanding data \
+         (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
@@ -89,8 +89,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "newreno.bugfix_ts",
         "With `bugfix` and timestamps: a fast retransmit is also allowed if the ACK echoes the \
-         timestamp of the last transmission of the segment acknowledged last (RFC 3782 §6.2; \
-         ns-2's `bugFix_ts_`)",
+         timestamp of the last transmission of the segment that was acknowledged last (RFC 3782 \
+         §6.2; ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
@@ -160,7 +160,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "rack.needs_news",
         "RACK looks for losses only after an ACK that gives RACK a round trip or undoes a cut of \
-         the window (`tcp_rack_mark_lost`)",
+         cwnd (`tcp_rack_mark_lost`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
@@ -216,8 +216,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
         "spurious.marks_keep_cuts",
-        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of the \
-         window is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
+        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of cwnd \
+         is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
@@ -256,7 +256,7 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "response",
-        doc: "The effect of a retransmission on the window, `none` by default",
+        doc: "The effect of a retransmission on cwnd, `none` by default",
         kind: SwitchKind::Word(words::<SfrResponse>),
         needed: false,
     },

@@ -87,8 +87,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
     Switch::flag(
         "delay_growth",
-        "A connection with a handshake starts with a window of one segment; the ACK of the first \
-         packet sets it to the initial window (ns-2's `delay_growth_`)",
+        "A connection with a handshake starts with a cwnd of one segment; the ACK of the first \
+         packet sets cwnd to the initial window (ns-2's `delay_growth_`)",
     )
     .ns(|c| Field::Flag(&mut c.delay_growth)),
     Switch::flag(
@@ -136,8 +136,8 @@ pub const SWITCHES: &[Switch] = &[
         "receive.counts_memory",
         "The receive buffer is counted in octets of memory, and only a share of it is window; a \
          segment whose payload fills most of its memory opens the window further \
-         (`tcp_grow_window`, `tcp_select_window`). Switching it off switches `receive.autotuning` \
-         off",
+         (`tcp_grow_window`, `tcp_select_window`). Setting this key to `false` also switches \
+         `receive.autotuning` off",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| Some(SwitchValue::Flag(c.receive_rules.counts_memory)),
