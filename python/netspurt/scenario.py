@@ -158,7 +158,7 @@ class Scenario:
         values
             Dotted paths to values.
         unset
-            Dotted paths of keys that are removed first, so that their defaults hold.
+            Dotted paths of keys that are removed first, so that their defaults apply.
 
         Raises
         ------

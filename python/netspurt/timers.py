@@ -217,11 +217,10 @@ class Replay:
     def versus(self, first: Algorithm, second: Algorithm) -> Versus:
         """Return whether an algorithm is more efficient than another, by RFC 889's measure.
 
-        An event that was not observed is not necessarily rare. An algorithm may be more efficient
-        because of its shorter timer. In that case it is *better* only if at least `SEEN` of its
-        retransmissions were spurious. Or it may be more efficient because of its longer timer. In
-        that case it is *better* only if the difference in spurious retransmissions is beyond
-        chance. Otherwise the interval is widened to contain zero.
+        A verdict needs enough observations. If the more efficient algorithm has the shorter timer,
+        at least `SEEN` of its retransmissions must have been spurious. If it has the longer timer,
+        the difference in spurious retransmissions must be beyond chance. If this is not so, the
+        interval is widened to contain zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
         ahead = self.resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
@@ -241,7 +240,10 @@ class Replay:
         return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Algorithm]:
-        """Return the estimators to which no other is superior in both spurious share and timer."""
+        """Return the Pareto front of spurious retransmissions and mean timers.
+
+        For each estimator of the front no other one is as good in both and better in one.
+        """
 
         def beaten(algorithm: Algorithm) -> bool:
             mine = (algorithm.spurious, algorithm.timer.value)

@@ -145,7 +145,7 @@ def test_a_capture_loss_must_be_reported(collection: Path) -> None:
     score = judged(collection, lambda _, answer: iter([replace(answer, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
-    expected = f"{side.loss_not_told} retransmissions with a capture loss that is not told"
+    expected = f"{side.loss_not_told} retransmissions whose missing original is not reported"
     assert score.failures() == [expected]
 
 
@@ -218,13 +218,13 @@ def test_the_command_fails_if_a_requirement_is_not_met_and_lists_the_wrong_answe
     monkeypatch.setattr(captures, "explain", explainer(lambda _, answer: iter([answer])))
     good = netspurt("truth", "check", collection)
     assert good.returncode == 0
-    assert good.stdout.endswith("every bar is reached\n")
+    assert good.stdout.endswith("every requirement is met\n")
     assert "seen at the sender" in good.stdout
     unsure = explainer(lambda _, answer: iter([replace(answer, cause="unknown")]))
     monkeypatch.setattr(captures, "explain", unsure)
     bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
     assert bad.returncode == 1
-    assert "below the bar" in bad.stdout
+    assert "not met: " in bad.stdout
     assert "answered unknown" in bad.stdout
     as_json = netspurt("truth", "check", collection, "--json")
     assert as_json.returncode == 1

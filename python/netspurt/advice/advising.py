@@ -49,8 +49,8 @@ class Advice:
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
-        The estimators that may be deployed and cannot be told apart from the cheapest such one.
-        They are those that were asked for, or have computed constants.
+        Of the estimators that may be deployed: the cheapest, and all that cannot be told apart from
+        it. Each of them was asked for, or has computed constants.
     suits
         True if an estimator that was asked for retransmits spuriously for at most
         `SPURIOUS_SHARE_MAX` of the answers.

@@ -83,7 +83,7 @@ def fragments(
             "--tcp-header",
             parser=_octets,
             metavar="OCTETS",
-            help="The length of the TCP header with its options; 32 with time stamps.",
+            help="The length of the TCP header with its options; 32 with timestamps.",
         ),
     ] = 20,
     unaligned: Annotated[

@@ -156,7 +156,7 @@ def exec_(
 ) -> None:
     """Run programs across the path. Exit with the command's status, or 125 if nothing ran.
 
-    The scenario needs no flow. The report on the run goes to standard error.
+    The scenario need not have a flow. The report on the run goes to standard error.
     """
     from netspurt.live import LiveError, NotRunError, run_programs
     from netspurt.shipped import resolve

@@ -95,14 +95,28 @@ To = Annotated[
 
 _DIRECTIONS = ("forward", "reverse")
 
-Direction = Annotated[
-    str | None,
-    typer.Option(
+
+def _direction(meaning: str) -> Any:
+    """Return the option `--direction` with its meaning for a command."""
+    return typer.Option(
         "--direction",
         parser=one_of(_DIRECTIONS),
         metavar="DIRECTION",
-        help="forward: sent by the flow's initiator. reverse: sent by the other end.",
+        help=meaning,
         autocompletion=lambda: [*_DIRECTIONS],
+    )
+
+
+Direction = Annotated[
+    str | None,
+    _direction("forward: sent by the flow's initiator. reverse: sent by the other end."),
+]
+
+LinkDirection = Annotated[
+    str | None,
+    _direction(
+        "The direction of the link, or of the packets of a capture: forward or reverse. By default "
+        "forward; in a capture the one with more data."
     ),
 ]
 
@@ -120,7 +134,7 @@ Unset = Annotated[
     typer.Option(
         "--unset",
         metavar="PATH",
-        help="Remove a key of the file, so that its default holds. May be repeated.",
+        help="Remove a key of the file, so that its default applies. May be repeated.",
     ),
 ]
 

@@ -71,8 +71,8 @@ def plot(
         Path | None,
         typer.Option(
             help="The file, .png, .svg or .pdf, or .xpl for xplot; by default .png and .svg in the "
-            "run, or beside the capture. A picture of that name is replaced, in each form: the run "
-            "or the capture makes it again."
+            "run, or beside the capture. An existing picture of that name is replaced, because it "
+            "can be drawn again."
         ),
     ] = None,
     flow: Annotated[

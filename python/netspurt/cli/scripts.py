@@ -46,7 +46,7 @@ def script(
     """Play scripts against the connection.
 
     Exits with 0 if all pass, with 1 if one fails, and with 2 if one is refused: it cannot be read,
-    or needs what our connection does not have.
+    or needs something that our connection does not have.
     """
     form = Form(as_json, as_csv)
     if prove and (set_ or profile):

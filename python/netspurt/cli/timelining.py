@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.options import Direction, count, loaded, span_of
+from netspurt.cli.options import LinkDirection, count, loaded, span_of
 from netspurt.cli.output import width, wrapped
 from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
@@ -114,7 +114,7 @@ def timeline(
     seed: Seed = None,
     set_: Changes = None,
     mahimahi: Trace = None,
-    direction: Direction = None,
+    direction: LinkDirection = None,
     for_: Length = None,
 ) -> None:
     """Turn another tool's timeline into a file that a link of a scenario follows, or draw it.

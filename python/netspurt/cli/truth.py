@@ -91,16 +91,14 @@ def check(
     only: Annotated[
         str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, as `tails-*`.")
     ] = "*",
-    wrong: Annotated[
-        bool, typer.Option("--wrong", help="List each answer that is not right.")
-    ] = False,
+    wrong: Annotated[bool, typer.Option("--wrong", help="List each wrong explanation.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain each capture and compare the explanation with the truth.
 
-    Exit with 1 if a bar is not reached. The bars at the sender's side: every retransmission is
-    found, none is invented, missing originals are reported, and 98 % of the causes of each class
-    are right.
+    Exit with 1 if a requirement is not met. The requirements at the sender's side: every
+    retransmission is found, no other packet is called one, missing originals are reported, and
+    98 % of the causes of each class are right.
     """
     from netspurt.captures import explain
     from netspurt.truth import check_collection, wrong_ones
@@ -124,9 +122,9 @@ def _report(score: Score) -> Iterator[str]:
         yield from _calibration(score, question)
     failures = score.failures()
     yield f"{number(score.captures)} captures"
-    yield from (f"{paint('below the bar', 'red')}: {failure}" for failure in failures)
+    yield from (f"{paint('not met', 'red')}: {failure}" for failure in failures)
     if not failures:
-        yield paint("every bar is reached", "green")
+        yield paint("every requirement is met", "green")
 
 
 def _side(name: str, side: SideScore) -> Iterator[str]:

@@ -62,7 +62,7 @@ def run_sweep(
     engine
         A function that makes the engine. It is called if there are cases to run. By default the
         engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
-        uses one thread, and `Live` runs the cases live that have a kernel's end.
+        uses one thread, and `Live` runs cases with a kernel's end live.
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict

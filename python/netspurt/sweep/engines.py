@@ -33,7 +33,7 @@ class Engine(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of submitted chunks with which no worker is idle."""
+        """How many chunks must be submitted so that no worker is idle."""
 
     def prepare(self, chunk: int) -> None:
         """Set the number of cases of a chunk."""
@@ -75,7 +75,7 @@ class Threads:
 
     @property
     def room(self) -> int:
-        """The number of submitted chunks with which no thread is idle."""
+        """How many chunks must be submitted so that no thread is idle."""
         return 2 * self._engine.threads + 2
 
     def prepare(self, chunk: int) -> None:

@@ -105,8 +105,8 @@ class Sweep:
             Labels by name, and a scenario made by `Scenario.replace`. All cases have the same
             names.
         seeds, paired
-            The number of runs of each scenario, and whether the n-th runs of scenarios with the
-            same seed share a seed.
+            The number of runs of each scenario. If `paired` is true and several scenarios have the
+            same `seed`, their n-th runs also have the same seed.
         events, time
             A case is cut after this many wake-ups or seconds of wall-clock time.
         title

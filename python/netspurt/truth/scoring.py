@@ -194,7 +194,7 @@ class Score:
         if side is None:
             return ["no capture has a retransmission at its sender's side"]
         counts = {"missed": side.missed, "invented": side.invented}
-        counts["with a capture loss that is not told"] = side.loss_not_told
+        counts["whose missing original is not reported"] = side.loss_not_told
         failed = [f"{count} retransmissions {kind}" for kind, count in counts.items() if count]
         for name, tally in sorted(side.by_class().items()):
             if tally.right < RIGHT_SHARE_MIN * tally.total:

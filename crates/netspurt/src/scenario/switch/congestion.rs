@@ -34,8 +34,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "abc_limit",
-        "The maximum number of segments by which an ACK opens the window in slow start (RFC 3465); \
-         `\"0 segments\"` counts ACKs instead of octets, `\"1000000 segments\"` is no limit",
+        "The maximum number of segments by which an ACK increases cwnd in slow start (RFC 3465). \
+         `\"0 segments\"` counts ACKs instead of octets; `\"1000000 segments\"` means no limit",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule { read: read_limit, write: write_limit }),
@@ -47,8 +47,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
     Switch::new(
         "hystart_train_allowance",
-        "HyStart ends slow start if a train of ACKs lasts half of a round trip to which this time \
-         is added: 1 ms in Linux, for segmentation offload",
+        "HyStart ends slow start if a train of ACKs lasts longer than half of the sum of the \
+         minimum round trip and this time: 1 ms in Linux, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -71,7 +71,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "fast_convergence",
-        "CUBIC lowers its plateau if the next loss comes below it (RFC 9438 §4.7)",
+        "CUBIC lowers its plateau if the next loss comes before cwnd has reached the plateau again \
+         (RFC 9438 §4.7)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.fast_convergence)),
@@ -82,7 +83,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "cubic_first_climb",
-        "Before the first loss CUBIC opens the window by at least one segment for this number of \
+        "Before the first loss CUBIC increases cwnd by at least one segment for this number of \
          acknowledged segments, as in Linux; `\"0 segments\"` sets no such bound",
         SwitchKind::segments(0),
     )
@@ -100,8 +101,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_whole_segments",
-        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does, and not in octets and \
-         nanoseconds",
+        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does; without the switch \
+         it computes in octets and nanoseconds",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.whole_segments)),
@@ -112,8 +113,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_idle_from_sending",
-        "After a pause CUBIC leaves out the time since the last transmission, as in Linux, and \
-         not the time since the last ACK (RFC 9438 §5.8)",
+        "After a pause CUBIC does not count the time since the last transmission, as in Linux; \
+         without the switch it does not count the time since the last ACK (RFC 9438 §5.8)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
@@ -124,7 +125,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cwnd.whole_segments",
-        "The window counts whole segments, and not octets (`tcp_packets_in_flight`)",
+        "cwnd counts whole segments, and not octets (`tcp_packets_in_flight`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
@@ -140,37 +141,38 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),
     Switch::flag(
         "cwnd.timeout_adds_to_pipe",
-        "After a timeout the window is the data that may still be in flight plus one segment \
-         (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1)",
+        "After a timeout cwnd is the data that may still be in flight, plus one segment \
+         (`tcp_enter_loss`); without the switch it is one segment (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
     Switch::flag(
         "cwnd.last_repair_ack_grows",
-        "The ACK that ends a recovery may open the window (`tcp_ack`)",
+        "The ACK that ends a recovery may increase cwnd (`tcp_ack`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
         "cwnd.growth_by_delivery",
-        "Growth counts newly delivered octets (`tcp_cong_avoid`), and not acknowledged octets",
+        "cwnd grows by newly delivered octets (`tcp_cong_avoid`), and not by acknowledged octets",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "An unused window does not grow, and half of its unused part is given up after an RTO \
-         (RFC 2861)",
+        "An unused cwnd does not grow. After an RTO in which no ACK could increase cwnd, half of \
+         its unused part is given up (RFC 2861)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
         "A cut for a congestion mark ends with an ACK that covers more than the data outstanding \
-         when it began (`tcp_fastretrans_alert`), and not already with an ACK of just this data",
+         when the cut began (`tcp_fastretrans_alert`); without the switch an ACK of just this \
+         data ends it",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
-        "Without SACK a repair ends with an ACK that covers more than the data outstanding when it \
-         began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this \
-         data (RFC 6582 §3.2)",
+        "Without SACK a repair ends with an ACK that covers more than the data outstanding when \
+         the repair began (`tcp_is_non_sack_preventing_reopen`); without the switch an ACK of \
+         just this data ends it (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
     Switch::flag(
@@ -181,25 +183,25 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
         "cwnd.last_repair_ack_cuts",
-        "A congestion mark that the last ACK of a repair echoes cuts the window again \
+        "If the last ACK of a repair echoes a congestion mark, cwnd is cut again \
          (`tcp_try_to_open`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
-        "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \
-         window at once (RFC 5681 §4.1)",
+        "After an idle time cwnd is halved for each RTO that passed (RFC 2861); without the switch \
+         it is cut to the initial window at once (RFC 5681 §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "SACK reports also open the window, as soon as more than `dup_thresh` segments have \
-         overtaken one (`tcp_may_raise_cwnd`)",
+        "SACK reports also increase cwnd after more than `dup_thresh` segments have overtaken one \
+         (`tcp_may_raise_cwnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
         "cwnd.idle_restart",
-        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+        "An idle or unused cwnd shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];

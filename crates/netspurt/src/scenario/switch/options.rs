@@ -80,8 +80,8 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
         "sink.echoes_next",
-        "The stamp of the segment that continues the last ACK is echoed even if it is older than \
-         the one echoed before (ns-2's `ts_echo_rfc1323_`)",
+        "The timestamp of the segment that continues the last ACK is echoed even if it is older \
+         than the timestamp echoed before (ns-2's `ts_echo_rfc1323_`)",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
@@ -93,13 +93,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
     Switch::flag(
         "receive.reports_overlaps",
-        "With `dsack`: if a segment brings new octets together with octets that had already \
-         arrived behind a hole, the latter are reported as duplicates (`tcp_ofo_queue`)",
+        "With `dsack`: a segment may bring new octets together with octets that had already \
+         arrived behind a hole; the octets that had arrived are reported as duplicates \
+         (`tcp_ofo_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
         "receive.reports_fins",
-        "With `dsack`: the report of a duplicate includes its FIN (`tcp_data_queue`)",
+        "With `dsack`: if a duplicate has a FIN, the report includes the FIN (`tcp_data_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_fins)),
     Switch::flag(
@@ -110,7 +111,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.full_needs_reader",
         "More than a full segment is acknowledged at once only if the application reads data as it \
-         arrives, or if the last segment lets the window grow (`__tcp_ack_snd_check`)",
+         arrives, or if the last segment makes the window grow (`__tcp_ack_snd_check`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
@@ -120,8 +121,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
     Switch::flag(
         "receive.stamp_after_ack",
-        "The timestamp of a segment that acknowledges octets that were never sent is not kept \
-         (`tcp_ack`); RFC 7323 §5.3 keeps it",
+        "If a segment acknowledges octets that were never sent, its timestamp is not stored \
+         (`tcp_ack`); RFC 7323 §5.3 stores it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
@@ -137,13 +138,13 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::flag(
         "receive.forgets_blocks",
-        "A SACK block that is no longer among the last four reported is forgotten, and data that \
-         arrives next to it is reported without it (`tcp_sack_new_ofo_skb`)",
+        "A SACK block that is no longer among the last four reported is forgotten; a report of \
+         data that arrives next to it does not include it (`tcp_sack_new_ofo_skb`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgets_blocks)),
     Switch::flag(
         "receive.reset_behind_gap",
-        "An RST with the number at which the highest SACK block ends resets the connection \
+        "An RST whose sequence number is the end of the highest SACK block resets the connection \
          (`tcp_validate_incoming`); RFC 5961 §3.2 answers it with a challenge ACK",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
@@ -155,18 +156,18 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
-        "From the fourth segment behind a gap on, an ACK waits, and reports all segments that \
-         arrive until it leaves (`__tcp_ack_snd_check`). It waits for a twentieth of a round trip, \
-         but at most 1 ms, and for 0.1 ms more. The round trip is the smaller of both ends' \
+        "From the fourth segment behind a gap on, the ACK is delayed; when it leaves, it reports \
+         all segments that have arrived (`__tcp_ack_snd_check`). The delay is a twentieth of a \
+         round trip, but at most 1 ms, plus 0.1 ms. The round trip is the smaller of both ends' \
          estimates. In RFC 5681 §4.2 an ACK is sent for each segment",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
         "receive.marks_in_text",
         "With `ecn`: a congestion mark counts only in new data. After the first mark that is \
-         echoed, the next two acknowledgments are sent at once; further marks have no such effect. \
-         New data that is not ECN-capable has this effect, too, if earlier data was ECN-capable. \
-         CWR counts only with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`, \
+         echoed, the next two ACKs are sent at once; further marks do not have this effect. New \
+         data that is not ECN-capable also has this effect, if earlier data was ECN-capable. CWR \
+         counts only in data or a FIN, which is then acknowledged at once (`tcp_data_ecn_check`, \
          `tcp_ecn_accept_cwr`). Without the switch every mark is acknowledged at once",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
@@ -178,15 +179,16 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "If a segment has no new octets but ends at the last acknowledgment or later, its \
+        "If a segment has no new octets but ends at the last acknowledged octet or later, its \
          acknowledgment and its timestamp still count (`tcp_sequence`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.gro",
-        "How long arriving data segments are collected. Segments that continue each other become \
-         one of at most 64 KiB, with one ACK. PSH, FIN, a shorter segment or any other packet ends \
-         the collection (generic receive offload; the time is that between a device's interrupts)",
+        "For how long arriving data segments are collected. Consecutive segments become one of at \
+         most 64 KiB, with one ACK. PSH, FIN, a shorter segment or any other packet ends the \
+         collection (generic receive offload; the time is the one between two interrupts of a \
+         network card)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),
@@ -200,14 +202,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
-        "After a SYN-ACK with a wrong acknowledgment the end sends an RST, and repeats its SYN at \
-         once (`tcp_rcv_synsent_state_process`), and not after an RTO",
+        "After a SYN-ACK with a wrong acknowledgment the end sends an RST and retransmits its SYN \
+         at once (`tcp_rcv_synsent_state_process`); without the switch it waits for an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
         "syn.keeps_offer",
-        "If both ends open at once, the SYN-ACK has all options of the SYN (`tcp_send_synack`), \
-         and not only those that the peer's SYN also had",
+        "If both ends open at once, the SYN-ACK has all options of this end's SYN \
+         (`tcp_send_synack`); without the switch it has only those that the peer's SYN also had",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
     Switch::flag(
@@ -235,21 +237,22 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.retries)),
     Switch::new(
         "syn_retries",
-        "The number of retransmissions of a SYN before the connection is given up; with the timer \
-         `linux`, a SYN without ACK is given up when this many doubled timers would have ended",
+        "The number of retransmissions of a SYN before the connection is given up. With the timer \
+         `linux` a SYN is instead given up after the time that this many retransmissions would \
+         take if each doubled the timer",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),
     Switch::new(
         "syn_retransmissions_forgiven",
-        "The number of retransmissions of a SYN that do not reduce the initial window: none in RFC \
-         5681 §3.1, one in Linux",
+        "How many retransmissions of a SYN do not reduce the initial window: none in RFC 5681 \
+         §3.1, one in Linux",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retransmissions_forgiven)),
     Switch::flag(
         "empty_window_probes",
-        "Probes of a closed window carry an old sequence number and no octet, as in Linux",
+        "Window probes carry an old sequence number and no octet, as in Linux",
     )
     .rfc(|c| Field::Flag(&mut c.empty_window_probes)),
     Switch::new(

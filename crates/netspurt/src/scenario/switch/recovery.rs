@@ -42,13 +42,13 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.limited_transmit)),
     Switch::flag(
         "bugfix",
-        "Allows no second fast retransmit for the losses of one window (ns-2's `bugFix_`)",
+        "One window of data causes at most one fast retransmit (ns-2's `bugFix_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
         "bugfix_ss",
-        "A fast retransmit may always repair the loss of the second packet, and a timeout before \
-         any ACK makes the initial window one segment (ns-2's `bugfix_ss_`)",
+        "A fast retransmit may always repair the loss of the second packet. After a timeout that \
+         comes before any ACK the initial window is one segment (ns-2's `bugfix_ss_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix_ss)),
     Switch::flag(
@@ -64,14 +64,14 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
         "newreno.deflates",
-        "A partial ACK reduces the window by the segments that it covers (ns-2's \
+        "A partial ACK reduces cwnd by the segments that it covers (ns-2's \
          `partial_window_deflation_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery the window becomes ssthresh, or the data outstanding if that is \
-         less (ns-2's `exit_recovery_fix_`)",
+        "At the end of a recovery cwnd becomes the smaller of ssthresh and the outstanding data \
+         (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
@@ -89,13 +89,13 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "newreno.bugfix_ts",
         "With `bugfix` and timestamps: a fast retransmit is also allowed if the ACK echoes the \
-         timestamp of the last transmission of the segment acknowledged last (RFC 3782 §6.2; \
-         ns-2's `bugFix_ts_`)",
+         timestamp of the last transmission of the segment that was acknowledged last (RFC 3782 \
+         §6.2; ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
         "partial_ack_sends",
-        "A partial ACK sends two segments, with `recovery = \"sack\"` (ns-2's `partial_ack_`)",
+        "With `recovery = \"sack\"`: a partial ACK sends two segments (ns-2's `partial_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
     Switch::flag(
@@ -109,21 +109,21 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.tlp)),
     Switch::new(
         "tlp_wait",
-        "How many round trips a tail loss probe waits (RFC 8985 §7.2)",
+        "How many round trips a sender waits before a tail loss probe (RFC 8985 §7.2)",
         SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 1, max: 10_000 },
     )
     .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
     Switch::new(
         "max_ack_delay",
-        "The time that a probe of a single segment allows for the peer's delayed ACK (RFC 8985 \
-         §7.2)",
+        "If a single segment is outstanding, a tail loss probe waits this much longer for the \
+         peer's delayed ACK (RFC 8985 §7.2)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.max_ack_delay)),
     Switch::new(
         "timer_slack",
-        "The time that RACK's timer adds to its round trips, and so do the tail loss probes to \
-         which `max_ack_delay` does not apply, as in Linux",
+        "A time that RACK's timer adds to its round trips. Tail loss probes to which \
+         `max_ack_delay` does not apply add it, too, as in Linux",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.timer_slack)),
@@ -135,20 +135,20 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
     Switch::flag(
         "rack_checks_echo",
-        "RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp \
-         (RFC 8985 §6.2)",
+        "RACK ignores the round trip of a retransmission if the ACK echoes a timestamp from before \
+         the retransmission (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
     Switch::flag(
         "rack_timer_delivers",
-        "When RACK's timer begins a recovery, this counts as the delivery of a segment; the timer \
-         sends no new data, as in Linux",
+        "When RACK's timer begins a recovery, proportional rate reduction counts this as the \
+         delivery of a segment, and the timer sends no new data, as in Linux",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
         "rack.reports_first",
-        "RACK handles the segments that an ACK reports by SACK before those that it acknowledges \
-         (`tcp_ack`); the last segment that it handles sets its round trip",
+        "RACK handles the segments that an ACK reports by SACK before those that the ACK \
+         acknowledges (`tcp_ack`). The segment that it handles last determines RACK's round trip",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
     Switch::flag(
@@ -159,14 +159,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only on an ACK that gives it a round trip, or that undoes a cut of \
-         the window (`tcp_rack_mark_lost`)",
+        "RACK looks for losses only after an ACK that gives RACK a round trip or undoes a cut of \
+         cwnd (`tcp_rack_mark_lost`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
         "rack.reports_need_reordering",
-        "A reported duplicate widens RACK's reordering window only after reordering was seen, and \
-         not if a tail loss probe is the duplicate (`tcp_dsack_seen`)",
+        "A duplicate that the receiver reports widens RACK's reordering window only if reordering \
+         was seen before and the duplicate is not a tail loss probe (`tcp_dsack_seen`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -181,7 +181,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
     Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
         .rfc(|c| Field::Flag(&mut c.eifel)),
-    Switch::flag("dsack", "Reports duplicates to the sender (RFC 2883)")
+    Switch::flag("dsack", "The receiver reports duplicates to the sender (RFC 2883)")
         .rfc(|c| Field::Flag(&mut c.dsack)),
     Switch::flag(
         "dsack_undo",
@@ -190,15 +190,15 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
     Switch::flag(
         "spurious.old_acks_report",
-        "If a later ACK overtook an ACK, the duplicates that the older ACK reports count even if \
-         nothing is outstanding (`tcp_ack`)",
+        "Duplicates that an ACK reports count even if a later ACK overtook this ACK and nothing is \
+         outstanding (`tcp_ack`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
-        "If the timestamp of a partial ACK proves a retransmission spurious while retransmissions \
-         are outstanding, this ACK undoes nothing, and no further segment is retransmitted on it \
-         (`tcp_try_undo_partial`)",
+        "A partial ACK may prove by its timestamp that a retransmission was spurious. If \
+         retransmissions are outstanding then, this ACK undoes nothing, and no further segment is \
+         retransmitted on it (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
@@ -209,14 +209,15 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::flag(
         "spurious.doubts_copies",
-        "The state Disorder lasts until no retransmission is outstanding and the oldest segment \
-         was sent only once (`tcp_try_keep_open`); until then no tail loss probe is sent",
+        "The sender stays in the state Disorder until no retransmission is outstanding and the \
+         oldest segment was sent only once (`tcp_try_keep_open`). In this state it sends no tail \
+         loss probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
         "spurious.marks_keep_cuts",
-        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of the \
-         window stays, even if it proves spurious (`tcp_fastretrans_alert`)",
+        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of cwnd \
+         is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
@@ -248,21 +249,22 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "It stops permanently when this much data was acknowledged, by default never",
+        doc: "It stops permanently when this amount of data was acknowledged; by default it does \
+              not stop",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
     SwitchPart {
         key: "response",
-        doc: "The effect of a retransmission on the window, `none` by default",
+        doc: "The effect of a retransmission on cwnd, `none` by default",
         kind: SwitchKind::Word(words::<SfrResponse>),
         needed: false,
     },
     SwitchPart {
         key: "next",
-        doc: "When an ACK covers a part of the data that was outstanding when the timer fired, the \
-              next segment leaves this many round trips of the handshake later; by default the \
-              timer rests until a new segment is sent",
+        doc: "For data that was outstanding when the timer fired: after an ACK of a part of it, \
+              the next segment leaves this many round trips of the handshake later; by default \
+              the timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
             min: SfrConfig::FACTORS_HALVES[0] as u64,
@@ -272,8 +274,8 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "yields",
-        doc: "Whether the timer rests when another repair sends the first unacknowledged segment; \
-              by default the timer goes on, and may send this segment once more",
+        doc: "Whether the timer stops when another repair sends the first unacknowledged segment; \
+              by default the timer continues and may send this segment again",
         kind: SwitchKind::Flag,
         needed: false,
     },

@@ -16,7 +16,7 @@ use crate::units::Duration;
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",
-        "How round trips are measured; in `ns-2` also the unit of the timer",
+        "How round trips are measured; in `ns-2` the timer has the same unit",
         SwitchKind::WordOr(clock_words, CLOCK_PARTS),
     )
     .ns_rule(Rule {
@@ -102,22 +102,22 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
-        "If after an ACK the first outstanding segment is one that SACK had reported, the ACK \
-         changes nothing. The timer fires half a round trip later, but not before 10 ms, and all \
-         segments count as lost (`tcp_check_sack_reneging`)",
+        "If the first outstanding segment after an ACK is one that SACK had reported, the ACK \
+         changes nothing. The timer then fires half a round trip later, but not before 10 ms, and \
+         all segments count as lost (`tcp_check_sack_reneging`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
         "rto.head_bounds_probes",
-        "With `tlp`: a probe after new data leaves at the latest an RTO after the last \
-         transmission of the first outstanding segment (`tcp_rto_delta_us`), and not when the \
-         running timer would fire",
+        "With `tlp`: after new data, a probe leaves at the latest when a timer would fire that was \
+         started with the last transmission of the first outstanding segment \
+         (`tcp_rto_delta_us`); without the switch, when the running timer would fire",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
-        "A round of samples ends with an ACK beyond the octet that was next to be sent when the \
-         round began (`rtt_seq`)",
+        "A round of samples ends with an ACK of the first octet that was sent after the round \
+         began (`rtt_seq`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(
@@ -145,8 +145,8 @@ const CLOCK_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: PHASE,
-        doc: "How long before the start of the run the clock last ticked, by default 0.555880716 \
-              of a tick, which is what ns-2 draws for its first sender with seed 1",
+        doc: "How long before the start of the run the clock last ticked; by default 0.555880716 \
+              of a tick, which is the value that ns-2 draws for its first sender with seed 1",
         kind: SwitchKind::TIME,
         needed: false,
     },

@@ -74,26 +74,27 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(1, 1000),
     Switch::flag(
         "headers_on_top",
-        "Headers come on top of `packet_size`, which is then the payload; the first packet has none \
-         if it carries data (ns-2's `useHeaders_`)",
+        "`packet_size` is the payload, and the headers are added to it; a first packet that \
+         carries data has no headers (ns-2's `useHeaders_`)",
     )
     .ns(|c| Field::Flag(&mut c.headers_on_top)),
     Switch::flag(
         "initial_window_by_size",
-        "The initial window is four, three or two segments, by their size, until a timeout comes \
-         before any ACK (ns-2's `windowInitOption_ 2`)",
+        "The initial window is four, three or two segments; the larger the segments, the fewer. \
+         After a timeout that comes before any ACK this rule no longer applies (ns-2's \
+         `windowInitOption_ 2`)",
     )
     .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
     Switch::flag(
         "delay_growth",
-        "The ACK of the first packet sets the window to the initial one, and a SYN leaves with a \
-         window of one segment (ns-2's `delay_growth_`)",
+        "A connection with a handshake starts with a cwnd of one segment; the ACK of the first \
+         packet sets cwnd to the initial window (ns-2's `delay_growth_`)",
     )
     .ns(|c| Field::Flag(&mut c.delay_growth)),
     Switch::flag(
         "send.halves_small_windows",
-        "A segment has at most half of the largest window that the peer offered, or all of a window up \
-         to 536 B (`tcp_bound_to_half_wnd`)",
+        "A segment carries at most half of the largest window that the peer offered; if this \
+         window is at most 536 B, a segment may fill it (`tcp_bound_to_half_wnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.halves_small_windows)),
     Switch::new(
@@ -104,9 +105,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Small(&mut c.receive_window_segs)),
     Switch::new(
         "receive_buffer",
-        "The receive buffer, which is the largest receive window; with `receive.counts_memory` \
-         octets of memory, of which a share is window. Setting it switches `receive.autotuning` \
-         off, unless that is set, too",
+        "The receive buffer; it is also the largest receive window. With `receive.counts_memory` \
+         it is counted in octets of memory, and only a share of it is window. Setting this key \
+         switches `receive.autotuning` off, unless that key is also set",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc_rule(Rule {
@@ -133,9 +134,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Number(&mut c.first_window_bytes)),
     Switch::flag(
         "receive.counts_memory",
-        "The receive buffer is counted in octets of memory, of which a share is window; each segment that \
-         uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`). \
-         Switching it off switches `receive.autotuning` off",
+        "The receive buffer is counted in octets of memory, and only a share of it is window; a \
+         segment whose payload fills most of its memory opens the window further \
+         (`tcp_grow_window`, `tcp_select_window`). Setting this key to `false` also switches \
+         `receive.autotuning` off",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| Some(SwitchValue::Flag(c.receive_rules.counts_memory)),
@@ -147,9 +149,9 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "receive.autotuning",
-        "Needs `receive.counts_memory`. The receive buffer begins with twice `receive.first_window` and \
-         grows up to `receive_buffer` octets of memory with what the application reads in a round trip \
-         (`tcp_rcv_space_adjust`)",
+        "Needs `receive.counts_memory`. The receive buffer starts at twice `receive.first_window`; \
+         it grows as the application reads more in a round trip, up to `receive_buffer` octets of \
+         memory (`tcp_rcv_space_adjust`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
@@ -160,19 +162,20 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
     Switch::flag("pacing", "Spreads the segments of each window over a round trip; BBR always paces")
         .rfc(|c| Field::Flag(&mut c.pacing)),
-    Switch::flag("nagle", "Holds short segments back while any octet is outstanding (RFC 896)")
+    Switch::flag("nagle", "Holds a short segment back while any octet is outstanding (RFC 896)")
         .rfc(|c| Field::Flag(&mut c.nagle))
         .kernel(|c| Field::Flag(&mut c.nagle)),
     Switch::flag(
         "minshall",
-        "With `nagle`: only while another short segment is outstanding (Minshall 1999, as in \
-         Linux)",
+        "With `nagle`: holds a short segment back only while another short segment is outstanding \
+         (Minshall 1999, as in Linux)",
     )
     .rfc(|c| Field::Flag(&mut c.minshall)),
     Switch::flag(
         "send.held_for_an_rto",
         "A short segment that is held back leaves after an RTO at the latest \
-         (`tcp_check_probe_timer`), and not after 200 ms (RFC 9293 §3.8.6.2.1)",
+         (`tcp_check_probe_timer`); without the switch it leaves after 200 ms at the latest (RFC \
+         9293 §3.8.6.2.1)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
     Switch::flag(
@@ -182,20 +185,22 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
     Switch::flag(
         "send.waits_for_packets",
-        "If cwnd has less room than a packet for offload, which has at least two segments, and an \
-         ACK is due within 1 ms, the last segment waits (`tcp_tso_should_defer`)",
+        "The last segments that cwnd allows wait for an ACK that is due within 1 ms, if they are \
+         fewer than the segments of a packet for offload (several segments that Linux gives to \
+         the network card as one packet; `tcp_tso_should_defer`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
         "send.pushes_packets",
         "The last segment of each packet for offload with several segments has PSH \
-         (`__tcp_transmit_skb`), and not only the last one of what the application wrote",
+         (`__tcp_transmit_skb`); without the switch only the last segment of what the application \
+         wrote has it",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.pushes_packets)),
     Switch::new(
         "send.packet_segs_min",
-        "With `send.waits_for_packets` or `send.pushes_packets`: the fewest segments of a packet for \
-         offload (`tcp_min_tso_segs`)",
+        "With `send.waits_for_packets` or `send.pushes_packets`: the minimum number of segments of \
+         a packet for offload (`tcp_min_tso_segs`)",
         SwitchKind::whole(1, 65_535),
     )
     .rfc(|c| Field::Small(&mut c.send_rules.packet_segs_min)),
@@ -207,8 +212,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.packets_fill_windows)),
     Switch::flag(
         "send.copies_need_window",
-        "A retransmission waits for room in a window that the peer has shrunk, unless it is of the \
-         oldest segment (`__tcp_retransmit_skb`)",
+        "If the peer reduced its window, a retransmission waits until it fits into the window; a \
+         retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
@@ -226,14 +231,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.acks_restart_probes)),
     Switch::flag(
         "send.fin_is_probe",
-        "With `tlp`: a FIN that waits for room in cwnd is the probe (`tcp_send_loss_probe`), and not \
-         the last segment sent",
+        "With `tlp`: if a FIN waits for room in cwnd, the tail loss probe is this FIN \
+         (`tcp_send_loss_probe`); without the switch it is the last segment sent",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
     Switch::flag(
         "send.lost_outnumber_copies",
-        "Lost segments are retransmitted only while more segments are lost than retransmissions of \
-         any segments are outstanding (`tcp_xmit_retransmit_queue`)",
+        "Lost segments are retransmitted only while the number of lost segments exceeds the number \
+         of outstanding retransmissions (`tcp_xmit_retransmit_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
     Switch::flag(
@@ -244,8 +249,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.probes_are_uncounted)),
     Switch::flag(
         "send.learns_drops",
-        "A segment that the host's own queue drops does not count as sent. It is offered again \
-         with the next ACK or after 500 ms (`tcp_send_probe0`). Only scripts have such a queue",
+        "If the host's own queue drops a segment, the segment does not count as sent, and the \
+         sender tries again with the next ACK or after 500 ms (`tcp_send_probe0`). Only scripts \
+         have such a queue",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),
 ];

@@ -56,10 +56,10 @@ impl Words for Undo {
         (
             Undo::Rfc4015,
             "rfc4015",
-            "ssthresh is restored, the window becomes the outstanding data, and the timer adapts \
+            "ssthresh is restored, cwnd becomes the outstanding data, and the timer adapts \
              (RFC 4015)",
         ),
-        (Undo::Prior, "prior", "window and ssthresh are restored, as in Linux"),
+        (Undo::Prior, "prior", "cwnd and ssthresh are restored, as in Linux"),
     ];
 }
 
@@ -97,7 +97,7 @@ impl Words for Restart {
         (
             Restart::Rfc7765,
             "rfc7765",
-            "it counts from there while few segments are outstanding (RFC 7765)",
+            "it counts from the oldest segment while few are outstanding (RFC 7765)",
         ),
     ];
 }
