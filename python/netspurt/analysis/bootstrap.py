@@ -30,6 +30,8 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
+#: From this length on, most blocks are not drawn in a resample.
+_SPARSE_LENGTH_MIN = 4
 
 
 @dataclass(frozen=True)
@@ -346,6 +348,8 @@ def paired_difference(
 
 def _resample(rows: Floats, length: int, seed: int) -> Floats:
     """Return sums of resamples, shape (RESAMPLES, k)."""
+    from scipy.sparse import csr_array
+
     n, k = rows.shape
     length = min(length, n)
     blocks_per_resample, remainder = divmod(n, length)
@@ -359,11 +363,11 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     for done in range(0, RESAMPLES, per_batch):
         count = min(per_batch, RESAMPLES - done)
         # With the number of times that each block is drawn, the sums are one matrix product.
-        starts = (
-            rng.integers(0, n, size=(count, blocks_per_resample))
-            + n * np.arange(count)[:, np.newaxis]
-        )
-        drawn = np.bincount(starts.ravel(), minlength=count * n).reshape(count, n)
+        starts = rng.integers(0, n, size=(count, blocks_per_resample))
+        ends = np.arange(count + 1) * blocks_per_resample
+        drawn = csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(count, n))
         last = rng.integers(0, n, size=count)
-        sums[done : done + count] = drawn @ blocks + remainders[last]
+        # Most blocks of few values are drawn, so that a matrix without gaps is faster.
+        product = (drawn.toarray() if length < _SPARSE_LENGTH_MIN else drawn) @ blocks
+        sums[done : done + count] = product + remainders[last]
     return sums
