@@ -44,8 +44,9 @@ def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
 
 
 def test_every_option_and_argument_says_what_it_is() -> None:
+    whole = typer.main.get_command(application())
     for words in COMMANDS:
-        command: Any = typer.main.get_command(application())
+        command: Any = whole
         for word in words:
             command = command.commands[word]
         for parameter in command.params:
