@@ -135,8 +135,8 @@ def _why_none(waits: Table, of: Table) -> str:
 
     if not silences(of).answered.any():
         return (
-            "After these timeouts no retransmission was answered, so no remedy would have saved time: "
-            "the connection had no path or no peer."
+            "After these timeouts no retransmission was answered, so no remedy would have saved "
+            "time: the connection had no path or no peer."
         )
     return (
         "No remedy would have saved time: these timers fired about as early as a shorter minimum, "
