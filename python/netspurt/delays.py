@@ -193,7 +193,7 @@ class Delays:
 
     @property
     def send_times(self) -> str:
-        """The source of the times of sending: `recorded`, `reckoned` (computed) or `unknown`."""
+        """The source of the times of sending: `recorded`, `computed` or `unknown`."""
         return self._core.send_times
 
     @property

@@ -135,7 +135,7 @@ def test_the_price_changes_the_recommendation() -> None:
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
     paragraphs = advice_on(path, FIXED, Price(5.0)).paragraphs()
-    priced = next(paragraph for paragraph in paragraphs if paragraph.startswith("Cost is"))
+    priced = next(paragraph for paragraph in paragraphs if paragraph.startswith("The cost is"))
     below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
@@ -264,13 +264,16 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert totals["quic"].high > totals["linux"].high
     assert advice.pick == "linux"
     taken, why = advice.paragraphs()[:2]
-    rule = r"from quic, the cheapest, linux costs least at worst: [\d.]+ s; quic [\d.]+ s\."
+    rule = (
+        r"from quic, the cheapest, linux has the lowest upper end of the cost: "
+        r"[\d.]+ s; quic [\d.]+ s\."
+    )
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
     assert re.search(less, taken), "the sentence must compare it with linux and not with quic"
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
-    for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no least timer"):
+    for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no minimum"):
         assert name in bare
 
 

@@ -292,7 +292,7 @@ def test_a_copy_that_an_outage_would_have_taken_saves_nothing() -> None:
     assert (one.silences, one.all_silences) == (1, 1)
     words = " ".join(remedy_lines(tables))
     assert "in 1 of 1 silence" in words
-    assert "One silence holds several timeouts in a row." in words
+    assert "One silence contains several timeouts in a row." in words
 
 
 def test_no_remedy_is_tried_on_a_capture_from_the_receiver() -> None:
@@ -313,7 +313,7 @@ def test_a_silence_that_no_answer_ended_cannot_be_shortened() -> None:
     tables = waits_of([(0, 0.3, 0.05), (0, 0.6, 0.05)], backoffs=[0, 1], answered=False)
     assert remedies(tables) == []
     (why,) = remedy_lines(tables)
-    assert "no answer came any more" in why
+    assert "no retransmission was answered" in why
 
 
 def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
@@ -360,7 +360,7 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     assert guesses
     output = " ".join(netspurt("explain", capture).stdout.split())
     assert f"{guesses} verdict" in output.partition("Less than 90% sure: ")[2]
-    assert f"Look: netspurt explain {capture} --connection" in output
+    assert f"See: netspurt explain {capture} --connection" in output
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
     lines = result.stdout.splitlines()
     assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
     assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
-    assert "the next one is best predicted by the" in result.stdout
+    assert "the next value is best predicted by the" in result.stdout
     output = " ".join(lines)
     assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in output
     assert lines[-1] == "p.png"

@@ -70,5 +70,5 @@ def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
         result = netspurt("explain", tmp_path / "run/a.pcapng", *words)
         assert result.returncode == 0, result.stderr
         output = " ".join(result.stdout.split())
-        assert "Losses held the rate of connection 0 down to " in output
+        assert "Losses limited the rate of connection 0 to " in output
         assert output.count("Time went to: ") == 1

@@ -358,10 +358,10 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
     result = netspurt("delays", "log.txt", "--timeline", "moves.toml")
     assert result.returncode == 0, result
     assert result.stdout.startswith(
-        "moves.toml: 3 delays in 3 steps, half of each round trip for a direction; 1 outage; no "
+        "moves.toml: 3 delays in 3 steps, half of each round trip in each direction; 1 outage; no "
         "other loss\n"
     )
-    assert "note: times of sending reckoned" in " ".join(result.stdout.split())
+    assert "note: times of sending computed" in " ".join(result.stdout.split())
 
 
 def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:

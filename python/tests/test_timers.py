@@ -209,7 +209,7 @@ def test_the_recommendation_follows_from_the_replay() -> None:
     assert "None of these suits: even fixed:rto=52ms,max=60s, the cheapest, retransmits" in none
     cheap = recommended(path, ["fixed:rto=150ms,max=60s", "fixed:rto=900ms,max=60s"], 0.05)
     assert "Take fixed:rto=150ms,max=60s: it costs " in cheap
-    told = cheap.split("Cost is")[0]
+    told = cheap.split("The cost is")[0]
     assert "fixed:rto=900ms,max=60s (44.0 s) costs measurably more than" in told
     same = recommended(path, ["fixed:rto=700ms,max=60s", "fixed:rto=702ms,max=60s"])
     assert "Take fixed:rto=700ms,max=60s" in same

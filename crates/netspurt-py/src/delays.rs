@@ -93,12 +93,12 @@ impl PyDelays {
         order_name(self.0.order)
     }
 
-    /// The source of the times of sending: `recorded`, `reckoned` or `unknown`.
+    /// The source of the times of sending: `recorded`, `computed` or `unknown`.
     #[getter]
     fn send_times(&self) -> &'static str {
         match self.0.send_times {
             SendTimeSource::Recorded => "recorded",
-            SendTimeSource::Reckoned => "reckoned",
+            SendTimeSource::Computed => "computed",
             SendTimeSource::Unknown => "unknown",
         }
     }

@@ -23,7 +23,7 @@ ACK_DELAY_MAX_MS = 2**14 - 1
 
 
 def shortcomings(text: str) -> list[str]:
-    """Return what a timer lacks: backoff, a least timer (minimum), a greatest timer (maximum).
+    """Return what a timer lacks: backoff, a minimum, a maximum.
 
     A `quic` timer needs no bounds: `max_ack_delay` is its minimum, and connections end at their
     idle timeout. The bounds of a Python estimator count if it has the attribute `bounds`.
@@ -31,7 +31,7 @@ def shortcomings(text: str) -> list[str]:
     Examples
     --------
     >>> shortcomings("mills"), shortcomings("linux"), shortcomings("rfc6298:min=0s")
-    (['backoff', 'a least timer', 'a greatest timer'], [], ['a least timer'])
+    (['backoff', 'a minimum', 'a maximum'], [], ['a minimum'])
     """
     try:
         timer = estimator(text)
@@ -48,9 +48,9 @@ def shortcomings(text: str) -> list[str]:
     if getattr(timer, "algorithm", None) in ("quic", "fixed"):
         low = high = 1.0
     if low == 0:
-        lacks.append("a least timer")
+        lacks.append("a minimum")
     if math.isinf(high):
-        lacks.append("a greatest timer")
+        lacks.append("a maximum")
     return lacks
 
 
@@ -97,9 +97,9 @@ def lacking(text: str, min_rto: str) -> dict[str, str]:
     settings: dict[str, str] = {}
     if "backoff" in lacks:
         settings |= {"karn": "true"} if "karn" in keys else {"max": RTO_MAX}
-    if "a least timer" in lacks:
+    if "a minimum" in lacks:
         settings["min"] = min_rto
-    if "a greatest timer" in lacks:
+    if "a maximum" in lacks:
         settings["max"] = RTO_MAX
     return {key: value for key, value in settings.items() if key in keys}
 
@@ -186,7 +186,7 @@ def _settings(ms: int) -> list[str]:
     """Return the commands that set `rto_min`, one sentence for each."""
     us = 1000 * ms
     sentences = [
-        f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
+        f"For one route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
         f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
     ]
     if _BPF_FLOORS_S[0] <= us / 10**6 <= _BPF_FLOORS_S[1]:

@@ -56,7 +56,7 @@ def _lacks(name: str) -> str:
 
 def _alike_asked(advice: Advice, names: Sequence[str]) -> Iterator[str]:
     """Yield sentences on timers in `alike` that were asked for."""
-    from_pick = " from it" if advice.pick else ""
+    from_pick = f" from {advice.pick}" if advice.pick else ""
     equal, different = _split(advice, names)
     if equal:
         yield (
@@ -74,10 +74,10 @@ def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
     if equal:
         has, they = ("has", "It") if len(equal) == 1 else ("have", "They")
         sentence = f"{_costs(advice, equal)} {has} constants computed from these delays. {they} "
-        sentence += f"cannot be told apart from it: {_why_alike(advice, equal)}"
+        sentence += f"cannot be told apart from {advice.pick}: {_why_alike(advice, equal)}."
         if was_asked:
-            sentence += "; of equals, a timer that was not made from the recording is taken"
-        yield sentence + "."
+            sentence += " netspurt then prefers a timer that was not made from the recording."
+        yield sentence
     for name in different:
         sentence = f"{_costs(advice, [name])} costs measurably {_less_or_more(advice, name)}"
         yield (
@@ -146,8 +146,8 @@ def _rule(advice: Advice) -> Iterator[str]:
         from_cheapest, too = "", ", too"
     those = "those" if advice.tuned or advice.pick not in advice.asked else "those asked for"
     yield (
-        f"Of {those} that cannot be told apart{from_cheapest}, {advice.pick} costs least at "
-        f"worst{too}: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
+        f"Of {those} that cannot be told apart{from_cheapest}, {advice.pick} has the lowest upper "
+        f"end of the cost{too}: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
     )
 
 

@@ -106,14 +106,19 @@ def _priced(advice: Advice) -> str:
         worth = f"as {ms(price.spurious_s)} of waiting"
     else:
         values = [price.of(of.delays) for of in advice.replays]
-        median = f"{ROUNDS} median delays: slow start needs as many to reach 32 segments"
+        median = (
+            f"{ROUNDS} median delays: slow start needs {ROUNDS} round trips to reach 32 segments"
+        )
         worth = (
             f"as {ms(values[0])} of waiting ({median}; --cost sets another price)"
             if len(values) == 1
             else f"as {median} ({ms(min(values))} to {ms(max(values))}; --cost sets another)"
         )
     at = "the recorded share of losses" if price.loss is None else f"{100 * price.loss:g} % losses"
-    return f"Cost is waiting, at {at}; one spurious retransmission counts {worth}."
+    return (
+        f"The cost is the time of waiting for lost probes, at {at}. One spurious retransmission "
+        f"counts {worth}."
+    )
 
 
 def _break_even(advice: Advice) -> list[str]:
@@ -144,9 +149,9 @@ def _break_even(advice: Advice) -> list[str]:
         return []
     ranges = []
     if below[1]:
-        ranges.append(f"below {ms(below[0] * price)} {below[1]} is cheaper")
+        ranges.append(f"with a price below {ms(below[0] * price)} {below[1]} costs less")
     if above[1]:
-        ranges.append(f"above {ms(above[0] * price)} {above[1]}")
+        ranges.append(f"with a price above {ms(above[0] * price)} {above[1]} costs less")
     return [f"The price decides: {', '.join(ranges)}."] if ranges else []
 
 
@@ -169,7 +174,7 @@ def _tried(advice: Advice) -> list[str]:
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
-    how = f"Chosen{_among(advice)} on all recordings but one{_computed(advice)}"
+    how = f"Check: chosen{_among(advice)} on all recordings but one{_computed(advice)}"
     sentence = f"{how}, and judged on that one: {each}"
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
@@ -209,11 +214,11 @@ def _times(count: int) -> str:
 def _halves(advice: Advice) -> str:
     # The part of a lesson is the half on which the choice is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
-    how = f"Chosen{_among(advice)} on one half{_computed(advice)}, and judged on the other: "
+    how = f"Check: chosen{_among(advice)} on one half{_computed(advice)}, judged on the other: "
     if first.choice == second.choice:
         costs = (
-            f"{ms(THOUSAND * second.cost)} on the second and {ms(THOUSAND * first.cost)} on the "
-            "first"
+            f"{ms(THOUSAND * second.cost)} on the second half and {ms(THOUSAND * first.cost)} on "
+            "the first"
         )
         return f"{how}both halves choose {first.choice}; it costs {costs}."
     clauses = []
@@ -224,7 +229,7 @@ def _halves(advice: Advice) -> str:
             clause += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
         clauses.append(clause)
     agree = all(lesson.cost <= EQUAL_RATIO_MAX * lesson.least for lesson in (first, second))
-    end = "" if agree else " The halves disagree: a longer recording would tell."
+    end = "" if agree else " The halves disagree: record for longer."
     return f"{how}{'; '.join(clauses)}.{end}"
 
 
@@ -237,8 +242,8 @@ def _caveats(advice: Advice) -> list[str]:
     fewest = min(sum(replay.algorithms[n].spurious for replay in advice.replays) for n in places)
     if fewest < SEEN:
         sentences.append(
-            f"Spells of long delays rarer than one in {_grouped(answered / 3)} answers may be "
-            "missing here; a short timer would suffer first."
+            f"Periods of long delays that are rarer than one in {_grouped(answered / 3)} answers "
+            "may be missing here; in such a period a short timer would fire too early."
         )
     if advice.price.loss is None:
         sentences.append("Under load more probes are lost: --loss sets the share.")

@@ -267,7 +267,7 @@ def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
         return
     best = min(predictions, key=lambda one: one["error"])
     last = predictions[0]
-    text = f"the next one is best predicted by the {best['name']}: {_off(best)}"
+    text = f"the next value is best predicted by the {best['name']}: {_off(best)}"
     if best is not last:
         text += f"; by the last value, {_off(last)}"
     yield from folded(text)

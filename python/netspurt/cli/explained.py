@@ -294,12 +294,12 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
         for row in _rows(table)
     ]
     yield (
-        "Retransmissions (seconds from the first packet; octets from the SYN; after: since the "
-        "octets were sent before):"
+        "Retransmissions (time: seconds from the first packet; octet: counted from the SYN; after: "
+        "time since the octets were sent before):"
     )
     yield from columns(rows, (0, 2, 3, 4), room)
     if len({*table["cause"].tolist()} & {*SEEN_IN_ACKS}) > 1:
-        yield f"{ALIKE} The likeliest is named."
+        yield f"{ALIKE} The most likely one is named."
 
 
 def _believed(row: dict[str, Any], what: str) -> str:

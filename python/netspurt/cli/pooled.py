@@ -65,11 +65,11 @@ def _vantages(found: Explained) -> Iterator[str]:
     parts = [f"{number(counts[name])} {words}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
-    yield f"Captured, of directions with data: {', '.join(parts)}."
+    yield f"Directions with data, by capture point: {', '.join(parts)}."
     if octets["receiver"] > octets["sender"]:
         yield (
-            "Beside the receiver, a capture does not show data that was lost before it: silences "
-            "may be a sender's timers, and not its application."
+            "A capture beside the receiver does not show data that was lost before it. So a "
+            "silence may come from the sender's timer and not from its application."
         )
     yield ""
 
@@ -99,7 +99,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
             rows.append((words, *_cells(found, again.where(cause=cause))))
     yield from columns(rows, range(1, len(rows[0])), room)
     if seen:
-        likeliest = f" Likeliest here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
+        likeliest = f" Most likely here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
         yield f"{ALIKE}{likeliest}"
     yield from _unsure(again)
     yield from _two_waits(found)
@@ -143,7 +143,7 @@ _DIFFER = 1.05
 #: The meanings of the names of causes that look the same.
 ALIKE = (
     "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
-    "is a matter of its configuration."
+    "depends on its configuration."
 )
 
 #: The columns next to the column of causes.
@@ -191,9 +191,9 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
     for one in chosen[:_LIMITED]:
         who, times = _named(found, one.connection), number(one.cuts)
         yield (
-            f"Losses held the rate of {who} down to {rate(one.had_bps)} while it had data to send. "
+            f"Losses limited the rate of {who} to {rate(one.had_bps)} while it had data to send. "
             f"It lost data {times} times in {counted(one.packets, 'data packet')} (losses within "
-            f"one round trip count once), with round trips of {_seconds(one.rtt_s)}; for that the "
+            f"one round trip count once), with round trips of {_seconds(one.rtt_s)}; for this the "
             f"formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. Twice the rate needs "
             "a quarter of the losses or half the round trip."
         )
@@ -220,7 +220,7 @@ def _worst(found: Explained) -> Iterator[str]:
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    yield f"Look: netspurt explain {named(shlex.quote(path))} --connection {connection}"
+    yield f"See: netspurt explain {named(shlex.quote(path))} --connection {connection}"
 
 
 def _named(found: Explained, connection: int) -> str:

@@ -69,19 +69,19 @@ def _of_silences(of: Silences) -> Iterator[str]:
     several = int((of.timeouts > 1).sum())
     if several:
         yield (
-            f"{_these(several)} several timeouts in a row. A copy sent earlier counts as lost "
-            "until the last copy that found no answer."
+            f"{_these(several)} several timeouts in a row. A copy sent before the last unanswered "
+            "one also counts as lost."
         )
     open_ended = int((~of.answered).sum())
     if open_ended:
         yield (
-            f"In {counted(open_ended, 'silence')} no answer came any more, so nothing is saved "
-            "there."
+            f"In {counted(open_ended, 'silence')} no retransmission was answered, so nothing is "
+            "saved there."
         )
 
 
 def _these(count: int) -> str:
-    return "One silence holds" if count == 1 else f"{count:,} silences hold"
+    return "One silence contains" if count == 1 else f"{count:,} silences contain"
 
 
 def _with_interval(value: Interval, unit: str = "") -> str:
@@ -135,8 +135,8 @@ def _why_none(waits: Table, of: Table) -> str:
 
     if not silences(of).answered.any():
         return (
-            "After these timeouts no answer came any more, so no remedy would have saved time: "
-            "the connection had no path or no peer."
+            "After these timeouts no retransmission was answered, so no remedy would have saved "
+            "time: the connection had no path or no peer."
         )
     return (
         "No remedy would have saved time: these timers fired about as early as a shorter minimum, "

@@ -23,9 +23,9 @@ _HEADS = ("", "spurious", "95 % interval", "timer", "per loss", "efficiency", "c
 #: The contents of the columns.
 _MEANINGS = {
     "spurious": "spurious: answers that came after the timer",
-    "timer": "timer: its mean",
+    "timer": "timer: its mean value",
     "per loss": "per loss: the mean wait for a lost probe",
-    "efficiency": "efficiency: delays / (delays + waits + delays of spurious ones), RFC 889",
+    "efficiency": "efficiency: delays / (delays + waits + delays of spurious probes), RFC 889",
     "cost": "cost: for 1,000 probes",
 }
 #: How timers learn of replies.
@@ -222,8 +222,8 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
         rows.append([one.estimator, *map(span, cells)])
     yield ""
     yield from _table_of(rows)
-    told = ["waits: of lost probes for their timers, by percentiles"] * waited
-    told += ["short by: how long after its timer a spurious one's answer came"] * short
+    told = ["waits: percentiles of how long lost probes waited for the timer"] * waited
+    told += ["short by: how long after a spurious firing the answer came"] * short
     yield paint(f"{'; '.join(told)}.", "dim")
 
 

@@ -76,7 +76,7 @@ def _round_trips(data: Data, sites: dict[str, Data]) -> Iterator[str]:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from _table(heads, rows, range(1, len(heads)))
     if rows and any(row[4] != "-" for row in rows):
-        yield "mean and longest: of the later round trips over the handshake's"
+        yield "mean, longest: those of the later round trips, compared with the handshake's"
     ping = data["all"]["ping"]["from_1_to_1.1"]
     if ping["count"]:
         yield (
@@ -151,9 +151,10 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"idle times {above} that no round trip and no other end explains, taken for timeouts: "
-            f"{number(labels['right']['hits'])} of {number(labels['right']['count'])} connections "
-            f"right, {number(labels['missed'])} missed, {number(labels['invented'])} invented"
+            f"idle times {above} that neither a round trip nor the other end explains count as "
+            f"timeouts: right in {number(labels['right']['hits'])} of "
+            f"{number(labels['right']['count'])} connections, {number(labels['missed'])} missed, "
+            f"{number(labels['invented'])} invented"
         )
 
 

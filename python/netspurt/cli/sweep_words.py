@@ -94,8 +94,8 @@ def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str
     if told:
         each = "; ".join(f"{name}: {number(wanted)}" for name, wanted in told.items())
         yield (
-            "Where it says `cannot tell`, the difference may be anything in its interval. To tell "
-            f"one as large as was measured, about so many seeds are needed: {each}."
+            "`cannot tell`: the true difference may be anywhere in the interval, which contains "
+            f"zero. Seeds needed to confirm the measured difference, about: {each}."
         )
 
 

@@ -342,7 +342,7 @@ def _tell(notes: Iterable[str], *, aside: bool = False) -> None:
 
 def _of_recording(recording: Delays, timeline_made: Timeline) -> Iterator[str]:
     """Yield the contents of a link that was made from a recording."""
-    halves = ", half of each round trip for a direction" * (timeline_made.reverse is not None)
+    halves = ", half of each round trip in each direction" * (timeline_made.reverse is not None)
     if timeline_made.measured:
         halves = ", each direction its own delay"
     steps = counted(len(timeline_made.forward.delay), "step")

@@ -192,7 +192,7 @@ impl AtlasPath {
         let notes = &mut self.delays.notes;
         notes.push(format!(
             "{} results with timestamps in whole seconds; within a result one probe each {interval}, \
-             reckoned",
+             computed",
             self.bursts
         ));
         if self.delays.untimed > 0 {

@@ -331,10 +331,10 @@ impl PingRun {
             && !self.stamped
             && interval_ns.abs_diff(interval.as_nanos()) > interval.as_nanos() / 5
         {
-            let reckoned = Duration::from_nanos(interval_ns);
-            let argument = reckoned.to_string().replace(' ', "");
+            let computed = Duration::from_nanos(interval_ns);
+            let argument = computed.to_string().replace(' ', "");
             notes.push(format!(
-                "by the statistics line, probes left every {reckoned}: omit `--interval`, or write \
+                "by the statistics line, probes left every {computed}: omit `--interval`, or write \
                  `--interval {argument}`"
             ));
         }
@@ -399,10 +399,10 @@ impl Paced {
     pub(super) fn note(self, interval: Duration) -> String {
         match self {
             Self::AsGiven => {
-                format!("times of sending reckoned: one probe every {interval}, as given")
+                format!("times of sending computed: one probe every {interval}, as given")
             }
             Self::ByStatistics => format!(
-                "times of sending reckoned: one probe every {interval}, by the statistics line; \
+                "times of sending computed: one probe every {interval}, by the statistics line; \
                  `--interval TIME` sets another"
             ),
             Self::Usual(tool) => {

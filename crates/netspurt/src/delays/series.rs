@@ -32,7 +32,7 @@ pub enum SendTimeSource {
     /// The recording has the times of sending.
     Recorded,
     /// The times were computed from an interval, which the recording or the user gives.
-    Reckoned,
+    Computed,
     /// The times are unknown. Only the order of the probes is known.
     Unknown,
 }

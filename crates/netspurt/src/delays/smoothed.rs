@@ -29,7 +29,7 @@ pub(super) fn series(
     let stamped = reports.iter().all(|report| report.at_ns.is_some());
     delays.send_times = match (stamped, interval) {
         (true, _) => SendTimeSource::Recorded,
-        (false, Some(_)) => SendTimeSource::Reckoned,
+        (false, Some(_)) => SendTimeSource::Computed,
         (false, None) => SendTimeSource::Unknown,
     };
     let start = reports.iter().filter_map(|report| report.at_ns).min().unwrap_or(0);

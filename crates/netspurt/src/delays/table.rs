@@ -407,7 +407,7 @@ impl TableRows {
             if plan.paced && hints.interval.is_none() {
                 delays
                     .notes
-                    .push(format!("times reckoned: one delay each {PACE}, as in LeoReplayer"));
+                    .push(format!("times computed: one delay each {PACE}, as in LeoReplayer"));
             }
             if self.waiting > 0 {
                 let waiting = self.waiting;

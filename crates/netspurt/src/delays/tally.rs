@@ -134,7 +134,7 @@ impl Tally {
         let known = KnownTimes::new(&self.slots, (first, last), interval);
         delays.send_times = match (&known, interval) {
             (Some(_), _) => SendTimeSource::Recorded,
-            (None, Some(_)) => SendTimeSource::Reckoned,
+            (None, Some(_)) => SendTimeSource::Computed,
             (None, None) => SendTimeSource::Unknown,
         };
         let step = interval.map_or(1, Duration::as_nanos);
@@ -159,7 +159,7 @@ impl Tally {
         }
         if computed > 0 {
             delays.notes.push(format!(
-                "{computed} probes have no time of sending: reckoned from those beside them"
+                "{computed} probes have no time of sending: computed from the probes beside them"
             ));
         }
         delays.began = order.start.and_then(|start| Began::of(start, self.local));

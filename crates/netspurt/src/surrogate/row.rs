@@ -131,7 +131,7 @@ impl Row {
         Ok(Delays {
             measure: self.measure,
             order: ProbeOrder::Sequence,
-            send_times: SendTimeSource::Reckoned,
+            send_times: SendTimeSource::Computed,
             probes: self.probes_of(&rtts, &lengths),
             notes: [self.about(structure, seed), fitted.note()].into_iter().chain(notes).collect(),
             ..Delays::new(name, format)

@@ -112,9 +112,9 @@ fn stamps_give_the_times_of_sending() {
     let sent: Vec<u64> = delays.probes.iter().map(|probe| probe.sent.as_nanos()).collect();
     assert_eq!(sent, [0, 1_000_000_000, 2_000_000_000]);
     assert_eq!((delays.send_times, delays.order), (SendTimeSource::Recorded, ProbeOrder::Causal));
-    let reckoned = one(&replies([1, 2]));
-    assert_eq!(reckoned.send_times, SendTimeSource::Reckoned);
-    assert!(reckoned.notes[0].contains("every 1 s"), "{:?}", reckoned.notes);
+    let computed = one(&replies([1, 2]));
+    assert_eq!(computed.send_times, SendTimeSource::Computed);
+    assert!(computed.notes[0].contains("every 1 s"), "{:?}", computed.notes);
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() 
     for (millis, interval) in [(2020, "1 s"), (420, "200 ms")] {
         let line = format!("3 packets transmitted, 3 received, 0% packet loss, time {millis}ms");
         let note = &one(&format!("{bare}\n--- 10.0.0.1 ping statistics ---\n{line}\n")).notes[0];
-        let reckoned = format!("reckoned: one probe every {interval}, by the statistics line");
-        assert!(note.contains(&reckoned), "{note}");
+        let computed = format!("computed: one probe every {interval}, by the statistics line");
+        assert!(note.contains(&computed), "{note}");
     }
 }
 

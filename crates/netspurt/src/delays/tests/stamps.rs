@@ -65,7 +65,7 @@ fn a_note_reports_stamps_that_cannot_be_read() {
     ] {
         let delays =
             one(&log(&format!("{stamp} 64 bytes from 1.1.1.1: icmp_seq=NN ttl=56 time=1 ms")));
-        assert_eq!((counts(&delays)[1], delays.send_times), (4, SendTimeSource::Reckoned));
+        assert_eq!((counts(&delays)[1], delays.send_times), (4, SendTimeSource::Computed));
         assert!(delays.notes.iter().any(|note| note.contains(why)), "{:?}", delays.notes);
     }
 }
