@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netspurt.analysis.loss_rate import loss_limits
+import numpy as np
+
+from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.seen import heard, vantages
 from netspurt.analysis.spent import WORDS, parts
 from netspurt.captures import Explained
@@ -58,20 +60,33 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: losses that kept cwnd small, or the largest part of the time.
 
-    Of several connections whose rate losses limited, it is the one with the most data.
+    Losses come first if the connections whose rate they limited had most of the time.
     """
-    for one in loss_limits(found.tables)[:1]:
-        path, own = found.place_of(one.connection)
-        who = f"connection {own} of {path}" if found.files else f"c{own}"
-        may = "" if one.rtt_seen else "may have "
-        trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
-        yield (
-            f"Losses {may}held the rate of {who} down to {rate(one.had_bps)}: it lost data "
-            f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
-            f"of {span(one.rtt_s)}{trips}."
-        )
-        return
-    shares, _ = parts(heard(found.tables))
+    limits, spent = loss_limits(found.tables), heard(found.tables)
+    shares, whole = parts(spent)
+    _, limited = parts(
+        spent.select(np.isin(spent["connection"], [one.connection for one in limits]))
+    )
+    if 2 * limited < whole:
+        yield from _largest(found, shares)
+    yield from (_limited(found, one) for one in limits[:1])
+
+
+def _limited(found: Explained, one: LossLimit) -> str:
+    """Say which rate losses allowed a connection, the one with the most data of several."""
+    path, own = found.place_of(one.connection)
+    who = f"connection {own} of {path}" if found.files else f"c{own}"
+    may = "" if one.rtt_seen else "may have "
+    trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
+    return (
+        f"Losses {may}held the rate of {who} down to {rate(one.had_bps)}: it lost data "
+        f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
+        f"of {span(one.rtt_s)}{trips}."
+    )
+
+
+def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """Yield the largest part of the time, and what beside the receiver is not known of it."""
     for name, share in shares[:1]:
         largest = f"{share:.0%} of the time" if share > 0.5 else "The largest part of the time"
         of = "" if share > 0.5 else f", {share:.0%},"

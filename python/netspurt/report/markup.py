@@ -91,7 +91,7 @@ def _told(lines: Sequence[str]) -> str:
     for in_columns, some in groupby(lines, _in_columns):
         if in_columns:
             cells = "\n".join(_with_names(list(some)))
-            told.append(f'<span class="cells" tabindex="0">{cells}</span>')
+            told.append(f'<span class="cells" tabindex="0">{cells}\n</span>')
         else:
             told += [f'<span class="prose">{_text(line)}\n</span>' for line in some]
     return "".join(told)
