@@ -19,7 +19,7 @@ WORDS = {
     "rack": "RACK",
     "tlp": "tail loss probe",
     "rto": "timeout",
-    "go-back-n": "in order, go-back-N",
+    "go-back-n": "go-back-N",
     "syn": "SYN",
     "sfr": "Super Fast Retransmit",
     "shim": "timer at the host's edge",

@@ -118,7 +118,7 @@ def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
     ("cause", "named"),
     [
         ("rto", "timeout"),
-        ("go-back-n", "in order, go-back-N"),
+        ("go-back-n", "go-back-N"),
         ("tlp", "tail loss probe (RFC 8985)"),
         ("sfr", "Super Fast Retransmit"),
         ("syn", "SYN"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,6 +13,9 @@ from netspurt import _core
 from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.scenario import as_toml
 from netspurt.sweep import SweepFolder
+
+#: A key of a table in quotes that it does not need.
+_QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
 
 #: The text for a value that changes nothing.
 _NOTHING = "nothing: the values of the file"
@@ -49,7 +53,7 @@ def _of_axis(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _setting(path: str, value: Any) -> str:
-    told = f"{path} = {as_toml(value)}"
+    told = _QUOTED_KEY.sub(r"\1 =", f"{path} = {as_toml(value)}")
     meaning = _profiles().get(str(value), "") if _is_profile(path) else ""
     return f"{told} ({meaning})" if meaning else told
 
