@@ -10,7 +10,7 @@ import pytest
 
 import netspurt as ns
 from netspurt.analysis.bootstrap import Interval
-from netspurt.pictures.cases import of_cases
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
 from netspurt.report.best import best_of
@@ -66,7 +66,7 @@ def test_a_sweep_s_page_says_what_the_values_of_its_axes_set(
 
 
 def test_dots_are_sorted_and_their_axis_is_near_the_figures() -> None:
-    figures = {
+    figures: Figures = {
         (name,): Interval(value, value - 0.01, value + 0.01, 0.95, 1)
         for name, value in {"b": 0.96, "a": 0.99, "c": 0.94, "d": float("nan")}.items()
     }
