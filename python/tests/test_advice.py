@@ -296,7 +296,7 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
 
 def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
     short = linux_commands(73e-6)
-    assert short[0].startswith("An rto_min of 73 µs cannot be set")
+    assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
     assert "An rto_min of 1 ms needs receivers that delay ACKs by less." in short[1]
     assert "rto_min 1ms`" in short[2]
