@@ -105,7 +105,9 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
     end = min(run[same].t_s if same < len(run) else 1e9 for run in seen)
     difference, count = rto_difference(kernel, model, name, seen, same)
     parted = None if comparison.parted == (None, None) else round(end, 4)
-    model_causes, kernel_causes = (causes(found) for found in comparison.retransmissions)
+    model_causes, kernel_causes = (
+        causes(found.get("out", {})) for found in comparison.retransmissions
+    )
     return Row(
         group,
         name,

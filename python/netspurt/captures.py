@@ -91,6 +91,7 @@ class Explained:
         import numpy as np
 
         from netspurt.shared import COLUMNS, shared_connections
+        from netspurt.table import Table
 
         table = self.table("connections")
         columns = {name: table[name].tolist() for name in COLUMNS}
@@ -103,10 +104,12 @@ class Explained:
         certain = [one for one in self.shared if one.certain]
         out = [firsts[path] + own for one in certain for path, own in one.others]
         if out:
-            self.tables = {
-                name: table.select(~np.isin(table["connection"], out))
+            kept = {
+                name: np.flatnonzero(~np.isin(table["connection"], out)).tolist()
                 for name, table in self.tables.items()
             }
+            self._core = {name: table.with_rows(kept[name]) for name, table in self._core.items()}
+            self.tables = {name: Table(table) for name, table in self._core.items()}
 
     def place_of(self, connection: int) -> tuple[str, int]:
         """Return the file of a connection, and the connection's number in that file."""
@@ -153,7 +156,7 @@ class Explained:
         return self.tables[name]
 
     def write(self, name: str, path: str | PathLike[str]) -> None:
-        """Write a table as a Parquet file.
+        """Write a table as a Parquet file, with the rows that `table` returns.
 
         Raises
         ------

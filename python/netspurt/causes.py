@@ -11,14 +11,15 @@ GO_BACK_N = "go-back-n"
 #: Causes of retransmissions that a timer started.
 TIMERS = ("rto", "syn", "shim")
 
-#: Causes in words, in the order in which they are shown.
+#: Causes in words, in the order in which they are shown. All texts for people have these words; the
+#: values of tables, and what programs read, are the names.
 WORDS = {
     "fast": "fast retransmit",
     "sack-recovery": "SACK recovery",
     "rack": "RACK",
     "tlp": "tail loss probe",
     "rto": "timeout",
-    "go-back-n": "in order, go-back-N",
+    "go-back-n": "go-back-N",
     "syn": "SYN",
     "sfr": "Super Fast Retransmit",
     "shim": "timer at the host's edge",
@@ -32,6 +33,17 @@ SEEN = "loss seen in ACKs"
 
 #: Causes that do not show why a sender went back, in addition to `go-back-n` itself.
 _APART = ("", "tlp", "unknown", GO_BACK_N)
+
+
+def in_words(cause: str) -> str:
+    """Return a cause in words, or several that may hold, joined by `or`.
+
+    Examples
+    --------
+    >>> in_words("rto"), in_words("sack-recovery or rack")
+    ('timeout', 'SACK recovery or RACK')
+    """
+    return " or ".join(WORDS.get(one, one) for one in cause.split(" or "))
 
 
 def begun(causes: Iterable[str]) -> list[str]:

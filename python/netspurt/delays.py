@@ -360,7 +360,7 @@ class Delays:
         if single == len(length):
             return ["no two consecutive losses"]
         ones = f"{single:,} of them of one probe" if single else "none of one probe"
-        summary = f"losses in {len(length):,} groups, {ones}; the longest: "
+        summary = f"losses in {len(length):,} groups of consecutive probes, {ones}; the longest: "
         return [f"{summary}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:

@@ -487,11 +487,15 @@ def test_the_command_prints_the_losses_their_runs_and_the_waits(
     rtt[:30] = rtt[100] = rtt[3700:3712] = np.nan
     write(path_of(rtt), tmp_path / "a.csv")
     ran = netspurt("replay", "a.csv")
-    assert "losses in 3 groups, 1 of them of one probe; the longest: 30 probes" in ran.stdout
+    assert (
+        "losses in 3 groups of consecutive probes, 1 of them of one probe; the longest: 30"
+        in ran.stdout
+    )
     assert "30 probes lost before the first answer" in ran.stdout
     heads = next(line for line in ran.stdout.splitlines() if "waits 50 %" in line)
     assert heads.split() == ["waits", "50", "%", "90", "%", "99", "%", "longest"]
-    assert "longest: 30 probes, 0:00:00 after the beginning" in netspurt("delays", "a.csv").stdout
+    of_delays = " ".join(netspurt("delays", "a.csv").stdout.split())
+    assert "longest: 30 probes, 0:00:00 after the beginning" in of_delays
     (data,) = json.loads(netspurt("delays", "a.csv", "--json").stdout)
     assert data["recordings"][0]["loss_runs"] == [30, 1, 12]
 

@@ -130,7 +130,7 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
         "c0 is compared, which has the most data of 4 connections; --flow chooses another"
         in compared
     )
-    assert "retransmissions in slow: sack-recovery or rack 9" in output
+    assert "retransmissions in slow: SACK recovery or RACK 9" in output
     assert "differences:" not in output
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from netspurt.analysis.compare import (
 from netspurt.analysis.settings import differences
 from netspurt.captures import explain
 from netspurt.cli.comparing import settings_lines
+from netspurt.cli.running import _request_lines
 
 from conftest import Command
 
@@ -104,7 +106,7 @@ def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
     repeated = [*START, data(1.4, 2, 2, "rto")]
     reason = why(compare(waits, repeated), waits, repeated)
-    assert reason == "a retransmission (rto) that the other run does not make here"
+    assert reason == "a retransmission (timeout) that the other run does not make here"
 
 
 def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
@@ -116,12 +118,12 @@ def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
     ("cause", "named"),
     [
         ("rto", "timeout"),
-        ("go-back-n", "sent again in order, go-back-N"),
+        ("go-back-n", "go-back-N"),
         ("tlp", "tail loss probe (RFC 8985)"),
         ("sfr", "Super Fast Retransmit"),
-        ("syn", "SYN sent again"),
-        ("sack-recovery", "retransmission (sack-recovery)"),
-        ("rack", "retransmission (rack)"),
+        ("syn", "SYN"),
+        ("sack-recovery", "SACK recovery"),
+        ("rack", "RACK"),
     ],
 )
 def test_each_cause_is_named_with_all_its_instants(cause: str, named: str) -> None:
@@ -132,7 +134,7 @@ def test_each_cause_is_named_with_all_its_instants(cause: str, named: str) -> No
 def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
     copies = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
     run = [*START, *copies, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
-    assert mechanisms(run) == {"retransmission (fast)": [1.4], PARTIAL_ACK: [2.0]}
+    assert mechanisms(run) == {"fast retransmit": [1.4], PARTIAL_ACK: [2.0]}
 
 
 def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> None:
@@ -352,6 +354,59 @@ def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: P
     assert "median reply" in result.stdout
     assert "which has more; for the other use --direction forward" in result.stderr
     assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
+
+
+#: A conversation in which both ends lose data, and one request waits at the end.
+BOTH_WAYS = """
+stop = "3 s"
+seed = 2
+[links.path]
+between = ["client", "server"]
+rate = "5 Mbit/s"
+delay = "20 ms"
+loss = [{ packets = [4] }, { packets = [12] }]
+[flows.web]
+from = "client"
+to = "server"
+profile = "linux-6"
+send = "20 kB"
+app = { requests = 60, reply = "40 kB" }
+"""
+
+
+def test_retransmissions_are_counted_for_each_end_apart(netspurt: Command, tmp_path: Path) -> None:
+    run = ns.Scenario.parse(BOTH_WAYS, name="both").run()
+    run.save(tmp_path / "a")
+    run.save(tmp_path / "b")
+    counts = [int(n) for n in run.flows["retransmissions"]]
+    assert min(counts) > 0
+    lines = netspurt("compare", "a", "b", "--direction", "reverse").stdout.splitlines()
+    told = [line.partition(": ") for line in lines if line.startswith("retransmissions in a")]
+    assert [line[0] for line in told] == [
+        "retransmissions in a",
+        "retransmissions in a, received by server",
+    ]
+    numbers = [[int(n) for n in re.findall(r" (\d+)(?:,|$)", line[2])] for line in told]
+    sent = [sum(own) for own in numbers]
+    assert sent == [counts[1], counts[0]]
+    data = json.loads(netspurt("compare", "a", "b", "--direction", "reverse", "--json").stdout)
+    assert sum(data["retransmissions"][0].values()) == counts[1]
+    assert sum(data["retransmissions_of_others"][0]["in"].values()) == counts[0]
+
+
+def test_run_and_compare_tell_the_same_median_reply(netspurt: Command, tmp_path: Path) -> None:
+    run = ns.Scenario.parse(BOTH_WAYS, name="both").run()
+    run.save(tmp_path / "a")
+    requests = run.table("requests")
+    spans = requests.seconds("complete_ns")
+    assert np.isnan(spans).sum() == 1, "one request must wait at the end"
+    median = float(np.sort(spans)[-(-len(spans) // 2) - 1])
+    told = f"{1e3 * median:.3f} ms"
+    report = "\n".join(_request_lines(run))
+    assert told in report
+    compared = netspurt("compare", "a", "a").stdout
+    assert compared.count(told) == 2
+    assert "1 request still waited at the end of the run" in report
 
 
 def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compared(

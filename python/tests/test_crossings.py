@@ -81,6 +81,6 @@ def test_the_picture_shows_the_deviation_beside_the_timer(early: Path) -> None:
     run = ns.open_run(early)
     (axes,) = draw(run, "rto").axes
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
-    assert {"srtt", "rttvar", "rto", "timeout"} <= set(drawn)
+    assert {"srtt", "rttvar of ns-2", "rto", "timeout"} <= set(drawn)
     rttvar = run.table("rto").where(direction="forward").seconds("rttvar_ns")
-    assert np.nanmax(drawn["rttvar"]) == np.nanmax(rttvar) == 0.29
+    assert np.nanmax(drawn["rttvar of ns-2"]) == np.nanmax(rttvar) == 0.29

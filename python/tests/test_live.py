@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from netspurt.truth.pcapng import read_packets
 
 from conftest import NETSPURT, ROOT, Command
 from lateness import real_time
+from report_pages import rows_of
 
 FOUND = {name: (available, found) for name, available, found, _ in _core.capabilities()}
 AVAILABLE, WHY = FOUND["user and network namespaces"]
@@ -420,6 +422,42 @@ def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path
     assert run.live.programs.other_packets == 2
     assert set(run.table("segments")["kind"]) == {"other"}
     assert not (tmp_path / "r" / "order.json").exists()
+
+
+@namespaces
+@real_time
+def test_the_page_of_programs_names_them_and_tells_of_their_connections(
+    process: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    (tmp_path / "file").write_bytes(bytes(100_000))
+    serve = f"{sys.executable} -m http.server 8000"
+    fetch = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
+    words = ["--out", "r", "--budget", 10, "--set", "record.tables=['drops']", "--server", serve]
+    result = process("live", "exec", "path.toml", *words, "--", sys.executable, "-c", fetch)
+    assert result.returncode == 0, result.stderr
+    assert process("report", "r").returncode == 0
+    text = (tmp_path / "r" / "report.html").read_text()
+    assert f"At the other end ran `{serve}`." in text
+    assert "ended with status 0." in text
+    ((name, *_, asked, back),) = rows_of(text, "Connections of the programs")
+    assert name.endswith(".0")
+    assert int(asked) > 50
+    assert int(back.replace(",", "")) > 100_000
+    rows = {row[1]: row for row in rows_of(text, "Directions with data")}
+    assert rows["reverse"][5] == "not known", "a kernel does not tell the time in repair"
+    assert rows["reverse"][3].endswith("bit/s")
+    assert text.count("Not drawn") == 1
+
+
+@namespaces
+def test_a_set_below_a_key_that_is_unset_holds(process: Command, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
+    result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
+    assert result.returncode == 0, result.stderr
+    wire = tomllib.loads(ns.open_run(tmp_path / "r").scenario)["links"]["wire"]
+    assert wire["loss"]["nth"] == [9]
 
 
 @namespaces

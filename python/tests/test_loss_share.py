@@ -94,8 +94,8 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
     shown = " ".join(netspurt("delays", str(file)).stdout.split())
     assert (
-        "share of losses: 0.051 to 11 % (95 %), counting one outage (losses close together)"
-        in shown
+        "share of losses: 0.051 to 11 % (95 %), counting one outage (groups of losses that are "
+        "close together count as one)" in shown
     )
     data = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
         "advice"

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import netspurt as ns
+from netspurt import _core
 from netspurt.captures import explain, explain_pooled
 from netspurt.poll import CutCapture, cut_off
 from netspurt.shared import shared_connections
+from netspurt.table import Table
 
 from conftest import Command
 
@@ -62,7 +64,7 @@ def test_connections_in_two_captures_of_a_folder_are_listed_once(
 
 
 def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
-    netspurt: Command, two_points: Path
+    netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     alone = explain(two_points / "source.pcapng")
     for paths in (("receiver.pcapng", "source.pcapng"), ("source.pcapng", "receiver.pcapng")):
@@ -71,6 +73,10 @@ def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
             assert len(both.table(name)) == len(alone.table(name)), name
         causes = both.table("retransmissions")["cause"].tolist()
         assert causes == alone.table("retransmissions")["cause"].tolist()
+
+        both.write("connections", tmp_path / "pooled.parquet")
+        written = Table(_core.Table.read("connections", str(tmp_path / "pooled.parquet")))
+        assert written["connection"].tolist() == both.table("connections")["connection"].tolist()
 
     def sums(text: str) -> str:
         return next(line for line in text.splitlines() if "octets of data;" in line)
@@ -150,7 +156,7 @@ def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     assert f"warning: {cut} ends in the middle of a record: it has" in " ".join(
         result.stderr.split()
     )
-    assert "at both" in result.stdout
+    assert "at both  only in source.pcapng  only in cut.pcapng" in result.stdout
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

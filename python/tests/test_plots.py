@@ -251,7 +251,7 @@ def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run)
     retransmissions = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
         ("retransmitted: timeout", {"rto"}),
-        ("retransmitted: in order, go-back-N", {"go-back-n"}),
+        ("retransmitted: go-back-N", {"go-back-n"}),
     ):
         count = sum(cause in causes for cause in retransmissions["cause"].tolist())
         assert len(handles[label].get_segments()) == count > 0

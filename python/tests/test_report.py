@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as arrays
 
 import netspurt as ns
 from netspurt.captures import explain
+from netspurt.causes import in_words
 from netspurt.pictures import View, picture
 from netspurt.pictures.marks import Line, Picture, Points, Scale
 from netspurt.report import Section, page, run_section
@@ -125,14 +126,14 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     spurious = rows_of(text, "Spurious retransmissions: 156")
     at = run.segments.where(kind="retransmission", spurious=True, node="spacecraft")
     assert [row[0] for row in spurious] == [f"{t:.6f} s" for t in at.seconds()]
-    assert [row[5] for row in spurious] == at["cause"].tolist()
+    assert [row[5] for row in spurious] == list(map(in_words, at["cause"].tolist()))
     missed = rows_of(text, "Losses that waited for a timeout or were never repaired")
     assert missed
-    assert {row[7] for row in missed} <= {"rto", "go-back-n"}
+    assert {row[7] for row in missed} <= {"timeout", "go-back-N"}
     gone = {f"{t:.6f} s" for t in run.drops.seconds()}
     assert {row[0] for row in missed} <= gone
     (direction,) = rows_of(text, "Directions with data")
-    assert direction[2:6] == ["50.110 s", "466 kbit/s", "848.4 ms", "-"]
+    assert direction[2:6] == ["50.110 s", "466 kbit/s", "848.4 ms", "not known"]
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
@@ -521,7 +522,7 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     assert "Not drawn, for at most 40 are: " in text
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
-    assert spurious[0][5] == "rto, FIN"
+    assert spurious[0][5] == "timeout, FIN"
     # The pages' servers are not spied, so nothing is claimed of their late repairs.
     assert "were recorded at another node" in text
     assert "Every loss was repaired" not in text

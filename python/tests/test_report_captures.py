@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt.analysis.loss_rate import loss_limits
 from netspurt.captures import Explained, explain
 from netspurt.cli.explained import pooled
 from netspurt.pictures import View, picture
@@ -42,6 +43,28 @@ reply = "pareto:shape=1.2,mean=60 kB,most=400 kB"
 profile = "linux-6"
 [record]
 spy = ["west0", "east0"]
+capture = true
+"""
+
+
+#: A download whose rate random losses limit.
+LIMITED = """
+stop = "60 s"
+seed = 3
+[links.path]
+between = ["a", "b"]
+rate    = "50 Mbit/s"
+delay   = "25 ms"
+queue   = "1000 packets"
+loss    = { probability = 0.01 }
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "2 MB"
+tcp.congestion = "reno"
+[record]
+spy     = ["a", "b"]
 capture = true
 """
 
@@ -80,6 +103,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Captured:
 def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captured) -> None:
     (part,) = slow.section.parts
     assert re.fullmatch(
+        r"The largest part of the time, 32%, went to data on its way \(.*\)\. "
         r"14 retransmissions in 3,999 data packets: loss seen in ACKs 9, timeout 5\. "
         r"None is known to be spurious\. "
         r"5 s passed in silence before timers, [\d.]+ s in repair\. "
@@ -87,6 +111,54 @@ def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captur
         part.answer,
     )
     assert part.words[0].startswith("Time went to: ")
+
+
+def test_losses_that_held_the_rate_down_stand_before_what_would_have_saved_time(
+    tmp_path: Path,
+) -> None:
+    ns.load(_limited(tmp_path)).run().save(tmp_path / "run")
+    near, far = (captured(tmp_path / f"run/{node}.pcapng") for node in ("a", "b"))
+    told = near.section.parts[0].answer
+    assert re.match(
+        r"Losses limited the rate of c0 to [\d.]+ Mbit/s: it lost data \d+ times", told
+    )
+    assert "at the handshake" not in told
+    told = far.section.parts[0].answer
+    assert told.startswith("Losses may have limited the rate of c0 to ")
+    assert re.search(r"of 50\.\d+ ms at the handshake \(later ones are not seen here\)\.", told)
+    (limit,) = loss_limits(far.found.tables)
+    assert not limit.rtt_seen
+    assert limit.rtt_s == pytest.approx(0.05, rel=0.05)
+    notes = far.section.parts[0].notes
+    kinds = {panel.kind for panel in far.section.groups[0].sides[0].flows[0].panels}
+    assert kinds == {"time-sequence", "throughput"}
+    assert sum("outstanding data" in note and "beside the receiver" in note for note in notes) == 1
+
+
+def _limited(folder: Path) -> Path:
+    """Write a scenario of a download whose rate random losses limit, captured at both ends."""
+    file = folder / "limited.toml"
+    file.write_text(LIMITED)
+    return file
+
+
+def test_a_capture_beside_the_receiver_says_what_it_cannot_show(
+    tmp_path: Path,
+) -> None:
+    run = ns.load("slow-download").replace({"record.spy": ["far"]}).run().save(tmp_path / "far")
+    told = captured(run / "far.pcapng").section.parts[0].answer
+    assert re.match(r"\d+% of the time went to data on its way", told)
+    assert "beside the receiver, where it is not seen what held the sender back" in told
+
+
+def test_only_the_direction_that_sent_again_has_lost_time(slow: Captured, tmp_path: Path) -> None:
+    text = page([slow.section], tmp_path / "page.html")
+    rows = {tuple(row[:2]): row for row in rows_of(text, "lost most time to silence before timers")}
+    assert rows["c3", "reverse"][2] == "5.551 s"
+    assert rows["c3", "forward"][2] == "-"
+    mostly = {way: row[3] for way, row in rows.items()}
+    assert mostly["c1", "forward"] == "rwnd 98%"
+    assert mostly["c2", "reverse"] == mostly["c2", "forward"] == "applications 94%"
 
 
 def test_spurious_retransmissions_are_in_the_finding(sender: Captured) -> None:
@@ -155,7 +227,9 @@ def test_beside_the_receiver_no_timer_is_drawn_and_the_page_says_so(many: Path) 
         picture(receiver.found, "rto", View(flow="c0", direction="reverse"))
     (part,) = receiver.section.parts
     assert any(
-        note.startswith("Not drawn: round trip and rto of c") and "beside the receiver" in note
+        note.startswith("Not drawn: round trip and RTO, outstanding data of c")
+        and "(reverse), " in note
+        and "beside the receiver" in note
         for note in part.notes
     )
     drawn = {

@@ -15,7 +15,8 @@ from netspurt import timelines
 from netspurt.analysis.bootstrap import Interval
 from netspurt.pictures import View, picture
 from netspurt.pictures.cases import Figures, of_cases
-from netspurt.pictures.marks import Line, Picture, Scale
+from netspurt.pictures.marks import Line, Picture, Scale, Shades
+from netspurt.pictures.moving import dead_times, shades
 from netspurt.plots.marks import draw_picture
 from netspurt.report import compared_section, page, run_section
 from netspurt.report.compared import Subject
@@ -104,6 +105,27 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
     # What a caller does to the answer stays with the caller.
     run.timelines().clear()
     assert run.timelines()
+
+
+def test_dead_times_after_the_end_of_a_run_are_not_in_its_pictures() -> None:
+    run = ns.load("handover-dead").replace({"stop": "12 s"}).run()
+    (dead,) = {start for one in run.timelines().values() for start, _, _ in dead_times(one)}
+    shown = [mark for mark in shades(run) if isinstance(mark, Shades)]
+    assert {float(at) for mark in shown for at in mark.left} == {dead}
+    early = ns.load("handover-dead").replace({"stop": f"{dead - 1} s"}).run()
+    assert any(dead_times(one) for one in early.timelines().values())
+    assert list(shades(early)) == []
+
+
+def test_the_page_of_two_runs_says_which_direction_was_not_recorded_at_its_sender(
+    tmp_path: Path,
+) -> None:
+    slow = ns.load("slow-download").replace({"stop": "5 s"})
+    runs = [slow.run(), slow.replace({"flows.tail.profile": "linux-6"}).run()]
+    both = [Subject(run, name) for run, name in zip(runs, "AB", strict=True)]
+    text = page([compared_section(both)], tmp_path / "page.html")
+    assert "tail is not compared segment by segment: no segment was recorded at its sender." in text
+    assert "lossy: both " in text
 
 
 def test_two_runs_without_segments_are_reported_and_the_page_says_what_to_record(

@@ -221,9 +221,9 @@ def test_the_cursor_reads_the_values_of_the_table(
         t = seconds(at.pop().removeprefix("at "))
         states = early.rto
         last = int(np.searchsorted(states.seconds(), t, side="right") - 1)
-        for name in ("srtt", "rttvar", "rto"):
+        for name, label in {"srtt": "srtt", "rttvar": "rttvar of ns-2", "rto": "rto"}.items():
             value = float(states.seconds(f"{name}_ns")[last])
-            read = re.search(rf"\b{name} (\S+ \S+)", readings[1])
+            read = re.search(rf"\b{label} (\S+ \S+)", readings[1])
             assert read
             assert seconds(read[1]) == pytest.approx(value, abs=1e-9)
         cwnd = early.cwnd
@@ -533,11 +533,18 @@ def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
     const pre = document.querySelector('pre'), edge = pre.getBoundingClientRect().right;
     const sentences = [...pre.querySelectorAll('.prose')];
     const spent = sentences.find((one) => one.textContent.startsWith('Time went to'));
-    const lines = [...spent.getClientRects()], inside = lines.every((one) => one.right <= edge);
-    return [lines.length, inside, pre.scrollWidth > pre.clientWidth];
+    const range = document.createRange();
+    range.selectNodeContents(spent);
+    const lines = [...range.getClientRects()], inside = lines.every((one) => one.right <= edge);
+    const cells = pre.querySelector('.cells'), name = cells.querySelector('.name:last-of-type');
+    const before = name.getBoundingClientRect().left;
+    cells.scrollLeft = 100;
+    const stays = name.getBoundingClientRect().left === before;
+    return [lines.length, inside, cells.scrollWidth > cells.clientWidth, stays];
     """
-    lines, inside, scrolls = browser.execute_script(script)
+    lines, inside, scrolls, stays = browser.execute_script(script)
     assert lines > 1
+    assert stays, "the names of a table must stay in view"
     assert inside, "the sentence must lie within the window"
     assert scrolls, "the table of causes must scroll instead of breaking its columns"
 
@@ -579,7 +586,7 @@ def test_nothing_is_cut_on_paper(browser: Any, page_of_two: Path, netspurt: Comm
         opened(browser, file, 718)
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         script = """
-        const every = [...document.querySelectorAll("pre, .scroll, table")];
+        const every = [...document.querySelectorAll("pre, .cells, .scroll, table")];
         const edge = document.body.getBoundingClientRect().right + 1;
         const beyond = (one) => one.getBoundingClientRect().right > edge;
         const cut = every.filter((one) => beyond(one) || one.scrollWidth > one.clientWidth + 1);
@@ -592,7 +599,7 @@ def test_nothing_is_cut_on_paper(browser: Any, page_of_two: Path, netspurt: Comm
 
 
 def test_wide_tables_of_a_summary_have_smaller_type_on_paper(tmp_path: Path) -> None:
-    kinds = {90: "<pre tab", 110: "<pre class=wide-120 ", 149: "<pre class=wide-150 "}
+    kinds = {90: "<pre role", 110: "<pre class=wide-120 ", 149: "<pre class=wide-150 "}
     for width, start in kinds.items():
         line = "timer  " + "x" * (width - 7)
         section = Section("one", [Part("one", lines=["a sentence " * 40, line])])

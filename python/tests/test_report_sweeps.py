@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import netspurt as ns
+from netspurt.analysis.bootstrap import Interval
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
 from netspurt.report.best import best_of
@@ -48,6 +50,33 @@ def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section
         for words in part.words
     )
     assert "Nothing is random." in part.words
+
+
+def test_a_sweep_s_page_says_what_the_values_of_its_axes_set(
+    section: Section, tmp_path: Path
+) -> None:
+    text = page([section], tmp_path / "page.html")
+    rows = dict(rows_of(text, "The values of stack"))
+    assert len(rows) == 10
+    assert rows["reno"] == "nothing: the values of the file"
+    assert rows["sfr"] == 'flows.page.tcp.sfr = { factor = 3.0, cutout = "80 kB" }'
+    assert rows["floor"] == 'flows.page.tcp.rto.min = "200 ms"'
+    assert re.fullmatch(r'flows\.page\.profile = "linux-6" \(Linux 6 .*\)', rows["linux"])
+    assert dict(rows_of(text, "The values of tail"))["9"] == "nothing: the values of the file"
+
+
+def test_dots_are_sorted_and_their_axis_is_near_the_figures() -> None:
+    figures: Figures = {
+        (name,): Interval(value, value - 0.01, value + 0.01, 0.95, 1)
+        for name, value in {"b": 0.96, "a": 0.99, "c": 0.94, "d": float("nan")}.items()
+    }
+    shown = of_cases("dot", figures, ["timer"], "fairness")
+    assert [text for _, text in shown.y.ticks] == ["c", "b", "a"]
+    (low, high), _ = shown.ends
+    assert 0.9 < low < 0.93
+    assert 1.0 <= high < 1.02
+    with pytest.raises(ValueError, match="a dot shows one name, and not 2"):
+        of_cases("dot", {}, ["one", "two"], "fairness")
 
 
 def test_the_best_value_is_the_one_that_the_comparison_calls_best(folder: SweepFolder) -> None:
@@ -108,14 +137,14 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     return every.map((one) => one.scrollWidth - one.clientWidth);
     """
     opened(browser, file, 1400)
-    assert browser.execute_script(script) == [0, 0, 0]
+    assert browser.execute_script(script) == [0, 0, 0, 0, 0]
     opened(browser, file, 718)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert browser.execute_script(script) == [0, 0, 0]
+    assert browser.execute_script(script) == [0, 0, 0, 0, 0]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     # In a narrow window tables scroll, with a bar that is always there, and the page does not.
     opened(browser, file, 400)
-    assert min(browser.execute_script(script)) > 0
+    assert min(browser.execute_script(script)[:3]) > 0
     bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"
     assert browser.execute_script(bar) == "scroll"
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 400

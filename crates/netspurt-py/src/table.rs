@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netspurt::record::{self as core, Data, read_table, read_table_bytes, write_table};
 use netspurt::results::Results;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 
 use crate::array::{Cell, array};
@@ -63,6 +63,14 @@ impl PyTable {
             let file = File::create(path).map_err(|e| file_error(path, e))?;
             write_table(self.table(), file).map(drop).map_err(|e| file_error(path, e))
         })
+    }
+
+    /// Returns a table of the rows with these numbers, in this order.
+    fn with_rows(&self, rows: Vec<usize>) -> PyResult<Self> {
+        match rows.iter().find(|row| **row >= self.table().rows()) {
+            Some(row) => Err(PyIndexError::new_err(format!("there is no row {row}"))),
+            None => Ok(Self::of(self.table().with_rows(&rows))),
+        }
     }
 
     /// The name of the table.

@@ -14,8 +14,8 @@ def ms(seconds: float) -> str:
 
     Examples
     --------
-    >>> ms(0.0042), ms(0.129), ms(7.58), ms(20.8)
-    ('4.2 ms', '129 ms', '7.6 s', '20.8 s')
+    >>> ms(0.0042), ms(0.129), ms(7.58), ms(20.8), ms(0.000155)
+    ('4.2 ms', '129 ms', '7.6 s', '20.8 s', '155 µs')
     """
     if not math.isfinite(seconds):
         return "-"
@@ -23,7 +23,9 @@ def ms(seconds: float) -> str:
         return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
     if seconds >= 1:
         return f"{seconds:.2g} s"
-    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
+    if seconds >= 0.001 or seconds == 0:
+        return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
+    return f"{seconds * 1e6:.0f} µs" if seconds >= 1e-5 else f"{seconds * 1e6:.2g} µs"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

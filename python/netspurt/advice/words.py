@@ -114,7 +114,12 @@ def _priced(advice: Advice) -> str:
             if len(values) == 1
             else f"as {median} ({ms(min(values))} to {ms(max(values))}; --cost sets another)"
         )
-    at = "the recorded share of losses" if price.loss is None else f"{100 * price.loss:g} % losses"
+    at = (
+        "the recorded losses and half a loss more, because a path without losses may still lose a "
+        "packet (Jeffreys' prior)"
+        if price.loss is None
+        else f"{100 * price.loss:g} % losses"
+    )
     return (
         f"The cost is the time of waiting for lost probes, at {at}. One spurious retransmission "
         f"counts {worth}."

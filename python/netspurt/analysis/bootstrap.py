@@ -57,6 +57,11 @@ class Interval:
     level: float
     block: int
 
+    @classmethod
+    def without(cls, value: float) -> Interval:
+        """Return a figure without an interval: its ends are NaN."""
+        return cls(value, np.nan, np.nan, 0.95, 1)
+
     def scaled(self, factor: float) -> Interval:
         """Return the figure and the interval in another unit, multiplied by a factor above zero."""
         ends = (self.value * factor, self.low * factor, self.high * factor)

@@ -292,7 +292,7 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
     """Return the ratio of two sums, with an interval if there are several repeats."""
     value, spread = _figure(sums)
     if sums.shape[1] < 2 or np.isnan(value):
-        return Interval(value, np.nan, np.nan, 0.95, 1)
+        return Interval.without(value)
     drawn = Resamples(sums, length=1, seed=seed).interval(lambda s: s[0] / s[1])
     return _widened(value, drawn.low, drawn.high, [spread])
 
@@ -538,7 +538,7 @@ def _difference(
     (one, spread), (other, other_spread) = _figure(first), _figure(second)
     value = one - other
     if min(first.shape[1], second.shape[1]) < 2 or np.isnan(value):
-        return Interval(value, np.nan, np.nan, 0.95, 1)
+        return Interval.without(value)
     if paired:
         sums = np.concatenate([first, second])
         drawn = Resamples(sums, length=1).interval(lambda s: s[0] / s[1] - s[2] / s[3])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netspurt.causes import in_words
 from netspurt.table import Table
 
 #: The identity of a segment: its direction at the node, `data` or `ack`, its first octet or its
@@ -50,7 +51,7 @@ class Seen:
         verb = "sends" if self.key[0] == "out" else "gets"
         if self.key[1] == "ack":
             return f"{verb} {self.kind} {self.packet}"
-        copy = f" again ({self.cause})" if self.cause else ""
+        copy = f" again ({in_words(self.cause)})" if self.cause else ""
         return f"{verb} packet {self.packet}{copy}"
 
 
@@ -75,7 +76,8 @@ class Comparison:
     only
         The number of segments that only the first run has, and that only the second run has.
     retransmissions
-        The number of retransmissions of each cause, in both runs.
+        The number of retransmissions of each cause in both runs, by what the node does with them:
+        `out`, `in` or `through`. A way without retransmissions is left out.
     """
 
     same: int
@@ -84,7 +86,7 @@ class Comparison:
     matched: int
     all_differences_s: np.ndarray[tuple[int], np.dtype[np.float64]]
     only: tuple[int, int]
-    retransmissions: tuple[dict[str, int], dict[str, int]]
+    retransmissions: tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
@@ -196,7 +198,8 @@ def why(comparison: Comparison, first: list[Seen], second: list[Seen]) -> str:
             if len(copies) <= _LIMITED_TRANSMITS and (other is None or other.kind != "data"):
                 return LIMITED_TRANSMIT
         if seen.cause:
-            return f"a retransmission ({seen.cause}) that the other run does not make here"
+            told = f"a retransmission ({in_words(seen.cause)})"
+            return f"{told} that the other run does not make here"
     return ""
 
 
@@ -206,14 +209,8 @@ _LIMITED_TRANSMITS = 2
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 
-#: Causes of retransmissions.
-_BY_CAUSE = {
-    "rto": "timeout",
-    "go-back-n": "sent again in order, go-back-N",
-    "tlp": "tail loss probe (RFC 8985)",
-    "sfr": "Super Fast Retransmit",
-    "syn": "SYN sent again",
-}
+#: Where causes of retransmissions are specified, if that is one place.
+_SPECIFIED = {"tlp": " (RFC 8985)"}
 
 
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
@@ -253,11 +250,9 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
     """Return the cause of sending a segment, or an empty text for plain ACK clocking."""
     if not event.cause:
         return LIMITED_TRANSMIT if 0 < copies <= _LIMITED_TRANSMITS else ""
-    if event.cause in _BY_CAUSE:
-        return _BY_CAUSE[event.cause]
     if event.cause == "fast" and last_ack is not None and last_ack.kind == "ack":
         return PARTIAL_ACK
-    return f"retransmission ({event.cause})"
+    return in_words(event.cause) + _SPECIFIED.get(event.cause, "")
 
 
 def opening(segments: Table, flow: str, node: str) -> float | None:
@@ -276,5 +271,9 @@ def opening(segments: Table, flow: str, node: str) -> float | None:
     return float(times[data[0]] - times[before[-1]])
 
 
-def _causes(run: list[Seen]) -> dict[str, int]:
-    return dict(Counter(seen.cause for seen in run if seen.cause))
+def _causes(run: list[Seen]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = {}
+    for seen in run:
+        if seen.cause:
+            counts.setdefault(seen.key[0], Counter())[seen.cause] += 1
+    return {way: dict(own) for way, own in counts.items()}

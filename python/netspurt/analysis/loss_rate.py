@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.seen import vantages
 from netspurt.table import Table
 
 #: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
@@ -38,7 +39,9 @@ class LossLimit:
     packets
         The number of data packets.
     rtt_s
-        The mean round trip, in seconds.
+        The mean round trip, in seconds; beside the receiver, that of the handshake.
+    rtt_seen
+        Whether the capture shows the round trips of data, so that there was no long queue.
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.
@@ -48,6 +51,7 @@ class LossLimit:
     cuts: int
     packets: int
     rtt_s: float
+    rtt_seen: bool
     formula_bps: float
     had_bps: float
 
@@ -61,31 +65,50 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `retransmissions`, `spent`.
+        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`.
 
     References
     ----------
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
-    rows = [row for row in tables["connections"].records() if _has_round_trips(row)]
+    rows = [row for row in tables["connections"].records() if row["data_packets"]]
     rows.sort(key=lambda row: -int(row["unique_bytes"]))
-    return [limit for row in rows for limit in _limit(row, tables)]
+    where = vantages(tables)
+    return [
+        limit
+        for row in rows
+        for limit in _limit(
+            row, tables, beside=where.get((row["connection"], row["direction"])) == "receiver"
+        )
+    ]
 
 
-def _has_round_trips(row: dict[str, Any]) -> bool:
-    """Return whether a direction has data, and round trips without a long queue.
+def _round_trip(
+    row: dict[str, Any], connections: Table, *, beside: bool
+) -> tuple[float, bool] | None:
+    """Return the round trip of a direction [s], and whether it is that of data.
 
-    A capture beside the receiver shows no round trips.
+    `beside` is true if the direction was captured beside its receiver. There a capture does not
+    show the round trips of data, but both halves of that of the handshake. The result is `None` if
+    no round trip is known, or if there was a long queue.
     """
     mean, minimum = row["rtt_ns_mean"], row["rtt_ns_min"]
-    return bool(
-        row["data_packets"] and mean and row["rtt_ns_max"] and mean <= _RTT_RATIO_MAX * minimum
-    )
+    if mean and row["rtt_ns_max"] and not beside:
+        return (mean / 1e9, True) if mean <= _RTT_RATIO_MAX * minimum else None
+    halves = connections.where(connection=row["connection"])["handshake_rtt_ns"].tolist()
+    known = [half for half in halves if half is not None]
+    return (sum(known) / 1e9, False) if len(known) == 2 and any(known) else None
 
 
-def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLimit]:
-    connection, rtt_s = int(row["connection"]), row["rtt_ns_mean"] / 1e9
+def _limit(
+    row: dict[str, Any], tables: Mapping[str, Table], *, beside: bool
+) -> Iterator[LossLimit]:
+    connection = int(row["connection"])
+    found = _round_trip(row, tables["connections"], beside=beside)
+    if found is None:
+        return
+    rtt_s, rtt_seen = found
     cuts = _cuts(tables["retransmissions"], row, rtt_s)
     both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
     (spent,) = tables["spent"].where(connection=connection).records()
@@ -98,7 +121,7 @@ def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLim
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
     actual = 8 * float(octets) / sending
     if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
-        yield LossLimit(connection, cuts, packets, rtt_s, formula, actual)
+        yield LossLimit(connection, cuts, packets, rtt_s, rtt_seen, formula, actual)
 
 
 def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:

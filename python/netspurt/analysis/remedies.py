@@ -304,7 +304,7 @@ def _share_of(of: NDArray[np.uint64], gained: Floats, waited: Floats) -> Interva
     each = np.stack([_sum(of, gained), _sum(of, waited)])
     total, whole = each.sum(axis=1).tolist()
     if each.shape[1] < 2:
-        return _without_interval(total)
+        return Interval.without(total)
     share = Resamples(each, length=1).interval(lambda sums: sums[0] / sums[1])
     return bounded(share.scaled(whole), 0.0, whole)
 
@@ -313,7 +313,7 @@ def _spurious(floors: Table) -> Interval:
     """Return the number of spurious timeouts, with its interval by resampling connections."""
     each = _sum(floors["connection"], floors["spurious"].astype(float))
     if np.count_nonzero(each) < 2:
-        return _without_interval(float(each.sum()))
+        return Interval.without(float(each.sum()))
     resamples = Resamples(each, length=1)
     return bounded(
         resamples.interval(lambda sums: sums[0] / sums[-1]).scaled(len(each)), 0.0, np.inf
@@ -324,8 +324,3 @@ def _sum(of: NDArray[np.uint64], values: Floats) -> Floats:
     """Return the sum of the values of each connection."""
     _, places = np.unique(of, return_inverse=True)
     return np.bincount(places, values, minlength=1).astype(float)
-
-
-def _without_interval(value: float) -> Interval:
-    """Return a figure without an interval."""
-    return Interval(value, float("nan"), float("nan"), 0.95, 1)

@@ -175,14 +175,9 @@ def could_be_chance(one: int, other: int) -> bool:
 def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> Interval:
     """Return the mean timer [s] and its interval."""
     if resamples is None:
-        return _without_interval(float(waits.mean()))
+        return Interval.without(float(waits.mean()))
     mean = resamples.interval(lambda s: mean_timer(s, place))
     return bounded(mean, float(waits.min()), float(waits.max()))
-
-
-def _without_interval(value: float) -> Interval:
-    """Return a figure without an interval."""
-    return Interval(value, math.nan, math.nan, 0.95, 1)
 
 
 def share_interval(
@@ -194,7 +189,7 @@ def share_interval(
     therefore at least as wide as Garwood's (1936) for a count.
     """
     if resamples is None:
-        return _without_interval(spurious / answered if answered else math.nan)
+        return Interval.without(spurious / answered if answered else math.nan)
     share = resamples.interval(lambda s: spurious_share(s, place))
     if not answered:
         return Interval(share.value, math.nan, math.nan, share.level, share.block)

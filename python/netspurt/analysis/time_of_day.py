@@ -115,4 +115,6 @@ _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
 def _delay(seconds: float) -> str:
     if seconds >= 1000:
         return f"{seconds:,.0f} s"
-    return f"{seconds:.4g} s" if seconds >= 10 else f"{seconds * 1e3:.4g} ms"
+    if seconds >= 1e-3:
+        return f"{seconds:.4g} s" if seconds >= 10 else f"{seconds * 1e3:.4g} ms"
+    return f"{seconds * 1e6:.4g} µs"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt.causes import in_words
 from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, ways_of
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
@@ -264,7 +265,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
     if not rows:
         return []
     rows.sort(key=lambda row: float(row[0].split()[0]))
-    heading = ("first at", "cause of sending", *names)
+    heading = ("earliest", "cause of sending", *names)
     return ["differences:", *(f"  {line}" for line in columns([heading, *rows]))]
 
 
@@ -350,7 +351,7 @@ def _lines(
             *lines[:1],
             *_nothing_in_common(comparison, names),
             *lines[1:],
-            *_again(comparison, names),
+            *_again(comparison, names, ways),
         ]
     missing = [f"only in {name}: {n}" for name, n in zip(names, comparison.only, strict=True)]
     median, largest = 1e3 * float(_median(comparison)), 1e3 * _most(comparison)
@@ -359,7 +360,7 @@ def _lines(
         f"times of {names[1]} less those of {names[0]}: "
         f"median {median:+.3f} ms, largest {largest:+.3f} ms"
     )
-    return lines + _again(comparison, names)
+    return lines + _again(comparison, names, ways)
 
 
 #: Two runs have nothing in common if fewer than this share of their events are in both.
@@ -378,13 +379,29 @@ def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
     ]
 
 
-def _again(comparison: Comparison, names: list[str]) -> list[str]:
-    """Return lines on the retransmissions of both."""
+#: What the node does with retransmissions, in words, except those that it sends itself.
+_OF_OTHERS = {"in": "received by", "through": "forwarded by"}
+
+
+def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) -> list[str]:
+    """Return lines on the retransmissions of both: those that the node sends, then the others."""
+    both = comparison.retransmissions
+    told = list(zip(names, ways, both, strict=True))
     lines = []
-    for name, causes in zip(names, comparison.retransmissions, strict=True):
-        counts = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
-        lines.append(f"retransmissions in {name}: {counts}")
+    if any("out" in counts for counts in both) or not any(both):
+        lines += [f"retransmissions in {name}: {_tally(own, 'out')}" for name, _, own in told]
+    for way, words in _OF_OTHERS.items():
+        if any(way in counts for counts in both):
+            lines += [
+                f"retransmissions in {name}, {words} {at.node}: {_tally(own, way)}"
+                for name, at, own in told
+            ]
     return lines
+
+
+def _tally(counts: dict[str, dict[str, int]], way: str) -> str:
+    told = [f"{in_words(cause)} {n}" for cause, n in counts.get(way, {}).items()]
+    return ", ".join(told) or "none"
 
 
 def _median(comparison: Comparison) -> float:
@@ -424,5 +441,9 @@ def _as_json(comparison: Comparison, flow: str, node: str) -> dict[str, Any]:
         "difference_s_median": _median(comparison) if comparison.matched else None,
         "difference_s_largest": _most(comparison) if comparison.matched else None,
         "only": list(comparison.only),
-        "retransmissions": list(comparison.retransmissions),
+        "retransmissions": [counts.get("out", {}) for counts in comparison.retransmissions],
+        "retransmissions_of_others": [
+            {way: causes for way, causes in counts.items() if way != "out"}
+            for counts in comparison.retransmissions
+        ],
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.compared import ComparedWay, titled
 from netspurt.cli.output import columns, fitted
+from netspurt.cli.replies import bounded, still_waiting
 from netspurt.wording import number, octets, rate
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def outcome_lines(
     runs: Sequence[Run | Explained], ways: Sequence[ComparedWay], names: list[str]
 ) -> Iterator[str]:
     """Yield a line that names the run that finished first, and a table of both outcomes."""
+    import numpy as np
+
     from netspurt.analysis.outcomes import faster
 
     first, second = _outcomes_of(runs, ways)
@@ -66,6 +69,9 @@ def outcome_lines(
     rows = [head + ["replies", "median reply"] * replying]
     rows += [_cells(name, one, replying) for name, one in zip(names, both, strict=True)]
     yield from columns(rows, right=range(1, len(rows[0])))
+    if replying and any(one.median_reply is not None and one.median_reply[1] for one in both):
+        waits = (0 if one.replies_s is None else int(np.isinf(one.replies_s).sum()) for one in both)
+        yield still_waiting(sum(waits))
     yield ""
 
 
@@ -79,9 +85,7 @@ def _cells(name: str, one: Outcome, replying: bool) -> list[str]:
         octets(one.acked_bytes),
         *(number(count) for count in (one.sent, one.retransmissions, one.timeouts)),
     ]
-    if replying and one.replies_s is not None:
+    if replying and one.replies_s is not None and one.median_reply is not None:
         complete = int(np.isfinite(one.replies_s).sum())
-        median = float(np.quantile(one.replies_s, 0.5, method="higher"))
-        told = "-" if math.isinf(median) else f"{1e3 * median:.3f} ms"
-        cells += [f"{complete} of {len(one.replies_s)}", told]
+        cells += [f"{complete} of {len(one.replies_s)}", bounded(*one.median_reply)]
     return cells

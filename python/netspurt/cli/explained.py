@@ -10,7 +10,7 @@ import numpy as np
 
 from netspurt.analysis.seen import heard
 from netspurt.captures import end_of
-from netspurt.causes import SEEN_IN_ACKS, since_sent_ns
+from netspurt.causes import SEEN_IN_ACKS, in_words, since_sent_ns
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
@@ -304,6 +304,5 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
 
 def _believed(row: dict[str, Any], what: str) -> str:
     confidence = row[f"{what}_confidence"]
-    if row[what] == "unknown" or confidence is None:
-        return str(row[what])
-    return f"{row[what]} ({confidence:.0%})"
+    told = in_words(str(row[what]))
+    return told if row[what] == "unknown" or confidence is None else f"{told} ({confidence:.0%})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.options import ScenarioFile, Unset, count, lateness, setting
+from netspurt.cli.options import ScenarioFile, Unset, count, lateness, settings
 from netspurt.cli.output import complain, paint, print_json, width
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
 from netspurt.cli.screens import live_screen
@@ -162,8 +162,12 @@ def exec_(
     from netspurt.shipped import resolve
 
     scenario = resolve(scenario, live=True)
-    chosen = _for_programs(scenario, set_ or [], shim, {"side": side, "peer": peer})
-    chosen = chosen.set_text({}, unset or [])
+    values = settings(set_, unset)
+    chosen = _for_programs(scenario, values, shim, {"side": side, "peer": peer})
+    # This removes the values that were set below a key of `unset`, too. They are set again.
+    below = tuple(f"{path}." for path in unset or ())
+    again = {path: value for path, value in values.items() if path.startswith(below)}
+    chosen = chosen.set_text(again, unset or [])
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:
@@ -184,12 +188,12 @@ def exec_(
 
 
 def _for_programs(
-    file: Path, settings: list[str], shim: str | None, ends: dict[str, str | None]
+    file: Path, values: dict[str, str], shim: str | None, ends: dict[str, str | None]
 ) -> Scenario:
     """Read a scenario for programs, with the settings of the options."""
     from netspurt.scenario import Scenario, read_text
 
-    values = dict(setting(text) for text in settings)
+    values = dict(values)
     text = read_text(file)
     chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **ends)
     if shim is not None:

@@ -129,12 +129,33 @@ def setting(text: str) -> tuple[str, str]:
     return path.strip(), value.strip()
 
 
+def settings(values: Sequence[str] | None, unset: Sequence[str] | None) -> dict[str, str]:
+    """Return the paths and the values of `--set`, which holds over `--unset`.
+
+    Raises
+    ------
+    ValueError
+        If `--unset` names a key that a `--set` sets, too.
+    """
+    over = dict(setting(text) for text in values or [])
+    for removed in unset or ():
+        own = _keys(removed)
+        for path in over:
+            if own[: len(_keys(path))] == _keys(path):
+                raise ValueError(
+                    f"--unset {removed} and --set {path} contradict each other: leave one of them "
+                    "out"
+                )
+    return over
+
+
 Unset = Annotated[
     list[str] | None,
     typer.Option(
         "--unset",
         metavar="PATH",
-        help="Remove a key of the file, so that its default applies. May be repeated.",
+        help="Remove a key of the file, so that its default applies. Every --set is applied later. "
+        "May be repeated.",
     ),
 ]
 
@@ -164,11 +185,12 @@ def loaded(
     Raises
     ------
     ValueError
-        If the file cannot be read, or an axis of its `[sweep]` replaces the value of a `--set`.
+        If the file cannot be read, an axis of its `[sweep]` replaces the value of a `--set`, or a
+        `--set` and an `--unset` contradict each other.
     """
     from netspurt.scenario import load
 
-    over = dict(setting(text) for text in values or [])
+    over = settings(values, unset)
     if seed is not None:
         over["seed"] = str(seed)
     chosen = load(scenario).alone() if alone else load(scenario)

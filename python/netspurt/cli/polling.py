@@ -174,16 +174,22 @@ def match(
         ]
         form.print(told, told, [*Row.__dataclass_fields__])
     else:
-        for text in [*_matches(found), *_swapped(found, first, second)]:
+        for text in [*_matches(found, _names(first, second)), *_swapped(found, first, second)]:
             typer.echo(text)
     if not any(one.paired for one in found):
         raise typer.Exit(1)
 
 
-def _matches(found: list[Matched]) -> list[str]:
-    lines = [
-        ["client", "server", "segments", "at both", "first only", "second only", "out", "back"]
-    ]
+def _names(first: Path, second: Path) -> list[str]:
+    """Return a different name for each capture: the file's name, or else the path."""
+    files = (first, second)
+    equal = first.name == second.name
+    return [named(str(file) if equal else file.name) for file in files]
+
+
+def _matches(found: list[Matched], names: list[str]) -> list[str]:
+    alone = [f"only in {name}" for name in names]
+    lines = [["client", "server", "segments", "at both", *alone, "out", "back"]]
     lines += [
         [
             one.client,

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.spent import WORDS as SPENT
+from netspurt.analysis.spent import parts
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
@@ -19,17 +21,6 @@ from netspurt.wording import counted, number, rate
 if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.table import Table
-
-#: The words for the parts of the time.
-SPENT = {
-    "handshake": "the handshake",
-    "application": "the applications (neither end had data to send)",
-    "delivery": "the path (all data was sent)",
-    "congestion_window": "data on its way (the congestion window, or no more to send)",
-    "receive_window": "the receive window",
-    "repair": "repair",
-    "timeout": "silence before a timer",
-}
 
 #: The number of connections that are shown.
 _WORST = 5
@@ -171,15 +162,13 @@ def _waited(found: Explained, own: Table) -> float:
 
 def time_line(spent: Table, whose: str) -> str:
     """Return the shares of the time of the connections `whose`, the largest first."""
-    sums = {name: float(spent.seconds(f"{name}_ns").sum()) for name in SPENT}
-    whole = sum(sums.values())
     if len(spent) == 0:
         return "Without acknowledgements it is not known how the time was spent."
-    if whole == 0:
+    shares, whole = parts(spent)
+    if not shares:
         return "All packets have the same time, so it is not known how the time was spent."
-    largest = sorted(sums.items(), key=lambda one: -one[1])
-    parts = [f"{SPENT[name]} {s / whole:.0%}" for name, s in largest if s >= _SHARE * whole]
-    return f"Time went to: {', '.join(parts)} (of {_seconds(whole)} of {whose})."
+    told = [f"{SPENT[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
+    return f"Time went to: {', '.join(told)} (of {_seconds(whole)} of {whose})."
 
 
 def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
@@ -190,13 +179,19 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         who, times = _named(found, one.connection), number(one.cuts)
+        may, trips = ("", "") if one.rtt_seen else ("may have ", " at the handshake")
         yield (
-            f"Losses limited the rate of {who} to {rate(one.had_bps)} while it had data to send. "
-            f"It lost data {times} times in {counted(one.packets, 'data packet')} (losses within "
-            f"one round trip count once), with round trips of {_seconds(one.rtt_s)}; for this the "
-            f"formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. Twice the rate needs "
-            "a quarter of the losses or half the round trip."
+            f"Losses {may}limited the rate of {who} to {rate(one.had_bps)} while it had data to "
+            f"send. It lost data {times} times in {counted(one.packets, 'data packet')} (losses "
+            f"within one round trip count once), with round trips of {_seconds(one.rtt_s)}{trips}; "
+            f"for this the formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. Twice "
+            "the rate needs a quarter of the losses or half the round trip."
         )
+        if not one.rtt_seen:
+            yield (
+                "Beside the receiver later round trips are not seen. If they were longer because "
+                "of a full queue, the queue limited the rate."
+            )
     if len(chosen) > _LIMITED:
         yield f"The same holds for {counted(len(chosen) - _LIMITED, 'other connection')}."
 

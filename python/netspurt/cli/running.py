@@ -15,12 +15,10 @@ import typer
 from netspurt import _core
 from netspurt.cli.options import ScenarioFile, Unset, count, loaded
 from netspurt.cli.output import columns, paint, print_json, progress
-from netspurt.wording import counted, number, rate
+from netspurt.cli.replies import bounded, still_waiting
+from netspurt.wording import number, rate
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from netspurt.run import Run
     from netspurt.scenario import Scenario
 
@@ -240,42 +238,23 @@ def _request_lines(result: Run) -> Iterator[str]:
         return
     import numpy as np
 
+    from netspurt.analysis.outcomes import reply_quantile, reply_spans
+
     table = result.table("requests")
     rows = []
     waits = 0
     for name in list(dict.fromkeys(str(flow) for flow in table["flow"]))[:_LISTED]:
-        own = table.where(flow=name)
-        spans = own.seconds("complete_ns")
+        spans, waited = reply_spans(table.where(flow=name), result.stop_ns)
         waiting = np.isnan(spans)
         waits += int(waiting.sum())
-        waited = result.stop_ns / 1e9 - own.seconds("t_ns")
-        cells = [f"{'> ' * open_}{1e3 * span:.3f} ms" for span, open_ in _quantiles(spans, waited)]
+        cells = [bounded(*reply_quantile(spans, waited, share)) for share in (0.5, 0.95, 1.0)]
         rows.append((name, number(len(spans)), number(int((~waiting).sum())), *cells))
     head = ("requests", "asked", "complete", "median", "95 %", "longest")
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
     if waits:
-        yield f"> at least: {counted(waits, 'request')} still waited at the end of the run"
+        yield still_waiting(waits)
     if (flows := len(np.unique(table["flow"]))) > _LISTED:
         yield f"... {flows} flows with requests, {number(len(table))} asked"
-
-
-def _quantiles(
-    spans: NDArray[np.float64], waited: NDArray[np.float64]
-) -> Iterator[tuple[float, bool]]:
-    """Yield the median, the 95 % quantile and the maximum of times.
-
-    A time that is not complete is NaN in `spans`, and `waited` has a lower bound of it. Each result
-    has a flag that is true if the result is only a lower bound.
-    """
-    import numpy as np
-
-    waiting = np.isnan(spans)
-    low = np.where(waiting, waited, spans)
-    # This is longer than any wait, and finite because a quantile may lie between two values.
-    high = np.where(waiting, 1e12, spans)
-    for share in (0.5, 0.95, 1.0):
-        least = float(np.quantile(low, share))
-        yield least, float(np.quantile(high, share)) > least * (1 + 1e-9)
 
 
 def _population_lines(result: Run) -> Iterator[str]:

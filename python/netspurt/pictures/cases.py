@@ -1,4 +1,4 @@
-"""Sweeps: bars, lines and heat-maps of figures with their intervals."""
+"""Sweeps: bars, dots, lines and heat-maps of figures with their intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from netspurt.pictures.marks import (
     Line,
     Mark,
     Picture,
+    Points,
     Scale,
+    Spans,
 )
 from netspurt.pictures.marks import reach as reach_of
 from netspurt.pictures.measures import Shown, alike
@@ -39,7 +41,7 @@ _ROOM = 80
 _SLANTED = 4
 _LINES = 40
 
-KINDS = ("bar", "line", "heat-map")
+KINDS = ("bar", "line", "heat-map", "dot")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
@@ -81,11 +83,11 @@ def of_cases(
     Parameters
     ----------
     kind
-        `bar`, `line` or `heat-map`.
+        `bar`, `dot`, `line` or `heat-map`.
     figures
         Figures with intervals by their labels.
     names
-        The names of the labels. There are one or two. A heat-map needs two.
+        The names of the labels. There are one or two. A heat-map needs two, and dots need one.
     measure
         The column, or the ratio of two columns, of the figures. The picture has its name in words.
     shown
@@ -97,8 +99,8 @@ def of_cases(
         If there is no such kind, or it cannot show this number of names, or of series.
     """
     check_kind(kind, KINDS)
-    if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
-        wanted = "two names" if kind == "heat-map" else "one name or two"
+    wanted, counts = _NAMES.get(kind, ("one name or two", (1, 2)))
+    if len(names) not in counts:
         there = f"{len(names)}: {', '.join(names)}" if names else "0: name an axis of the sweep"
         raise ValueError(f"a {kind} shows {wanted}, and not {there}")
     rows = list(dict.fromkeys(labels[0] for labels in figures))
@@ -114,9 +116,14 @@ def of_cases(
     label = shown.label
     if kind == "heat-map":
         return _heat(figures, rows, series, names, label)
+    if kind == "dot":
+        return _dots({labels[0]: one for labels, one in figures.items()}, names[0], label)
     drawn = _bars if kind == "bar" else _lines
     return drawn(figures, rows, series, names, label)
 
+
+#: How many names a kind shows, in words and as numbers, if that is not one or two.
+_NAMES = {"heat-map": ("two names", (2,)), "dot": ("one name", (1,))}
 
 #: The most series of bars or lines, twice the number of colours.
 _SERIES = 2 * len(SERIES)
@@ -162,6 +169,28 @@ def _bars(
     least, most = reach_of(marks, 1) or (0.0, 0.0)
     y = Scale(label, low=0.0 if least >= -1e-9 * most else None)
     return Picture(marks, y, x, legend=_second(names))
+
+
+def _dots(figures: Mapping[str, Interval], name: str, label: str) -> Picture:
+    """Return a dot with its interval for each label, sorted, with the greatest value at the top.
+
+    Unlike bars, dots need no zero on the axis: it is near the figures, so that small differences
+    can be seen.
+    """
+    known = {one: figure for one, figure in figures.items() if np.isfinite(figure.value)}
+    order = sorted(known, key=lambda one: known[one].value)
+    values, reach = _bounds([known[one] for one in order])
+    y = np.arange(float(len(order)))
+    left, right = values - reach[0], values + reach[1]
+    marks = (
+        Spans(label="", ink="blue", y=y, left=left, right=right, width=1.6),
+        Points(label="", ink="blue", x=values, y=y, size=7, rank=2.1),
+    )
+    ticks = tuple((float(n), one) for n, one in enumerate(order))
+    scale = Scale(name, low=-0.6, high=len(order) - 0.4, ticks=ticks)
+    # No count and no time is below zero.
+    start = 0.0 if order and float(left.min()) >= 0.0 else None
+    return Picture(marks, scale, Scale(label, start=start))
 
 
 def _second(names: Sequence[str]) -> str:

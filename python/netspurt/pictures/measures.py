@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from netspurt import causes
+
 #: The meaning of a column in words, if its name does not contain these words.
 _WORDS = {
     "events": "wake-ups of the simulation",
@@ -53,7 +55,8 @@ _PREFIXED = {
 ELAPSED = "elapsed"
 
 #: The minimum span [s] of an axis in hours or in minutes, and the size [s] and name of the unit.
-_LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
+#: The page's script gets them from here. The least one is also the minimum of durations in words.
+LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
 def fitting_unit(unit: str, most: float) -> tuple[float, str]:
@@ -67,7 +70,7 @@ def fitting_unit(unit: str, most: float) -> tuple[float, str]:
     ((1.0, 's'), (60.0, 'min'), (3600.0, 'h'))
     """
     if unit == ELAPSED:
-        return next(((size, name) for least, size, name in _LONG if most >= least), (1.0, "s"))
+        return next(((size, name) for least, size, name in LONG if most >= least), (1.0, "s"))
     sizes = _PREFIXED.get(unit, ((1.0, unit),))
     return next(((size, name) for size, name in sizes if most >= 2 * size), sizes[-1])
 
@@ -160,7 +163,7 @@ def in_words(measure: str) -> tuple[str, float, str]:
     >>> in_words("queue_packets_max"), in_words("dropped/sent")
     (('longest queue', 1.0, 'packets'), ('packets dropped / packets sent', 1.0, ''))
     >>> in_words("goodput_bps"), in_words("cause_rack")
-    (('goodput', 1.0, 'bit/s'), ('cause rack', 1.0, ''))
+    (('goodput', 1.0, 'bit/s'), ('retransmissions by RACK', 1.0, ''))
     """
     over, slash, under = measure.partition("/")
     if not slash:
@@ -177,6 +180,9 @@ def _column(name: str) -> tuple[str, float, str]:
     statistic = name.removeprefix(plain).removeprefix("_")
     stem, _, end = plain.rpartition("_")
     scale, unit = _UNITS.get(end, (1.0, "")) if stem else (1.0, "")
+    cause = plain.removeprefix("cause_").replace("_", "-")
+    if plain.startswith("cause_") and cause in causes.WORDS:
+        return f"retransmissions by {causes.WORDS[cause]}", 1.0, ""
     words = _WORDS.get(plain, (stem if unit else plain).replace("_", " "))
     of_most = "longest" if unit in ("s", "packets") else "largest"
     if statistic == "p50":

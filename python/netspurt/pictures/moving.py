@@ -21,6 +21,10 @@ _DEAD: dict[str, Ink] = {"": "grey", "forward": "blue", "reverse": "orange"}
 class Moving(Protocol):
     """A run that has the timelines of its links."""
 
+    @property
+    def stop_ns(self) -> int:
+        """When the run ended."""
+
     def timelines(self) -> dict[str, Timeline]:
         """Return the timelines of the links that change, by the links' names."""
 
@@ -65,13 +69,14 @@ def _is_in_spans(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -
 def shades(run: object, link: str | None = None) -> Iterator[Mark]:
     """Yield marks of the times in which links are dead, and of changes without a dead time.
 
-    Captures do not show links.
+    Times after the end of the run are left out. Captures do not show links.
     """
     if not isinstance(run, Moving):
         return
+    end = run.stop_ns / 1e9
     for name, timeline in run.timelines().items():
         if link in (None, name):
-            yield from _of_link(name, dead_times(timeline))
+            yield from _of_link(name, [one for one in dead_times(timeline) if one[0] < end])
 
 
 def _of_link(name: str, dead: Sequence[Span]) -> Iterator[Mark]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from netspurt.analysis.seen import vantages
+from netspurt.pictures.deviation import deviation
 from netspurt.pictures.marks import Line, Mark, Picture, Points
 from netspurt.pictures.scales import of_times, placed
-from netspurt.pictures.view import Tables, View, captured, connection_of, flow_end, pick
-
-#: The beginning of the error for a direction whose timer a capture does not show.
-BESIDE = "the capture was taken beside the receiver"
+from netspurt.pictures.vantage import BESIDE, vantage
+from netspurt.pictures.view import Tables, View, captured, flow_end, pick
 
 
 def timer(run: Tables, view: View) -> Picture:
@@ -36,13 +34,13 @@ def timer(run: Tables, view: View) -> Picture:
         raise ValueError(f"flow {view.titled(flow)} has no RTO in that time")
     samples = view.clip(run.table("rtt").where(flow=flow, direction=view.sends))
     rtt, srtt, rto = samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")
-    rttvar = states.seconds("rttvar_ns")
+    rttvar, of_rttvar = states.seconds("rttvar_ns"), deviation(run, flow, view.sends)
     scale = of_times("timer, round trip", [rtt, srtt, rto])
     rtt = placed(rtt, scale)
     marks: list[Mark] = [
         Points(label="round-trip sample", ink="grey", x=samples.seconds(), y=rtt),
         Line(label="srtt", ink="blue", x=t, y=srtt, steps=True, width=1.4),
-        Line(label="rttvar", ink="purple", x=t, y=rttvar, steps=True, width=1.1),
+        Line(label=of_rttvar, ink="purple", x=t, y=rttvar, steps=True, width=1.1),
         Line(label=name, ink="red", x=t, y=rto, steps=True, width=1.4),
     ]
     fired = view.clip(own.where(fired=True)).seconds()
@@ -64,14 +62,10 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
         If the capture was taken beside the receiver.
     """
     titled = view.titled(flow)
-    connections = captured(run)
-    if connections is None:
+    where = vantage(run, flow, view)
+    if where is None:
         return "rto", titled
-    tables = {"connections": connections, "habits": run.table("habits")}
-    where = vantages(tables).get((connection_of(flow), view.sends))
-    # Beside a simulated receiver all samples are zero, even if the handshake was not captured.
-    samples = run.table("rtt").where(flow=flow, direction=view.sends)
-    if where == "receiver" or (len(samples) and not samples["rtt_ns"].any()):
+    if where == "receiver":
         raise ValueError(
             f"{BESIDE} of {titled}, where the sender's round trips are not seen, so its RTO cannot "
             "be computed"

@@ -30,7 +30,7 @@ _DOTS_FROM = 400
 CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
     f"retransmitted: {SEEN}": ("red", SEEN_IN_ACKS),
     "retransmitted: timeout": ("blue", ("rto", "syn", "sfr", "shim")),
-    "retransmitted: in order, go-back-N": ("sky", ("go-back-n",)),
+    "retransmitted: go-back-N": ("sky", ("go-back-n",)),
     "retransmitted: tail loss probe": ("brown", ("tlp",)),
     "retransmitted: cause unknown": ("grey", ("unknown", "")),
 }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
 from netspurt.pictures.steps import steps
+from netspurt.pictures.vantage import BESIDE, vantage
 from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
 
@@ -24,8 +25,19 @@ def outstanding_data(run: Tables, view: View) -> Picture:
 
     Octets that SACK blocks report count as outstanding, because the gap before them is open. If the
     amount changes too often, the picture shows a band from the least to the most, and the mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no data, or if a capture was taken beside the receiver: there the amount depends
+        on the receiver's ACKs and on missing octets, and not on the sender's cwnd.
     """
     data, acks = both_directions(run, view)
+    if vantage(run, str(data["flow"][0]), view) == "receiver":
+        raise ValueError(
+            f"{BESIDE} of {view.titled(str(data['flow'][0]))}, where data that the sender has "
+            "outstanding is not seen"
+        )
     t, octets = outstanding(data, acks)
     ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
     marks = (

@@ -51,5 +51,6 @@ def draw_cases(  # noqa: PLR0913 - what to draw, and where
     with rc_context(SETTINGS):
         draw_picture(axes, shown)
         label = shown.marks[0].label if kind == "heat-map" else shown.y.label
+        label = shown.x.label if kind == "dot" else label
         set_title(axes, f"{title}: {label}" if title and kind == "heat-map" else title or label)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.spent import BRIEFLY, parts
 from netspurt.captures import CaptureError, Explained, end_of
-from netspurt.causes import TIMERS, WORDS, begun, since_sent_ns, tallied
+from netspurt.causes import TIMERS, begun, in_words, since_sent_ns, tallied
 from netspurt.report.findings import finding, shares
 from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
@@ -140,45 +142,74 @@ def _directions(found: Explained) -> Rows:
             -int(row["unique_bytes"]),
         )
     )
-    where = vantages(found.tables)
+    where, waited, mostly = vantages(found.tables), _lost_by(found), _mostly(found)
     rows = [
         _cells(
             row,
             again,
-            lost.get(f"c{row['connection']}"),
+            (waited.get((row["connection"], row["direction"]), "-"), mostly[row["connection"]]),
             beside=where.get((row["connection"], row["direction"])) == "receiver",
         )
         for row in every[:MOST_ROWS]
     ]
     head = (
-        *("flow", "direction", "time lost", "retransmitted", "spurious", "by cause"),
-        *("throughput", "RTT, mean", "data packets", "octets", "from, to"),
+        *("flow", "direction", "time lost", "mostly waited for", "retransmitted", "spurious"),
+        *("by cause", "throughput", "RTT, mean", "data packets", "octets", "from, to"),
     )
     return Rows(
         f"Directions with data: {len(every):,}. The connections that lost most time to silence "
         "before timers and to repair are first.",
         head,
         rows,
-        (2, 3, 4, 6, 7, 8, 9),
+        (2, 4, 5, 7, 8, 9, 10),
         more=len(every) - len(rows),
         elsewhere=_ALL,
     )
 
 
+def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
+    """Return the time that each connection lost, for the directions that retransmitted.
+
+    The time is known for a connection and not for a direction, so it says so if both directions
+    retransmitted.
+    """
+    again, lost = found.table("retransmissions"), _lost(found)
+    ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
+    told = {}
+    for connection, direction in ways:
+        lost_s = lost.get(f"c{connection}")
+        both = (connection, "forward") in ways and (connection, "reverse") in ways
+        if lost_s:
+            told[connection, direction] = span(lost_s) + " (both)" * both
+    return told
+
+
+def _mostly(found: Explained) -> dict[int, str]:
+    """Return for each connection the largest part of its time, in words, with its share."""
+    spent = heard(found.tables)
+    mostly = defaultdict(lambda: "not known")
+    for row, connection in enumerate(spent["connection"].tolist()):
+        shares, _ = parts(spent.take(np.array([row])))
+        if shares:
+            name, share = shares[0]
+            mostly[connection] = f"{BRIEFLY[name]} {share:.0%}"
+    return mostly
+
+
 def _cells(
-    row: dict[str, Any], again: Table, lost_s: float | None, *, beside: bool
+    row: dict[str, Any], again: Table, waited: tuple[str, str], *, beside: bool
 ) -> tuple[str, ...]:
     """Return the cells of a direction.
 
-    `lost_s` is the time that its connection lost [s]. `beside` is true if the direction was
-    captured beside its receiver.
+    `waited` has the time that it lost, and what its connection mostly waited for. `beside` is true
+    if the direction was captured beside its receiver.
     """
     own = again.where(connection=row["connection"], direction=row["direction"])
     told = tallied(own["cause"].tolist(), likeliest=False)
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
     return (
         *(f"c{row['connection']}", row["direction"]),
-        span(lost_s) if lost_s else "-",
+        *waited,
         *(number(len(own)), number((own["verdict"] == "spurious").sum()), told or "-"),
         "-" if throughput is None else rate(throughput),
         _round_trip(rtt, beside=beside),
@@ -272,5 +303,5 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
 
 def _believed(row: dict[str, Any], what: str) -> str:
     confidence = row[f"{what}_confidence"]
-    told = WORDS[row[what]] if what == "cause" else str(row[what])
+    told = in_words(str(row[what]))
     return told if row[what] == "unknown" or confidence is None else f"{told} ({confidence:.0%})"

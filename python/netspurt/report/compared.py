@@ -161,13 +161,25 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
             f"The two are not compared segment by segment: {' and '.join(blind)} recorded no "
             "segments. Add `segments` to `tables` under [record]."
         ], None
-    found = [
-        _of_pair(pair, [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)])
-        for pair in pairs
+    found, unseen = [], []
+    for pair in pairs:
+        try:
+            seen = [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)]
+        except ValueError:
+            unseen.append(pair[0].name)
+            continue
+        found.append(_of_pair(pair, seen))
+    left_out = [
+        f"{one} is not compared segment by segment: no segment was recorded at its sender. Add the "
+        "sender to `spy` under [record]."
+        for one in unseen
     ]
+    if not found:
+        return left_out, None
+    pairs = [pair for pair in pairs if pair[0].name not in unseen]
     count = sum(one.at_s < math.inf for one in found)
     earliest = min(found, key=lambda one: one.at_s)
-    words = list(_named(pairs, subjects))
+    words = [*_named(pairs, subjects), *left_out]
     if len(pairs) > 1 and count:
         words.append(
             f"{count} of {len(pairs)} directions with data differ{_FROM_FIRST}; the first to "

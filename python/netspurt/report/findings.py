@@ -1,14 +1,18 @@
-"""The finding of a capture: what was retransmitted and why, what it cost, and what would help."""
+"""The finding of a capture: what held the data back, what was retransmitted, what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netspurt.analysis.seen import heard
+import numpy as np
+
+from netspurt.analysis.loss_rate import LossLimit, loss_limits
+from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.spent import WORDS, parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.words import span
-from netspurt.wording import counted, number, plain
+from netspurt.wording import counted, number, plain, rate
 
 #: How the lines begin that say where the time went, and what the lines on remedies contain.
 _TIME = "Time went to"
@@ -37,6 +41,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     data = int(found.table("connections")["data_packets"].sum())
     if data == 0:
         return
+    yield from _held_back(found)
     again = found.table("retransmissions")
     if len(again) == 0:
         yield f"Nothing was retransmitted in {counted(data, 'data packet')}."
@@ -50,6 +55,61 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         times = f"{span(silence) if silence else 'No time'} passed in silence before timers"
         yield f"{times}, {span(repair)} in repair." if repair else f"{times}."
     yield from [line for line in lines if _REMEDY in line][:1]
+
+
+def _held_back(found: Explained) -> Iterator[str]:
+    """Yield what held the data back: losses that kept cwnd small, or the largest part of the time.
+
+    Losses come first if the connections whose rate they limited had most of the time.
+    """
+    limits, spent = loss_limits(found.tables), heard(found.tables)
+    shares, whole = parts(spent)
+    _, limited = parts(
+        spent.select(np.isin(spent["connection"], [one.connection for one in limits]))
+    )
+    if 2 * limited < whole:
+        yield from _largest(found, shares)
+    yield from (_limited(found, one) for one in limits[:1])
+
+
+def _limited(found: Explained, one: LossLimit) -> str:
+    """Say which rate losses allowed a connection, the one with the most data of several."""
+    path, own = found.place_of(one.connection)
+    who = f"connection {own} of {path}" if found.files else f"c{own}"
+    may = "" if one.rtt_seen else "may have "
+    trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
+    return (
+        f"Losses {may}limited the rate of {who} to {rate(one.had_bps)}: it lost data "
+        f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
+        f"of {span(one.rtt_s)}{trips}."
+    )
+
+
+def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """Yield the largest part of the time, and what beside the receiver is not known of it."""
+    for name, share in shares[:1]:
+        largest = f"{share:.0%} of the time" if share > 0.5 else "The largest part of the time"
+        of = "" if share > 0.5 else f", {share:.0%},"
+        yield f"{largest}{of} went to {WORDS[name]}."
+        if name in _HIDDEN_CAUSES and _is_beside_receiver(found):
+            yield (
+                "The capture was taken beside the receiver, where it is not seen what held the "
+                "sender back: its congestion window, its timers or its application."
+            )
+
+
+#: The parts of the time whose cause only a capture beside the sender shows.
+_HIDDEN_CAUSES = ("congestion_window", "application")
+
+
+def _is_beside_receiver(found: Explained) -> bool:
+    """Return whether more data was captured beside its receiver than anywhere else."""
+    where = vantages(found.tables)
+    octets = {True: 0, False: 0}
+    for row in found.table("connections").records():
+        beside = where.get((row["connection"], row["direction"])) == "receiver"
+        octets[beside] += int(row["unique_bytes"])
+    return octets[True] > octets[False]
 
 
 def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:

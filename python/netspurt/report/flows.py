@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from netspurt.pictures import OPTIONS, Picture, Tables, View, picture
-from netspurt.pictures.rto import BESIDE
+from netspurt.pictures.vantage import BESIDE
 from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
 from netspurt.wording import number
@@ -139,7 +140,25 @@ def flows_of(
         flows[way.name] = Flow(way.name, panels)
     drawn = [flows[way.name] for way in every if way.name in flows]
     order = _BY_DATA if lost_s is None else _BY_LOSS
-    return Found(drawn, [*_left_out(first, drawn, room, order), *_not_drawn(missing, drawn)])
+    notes = [
+        *_left_out(first, drawn, room, order),
+        *_not_drawn(missing, drawn, _full_names(every)),
+    ]
+    return Found(drawn, notes)
+
+
+def _full_names(every: Sequence[Way]) -> dict[str, str]:
+    """Return for each direction's name the one for sentences, which always tells the direction.
+
+    A flow that has data in one direction needs no direction.
+    """
+    names = {way.name for way in every}
+    return {
+        way.name: f"{way.flow} ({way.direction})"
+        if {way.flow, f"{way.flow} (reverse)"} <= names
+        else way.name
+        for way in every
+    }
 
 
 #: Which directions are drawn, if not all are.
@@ -172,9 +191,9 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: st
 
     `first` has all directions in the order in which they are chosen; `order` names this order.
     """
-    there = {flow.name for flow in flows}
-    large = [way.name for way in first[: room.directions] if way.name not in there]
-    beyond = [way.name for way in first[room.directions :]]
+    there, full = {flow.name for flow in flows}, _full_names(first)
+    large = [full[way.name] for way in first[: room.directions] if way.name not in there]
+    beyond = [full[way.name] for way in first[room.directions :]]
     if not flows or not (large or beyond):
         return
     yield (
@@ -200,23 +219,42 @@ def few(names: Sequence[str]) -> str:
 _EMPTY = {"rto": "no acknowledgement gave a round trip"}
 
 
-def _not_drawn(missing: _Missing, flows: Sequence[Flow]) -> Iterator[str]:
+def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each kind of picture that no flow has, or that some lack.
 
     If only some flows lack it, the sentence names those that were captured beside the receiver.
+    `full` has the name of each direction for sentences.
     """
     there = {panel.kind for flow in flows for panel in flow.panels}
     names = {flow.name for flow in flows}
+    beside: dict[tuple[str, ...], list[str]] = {}
+    unrecorded: dict[str, list[str]] = {}
     for kind, whys in missing.items():
+        title = f"{TITLES[kind][0].lower()}{TITLES[kind][1:]}"
         if kind not in there and whys:
             why = next(iter(whys.values()))
+            if found := _NO_TABLE.search(why):
+                unrecorded.setdefault(found[1], []).append(title)
+                continue
             reason = _EMPTY.get(kind, why) if why.endswith("is empty") else why
-            yield f"Not drawn: {TITLES[kind].lower()}. {reason[0].upper()}{reason[1:]}."
+            yield f"Not drawn: {title}. {reason[0].upper()}{reason[1:]}."
             continue
-        lacking = [name for name, why in whys.items() if name in names and BESIDE in why]
+        lacking = [full[name] for name, why in whys.items() if name in names and BESIDE in why]
         if lacking:
-            yield f"Not drawn: {TITLES[kind].lower()} of {few(lacking)}, because {_WHY_BESIDE}."
+            beside.setdefault(tuple(lacking), []).append(title)
+    if unrecorded:
+        every = (f"{', '.join(titles)} (`{name}`)" for name, titles in unrecorded.items())
+        tables = ", ".join(f"`{name}`" for name in unrecorded)
+        yield (
+            f"Not drawn, because the run did not record their tables: {'; '.join(every)}. Add "
+            f"{tables} to `tables` under [record], and run again."
+        )
+    for ways_lacking, titles in beside.items():
+        yield f"Not drawn: {', '.join(titles)} of {few(ways_lacking)}, because {_WHY_BESIDE}."
 
 
-#: Why the timer of a direction is missing that was captured beside its receiver.
-_WHY_BESIDE = f"{BESIDE}, where the sender's round trips are not seen"
+#: The reason for a picture whose table a run did not record.
+_NO_TABLE = re.compile(r"has no table '(\w+)'")
+
+#: Why pictures are missing for a direction that was captured beside its receiver.
+_WHY_BESIDE = f"{BESIDE}, where neither the sender's round trips nor its outstanding data are seen"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
@@ -81,13 +82,34 @@ def _text(text: str) -> str:
     return escape(plain(text))
 
 
-def _line(line: str) -> str:
-    """Return a line as a command prints it; a sentence may wrap, the cells of a table may not."""
-    return (
-        _text(line)
-        if _in_columns(line) or not line
-        else f'<span class="prose">{_text(line)}</span>'
-    )
+def _told(lines: Sequence[str]) -> str:
+    """Return lines as a command prints them. Sentences may wrap, and the cells of tables may not.
+
+    Each table scrolls on its own if it is wider than the page. Its names stay in view then.
+    """
+    told = []
+    for in_columns, some in groupby(lines, _in_columns):
+        if in_columns:
+            cells = "\n".join(_with_names(list(some)))
+            told.append(f'<span class="cells" tabindex="0">{cells}\n</span>')
+        else:
+            told += [f'<span class="prose">{_text(line)}\n</span>' for line in some]
+    return "".join(told)
+
+
+def _with_names(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a table as HTML. The first column of each has an element of its own."""
+    names = [line.partition("  ")[0] for line in lines]
+    width = max(map(len, names))
+    # The lines of several tables may have no common column.
+    common = all(line[width : width + 2].strip() == "" for line in lines)
+    for line in lines:
+        if common:
+            name, rest = line[:width].rstrip(), line[len(line[:width].rstrip()) : width]
+            own = f'<span class="own">{_text(name)}</span>' if name else ""
+            yield f'<span class="name">{own}{rest}</span>{_text(line[width:])}'
+        else:
+            yield _text(line)
 
 
 #: The widths of lines [characters] for which the style has a size of type on paper.
@@ -116,9 +138,9 @@ def _part(part: Part, spot: Spot, *, named: bool) -> str:
     lines += [f'<p class="answer">{_text(part.answer)}</p>'] if part.answer else []
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
-        told = "\n".join(map(_line, part.lines))
+        told = _told(part.lines)
         wide = _wide(part.lines)
-        lines.append(f'<pre{wide} tabindex="0" role="region" aria-label="Summary">{told}</pre>')
+        lines.append(f'<pre{wide} role="region" aria-label="Summary">{told}</pre>')
     lines += [_table(replace(rows, places=()), spot) for rows in part.tables]
     return "\n".join([*lines, "</div>"])
 

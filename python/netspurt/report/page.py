@@ -16,6 +16,7 @@ from typing import Any
 
 from netspurt._core import __version__
 from netspurt.pictures.marks import INKS, Picture
+from netspurt.pictures.measures import LONG
 from netspurt.report.drawn import BUDGET, drawn, kept_of, numbers, share_of
 from netspurt.report.flows import TITLES
 from netspurt.report.markup import Spot, anchor, section_markup
@@ -199,6 +200,7 @@ def _style() -> str:
 def _script() -> str:
     """Return the script. Its files are joined in one scope, which is hidden from other scripts."""
     parts = "\n".join(_resource(f"{name}.js") for name in _SCRIPTS)
+    parts = f"const LONG = {json.dumps(LONG)};\n{parts}"
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.causes import TIMERS, begun
+from netspurt.causes import TIMERS, begun, in_words
 from netspurt.pictures import Tables
 from netspurt.report.flows import Way
 from netspurt.report.parts import MOST_ROWS, Place, Rows
@@ -76,7 +76,7 @@ def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
         columns = (again[name].tolist() for name in names)
         rows = zip(again.seconds().tolist(), *columns, strict=True)
         for t, packet, seq, octets, cause, kind in rows:
-            what = f"{cause}, {kind.upper()}" if octets == 0 else cause
+            what = in_words(cause) + f", {kind.upper()}" * (octets == 0)
             row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", what)
             cells.append((t, row, drawn.place(way, t, seq + octets / 2)))
     return _rows(
@@ -114,7 +114,8 @@ def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
             waited = span(one.again_s - one.t_s)
             after = "never" if np.isnan(one.again_s) else instant(one.again_s)
             octets = (f"{one.packet:,}", f"{one.seq:,}", f"{one.octets:,}")
-            row = (instant(one.t_s), way.name, *octets, one.why, after, one.cause or "-", waited)
+            again = (after, in_words(one.cause) or "-", waited)
+            row = (instant(one.t_s), way.name, *octets, one.why, *again)
             cells.append((one.t_s, row, drawn.place(way, one.t_s, one.seq + one.octets / 2)))
     return _rows(
         "Losses that waited for a timeout or were never repaired",

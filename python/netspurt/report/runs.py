@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from netspurt._core import __version__
+from netspurt.causes import in_words
 from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
+from netspurt.report.programs import connections, starts, told_programs
 from netspurt.report.repairs import (
     ALL,
     Drawn,
@@ -62,7 +64,11 @@ def run_part(
         answer=_answer(run),
         words=list(_words(run)),
         lines=[plain(line) for line in lines],
-        tables=[_directions(run), *(table for table in [_links(run)] if table.rows)],
+        tables=[
+            _directions(run),
+            *(table for table in [connections(run)] if table is not None),
+            *(table for table in [_links(run)] if table.rows),
+        ],
         places=places,
         notes=[*found.notes, *_not_recorded(run), *_unseen(run, every)],
         links=list(_files(run)),
@@ -127,7 +133,8 @@ def _costs(run: Run) -> Iterator[str]:
 
 
 def _words(run: Run) -> Iterator[str]:
-    """Yield the counts of the run, and sentences on its retransmissions."""
+    """Yield the counts of the run, and sentences on its programs and its retransmissions."""
+    yield from told_programs(run)
     # The first line, on the run's length, seed and digest, is at the foot.
     lines = str(run).splitlines()[2:]
     yield from (line for line in lines if not line.startswith("tables:"))
@@ -175,7 +182,10 @@ def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
 
 def _took(run: Run, n: int) -> float:
     """Return the time from the start of a direction to its end, or to that of the run [s]."""
-    start, end = (float(run.flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
+    flows = run.flows
+    start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
+    if np.isnan(start):
+        start = starts(run).get((str(flows["flow"][n]), str(flows["direction"][n])), np.nan)
     return (run.stop_ns / 1e9 if np.isnan(end) else end) - start
 
 
@@ -198,7 +208,7 @@ def _directions(run: Run) -> Rows:
         rows.append(
             (
                 *(flow, way, "-" if np.isnan(end) else f"{end:,.3f} s", _goodput(run, n)),
-                *(span(one) if one > 0 else "-" for one in spent),
+                *("not known" if np.isnan(one) else span(one) if one else "-" for one in spent),
                 *(number(flows[c][n]) for c in counts),
                 *(causes.get((flow, way), "-"), f"{flows['from'][n]} to {flows['to'][n]}"),
             )
@@ -221,7 +231,7 @@ def _causes(run: Run) -> dict[tuple[str, str], str]:
     names = ("flow", "direction", "cause", "sent", "spurious")
     for flow, way, cause, sent, spurious in zip(*(table[c].tolist() for c in names), strict=True):
         wrong = f" ({spurious:,})" if spurious else ""
-        found.setdefault((flow, way), []).append(f"{cause} {sent:,}{wrong}")
+        found.setdefault((flow, way), []).append(f"{in_words(cause)} {sent:,}{wrong}")
     return {key: ", ".join(told) for key, told in found.items()}
 
 

@@ -11,6 +11,7 @@ from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import Comparison, Summary, compare, measures, summarise
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
+from netspurt.report.axes import explained_axes
 from netspurt.report.best import best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
@@ -112,7 +113,11 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
         name=name,
         answer=answers[0] if answers else "",
         words=[*_words(folder), *answers[1:], *map(plain, remarks)],
-        tables=[*([_table(sweep)] if folder.names else []), *verdicts],
+        tables=[
+            *([_table(sweep)] if folder.names else []),
+            *verdicts,
+            *explained_axes(folder),
+        ],
         links=[Link("the sweep's folder", folder.where)],
         notes=[*_without(sweep), *_notes(sweep)],
         foot=[f"fingerprint {folder.fingerprint}"],
@@ -276,4 +281,6 @@ def _kind(figures: Figures, by: Sequence[str]) -> str:
     series = dict.fromkeys(labels[-1] for labels in figures)
     if len(by) == 2 and len(series) > _LINES:
         return "heat-map"
-    return "line" if len(rows) > 2 and positions(rows) is not None else "bar"
+    if len(rows) > 2 and positions(rows) is not None:
+        return "line"
+    return "dot" if len(by) == 1 else "bar"

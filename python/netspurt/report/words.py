@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 
-from netspurt.pictures.measures import in_unit
-
-#: Durations from this one on are in minutes or hours [s].
-_LONG_S = 600.0
+from netspurt.pictures.measures import LONG, in_unit
 
 
 def is_long(seconds: float) -> bool:
     """Return whether a duration is in minutes or hours."""
-    return seconds >= _LONG_S
+    return seconds >= LONG[-1][0]
 
 
 def span(seconds: float) -> str:

@@ -108,6 +108,11 @@ class SweepFolder:
         progress = f"{ended:,} of {self.cases:,} cases have ended, kept in {self.where}"
         return html_lines(self.title or self.where, [progress]) + html_axes(self.labels)
 
+    def scenario(self) -> str:
+        """Return the text of its scenario; empty if the folder has none."""
+        there = SCENARIO in self._store.names()
+        return _read(self._store, SCENARIO).decode() if there else ""
+
     def chunks(self) -> Iterator[Chunk]:
         """Yield all chunks."""
         for first in range(0, self.cases, self.chunk):

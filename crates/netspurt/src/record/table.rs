@@ -88,7 +88,7 @@ impl Data {
         self.len() == 0
     }
 
-    /// Puts the values into the order of `rows`.
+    /// Replaces the values by those of `rows`, in this order.
     fn take(&mut self, rows: &[usize]) {
         fn pick<T: Copy>(values: &mut Vec<T>, rows: &[usize]) {
             *values = rows.iter().map(|row| values[*row]).collect();
@@ -134,6 +134,23 @@ impl Table {
     /// Returns the values of the column called `name`, if there is one.
     pub fn column(&self, name: &str) -> Option<&Data> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
+    }
+
+    /// Returns a table of the rows with these numbers, in this order.
+    ///
+    /// ```
+    /// use netspurt::record::{Column, Data, Table};
+    /// let table = Table::new("rtt", vec![Column::new("rtt_ns", Data::I64(vec![10, 20, 30]))]);
+    /// assert_eq!(table.with_rows(&[2, 0]).column("rtt_ns"), Some(&Data::I64(vec![30, 10])));
+    /// ```
+    ///
+    /// # Panics
+    /// When the table has no row of such a number.
+    #[must_use]
+    pub fn with_rows(&self, rows: &[usize]) -> Self {
+        let mut table = self.clone();
+        table.columns.iter_mut().for_each(|column| column.data.take(rows));
+        table
     }
 
     /// Returns the table with its rows ordered by `t_ns`. Rows of one instant keep their order.

@@ -7,12 +7,10 @@ const PREFIXES = {
   "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
 };
 
-// The units of instants of long spans.
-const LONG = [[3600, "h"], [60, "min"]];
-
-// The size and the name of the unit whose prefix suits the largest value.
+// The size and the name of the unit whose prefix suits the largest value. `LONG` has the least span,
+// the size and the name of each unit of long spans; the page's writer puts it before the script.
 function fitting(unit, most) {
-  if (unit === "elapsed") return LONG.find(([size]) => most >= (size > 60 ? 3 : 10) * size) || [1, "s"];
+  if (unit === "elapsed") return (LONG.find(([least]) => most >= least) || [0, 1, "s"]).slice(1);
   const sizes = PREFIXES[unit] || [[1, unit]];
   return sizes.find(([size]) => most >= 2 * size) || sizes[sizes.length - 1];
 }
@@ -28,7 +26,7 @@ function exact(value, unit) {
     const [size, name] = fitting(unit, 2 * value);
     return `${Number((value / size).toPrecision(4))} ${name}`;
   }
-  if (unit === "elapsed") return value < 600 ? exact(value, "s") : `${exact(value, "s")} (${clock(value)})`;
+  if (unit === "elapsed") return value < LONG[LONG.length - 1][0] ? exact(value, "s") : `${exact(value, "s")} (${clock(value)})`;
   if (unit === "s" && value) {
     const [size, name] = fitting(unit, 2 * Math.abs(value));
     return `${Number((value / size).toFixed(Math.round(9 + Math.log10(size))))} ${name}`;

@@ -3,6 +3,8 @@
 const HEIGHTS = { "time-sequence": 380, timeline: 320, rto: 240, cwnd: 240 };
 const USUAL_HEIGHT = 190;
 const APART_HEIGHT = 300;
+// The height of the title of the x axis.
+const TITLE_HEIGHT = 16;
 const CROWDED = "shaded: the range of a line that changes often, around its mean; zoom in for all values";
 // The nearest mark is read if it is not farther than this, in points of the page.
 const REACH = 24;
@@ -32,8 +34,8 @@ class Panel {
 
   get height() {
     const { kind, y } = this.picture;
-    if (kind.startsWith("apart")) return Math.max(APART_HEIGHT, 60 + 26 * y.ticks.length);
-    return HEIGHTS[kind] || USUAL_HEIGHT;
+    if (kind.startsWith("apart")) return TITLE_HEIGHT + Math.max(APART_HEIGHT, 60 + 26 * y.ticks.length);
+    return TITLE_HEIGHT + (HEIGHTS[kind] || USUAL_HEIGHT);
   }
 
   // A button for each label: it hides and shows the marks that have it.
@@ -134,7 +136,8 @@ class Panel {
     // Labels that do not fit side by side are slanted.
     const labels = this.picture.x.ticks;
     map.slanted = labels.length * (this.widest(labels) + 8) * dot > map.width;
-    const room = map.slanted ? Math.min(110, 0.6 * this.widest(labels) + 16) : 24;
+    // Below the axis are its numbers, and below these its title.
+    const room = (map.slanted ? Math.min(110, 0.6 * this.widest(labels) + 16) : 24) + TITLE_HEIGHT;
     map.height = this.height * dot - map.top - room * dot;
     map.logY = this.picture.y.log;
     map.paper = this.look.colours.paper;
@@ -270,7 +273,7 @@ class Panel {
     pen.textAlign = "right";
     const scale = this.sinceData ? { ...picture.x, label: "time since the first data" } : picture.x;
     const label = axisLabel(scale, extent(scale, span.from, span.to));
-    pen.fillText(label, map.left + map.width, map.top - 13 * map.dot);
+    pen.fillText(label, map.left + map.width, this.canvas.height - 8 * map.dot);
   }
 
   apart(pen, x, bottom) {

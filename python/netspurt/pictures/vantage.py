@@ -1,0 +1,24 @@
+"""Directions of captures that were taken beside the receiver, where some pictures mean nothing."""
+
+from __future__ import annotations
+
+from netspurt.analysis.seen import vantages
+from netspurt.pictures.view import Tables, View, captured, connection_of
+
+#: The beginning of the error for a direction of which a capture does not show what a picture needs.
+BESIDE = "the capture was taken beside the receiver"
+
+
+def vantage(run: Tables, flow: str, view: View) -> str | None:
+    """Return where the shown direction was captured: `sender`, `receiver`, `middle` or `unknown`.
+
+    Return `None` for a run.
+    """
+    connections = captured(run)
+    if connections is None:
+        return None
+    tables = {"connections": connections, "habits": run.table("habits")}
+    where = vantages(tables).get((connection_of(flow), view.sends), "unknown")
+    # Beside a simulated receiver all samples are zero, even if the handshake was not captured.
+    samples = run.table("rtt").where(flow=flow, direction=view.sends)
+    return "receiver" if len(samples) and not samples["rtt_ns"].any() else where

@@ -1,0 +1,69 @@
+"""Tables that explain the values of a sweep's axes: what each of them sets."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from netspurt import _core
+from netspurt.report.parts import MOST_ROWS, Rows
+from netspurt.scenario import as_toml
+from netspurt.sweep import SweepFolder
+
+#: A key of a table in quotes that it does not need.
+_QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
+
+#: The text for a value that changes nothing.
+_NOTHING = "nothing: the values of the file"
+
+
+def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
+    """Yield a table for each axis whose labels do not say what they set.
+
+    These are the axes of named sets, and the axes of profiles.
+    """
+    over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
+    for name in folder.names:
+        axis = over.get(name, {})
+        told = dict(_of_axis(axis))
+        rows = [(label, told[label]) for label in map(str, folder.labels[name]) if label in told]
+        if rows:
+            yield Rows(
+                f"The values of {name}",
+                (name, "sets"),
+                rows[:MOST_ROWS],
+                more=max(0, len(rows) - MOST_ROWS),
+                elsewhere="The scenario in the sweep's folder has all.",
+            )
+
+
+def _of_axis(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the labels of an axis with what each of them sets."""
+    for label, values in axis.get("sets", {}).items():
+        told = "; ".join(_setting(path, value) for path, value in values.items())
+        yield str(label), told or _NOTHING
+    path = axis.get("path", "")
+    if isinstance(path, str) and _is_profile(path):
+        for value in axis.get("values", ()):
+            yield str(value), _setting(path, value)
+
+
+def _setting(path: str, value: Any) -> str:
+    told = _QUOTED_KEY.sub(r"\1 =", f"{path} = {as_toml(value)}")
+    meaning = _profiles().get(str(value), "") if _is_profile(path) else ""
+    return f"{told} ({meaning})" if meaning else told
+
+
+def _is_profile(path: str) -> bool:
+    return path.rpartition(".")[2] == "profile"
+
+
+@cache
+def _profiles() -> dict[str, str]:
+    """Return the profiles with their meanings."""
+    found = json.loads(_core.schema())["$defs"]["Profile"]["oneOf"]
+    return {one["const"]: one.get("description", "") for one in found}

@@ -1,0 +1,77 @@
+"""What a page tells of the programs of `netspurt live exec`, and of their connections."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import numpy as np
+
+from netspurt.report.parts import MOST_ROWS, Rows
+from netspurt.report.repairs import ALL
+from netspurt.report.words import span
+from netspurt.run import Run
+from netspurt.table import optional
+from netspurt.wording import number
+
+
+def told_programs(run: Run) -> Iterator[str]:
+    """Yield sentences on the programs of a run; none for a run without programs."""
+    programs = None if run.live is None else run.live.programs
+    if programs is None:
+        return
+    ended = "was ended by the scenario's `stop`" if programs.stopped else "ended"
+    yield f"The command `{shlex.join(programs.command)}` {ended} with status {programs.status}."
+    if programs.server:
+        yield f"At the other end ran `{programs.server}`."
+    if programs.other_packets:
+        yield f"{number(programs.other_packets)} packets belong to no connection of TCP."
+    if not programs.kernel_told:
+        yield "The kernels reported no states of the connections, so timers are not known."
+
+
+def connections(run: Run) -> Rows | None:
+    """Return the table of the programs' connections; `None` for a run without programs."""
+    table = None if run.live is None or run.live.programs is None else optional(run, "connections")
+    if table is None or len(table) == 0:
+        return None
+    start = table.seconds("syn_ns")
+    columns = [table.seconds(name) - start for name in ("asked_ns", "answered_ns", "complete_ns")]
+    rows = [
+        (
+            str(table["flow"][n]),
+            "-" if np.isnan(start[n]) else f"{start[n]:,.3f} s",
+            *("-" if np.isnan(one[n]) else span(float(one[n])) for one in columns),
+            *(number(table[name][n]) for name in _received(bool(table["opened_by_to"][n]))),
+        )
+        for n in range(min(len(table), MOST_ROWS))
+    ]
+    head = (
+        *("connection", "last SYN at", "asked after", "first octet back after"),
+        *("last octet back after", "octets asked", "octets back"),
+    )
+    more = len(table) - len(rows)
+    caption = "Connections of the programs"
+    return Rows(caption, head, rows, tuple(range(1, len(head))), more=more, elsewhere=ALL)
+
+
+def _received(opened_by_to: bool) -> tuple[str, str]:
+    """Return the columns with the octets that the asked end got, and that the opener got."""
+    return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")
+
+
+def starts(run: Run) -> dict[tuple[str, str], float]:
+    """Return when each direction of the programs' connections began [s].
+
+    The side that opened a connection begins with its SYN, and the other one with its first data.
+    """
+    table = None if run.live is None or run.live.programs is None else optional(run, "connections")
+    if table is None:
+        return {}
+    found = {}
+    syn, began = table.seconds("syn_ns"), table.seconds("began_ns")
+    for n, flow in enumerate(table["flow"].tolist()):
+        opened_by_to = bool(table["opened_by_to"][n])
+        found[flow, "reverse" if opened_by_to else "forward"] = float(syn[n])
+        found[flow, "forward" if opened_by_to else "reverse"] = float(began[n])
+    return found
