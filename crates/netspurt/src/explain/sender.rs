@@ -187,7 +187,8 @@ impl Sender {
             trouble.machine.traits.limited.0 += u32::from(on_duplicate);
             trouble.machine.went_on();
             let smss_bytes = u64::from(self.smss_bytes);
-            let fresh = FreshSegment { at, bytes: packet.len().into(), smss_bytes };
+            let cwr = packet.flags().has(Flags::CWR);
+            let fresh = FreshSegment { at, bytes: packet.len().into(), smss_bytes, cwr };
             trouble.sending(&fresh, AfterLone::is_wide(self.widest_bytes, smss_bytes));
         }
         true
@@ -275,10 +276,10 @@ impl Sender {
 
     /// Records a retransmission and infers its cause.
     fn again(&mut self, at: Time, packet: &impl CapturedTcp, old: Old) {
-        let heard_at = self.answered_at;
+        let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
         // A SYN may leave again although its SYN-ACK was captured.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
-        self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
+        self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
         let scene =
             SenderScene { label: self.labels.hint(packet.flow_label()), ..self.scene(at, &old) };
         let trouble = self.trouble.get_or_insert_default();
@@ -521,7 +522,7 @@ impl Sender {
             sack: self.sack.known() == Some(true),
         });
         let highest = octets.sequence().highest();
-        trouble.window_grows(at, una, highest, packet.len() == 0);
+        trouble.window_grows(at, una, highest, packet);
         trouble.acknowledged(una);
     }
 

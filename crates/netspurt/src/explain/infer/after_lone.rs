@@ -1,7 +1,8 @@
 //! What a sender sends after its only outstanding segment was retransmitted and acknowledged.
 
-use crate::segment::Cause;
+use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
+use crate::wire::CapturedTcp;
 
 /// A segment with octets that were not sent before.
 #[derive(Clone, Copy, Debug)]
@@ -12,12 +13,17 @@ pub struct FreshSegment {
     pub bytes: u64,
     /// Octets of the largest segment so far.
     pub smss_bytes: u64,
+    /// Whether it has the flag CWR.
+    pub cwr: bool,
 }
 
 /// The congestion window after the repair of a lone segment.
 ///
 /// After a timeout cwnd is one segment, and two when that segment is acknowledged (RFC 5681 §3.1).
 /// After a probe that repaired a loss it is half of its earlier value or more (RFC 8985 §7.4.2).
+///
+/// With ECN the first new octets after cwnd was reduced carry CWR (RFC 3168 §6.1.2). A timeout
+/// reduces cwnd at once. A probe reduces it when octets after the probe are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
     /// The number of the retransmission.
@@ -33,6 +39,11 @@ pub struct AfterLone {
     full: bool,
     /// When the first of these octets was acknowledged.
     ended: Option<Time>,
+    /// Whether the application may decide how much is sent next, because that acknowledgement came
+    /// with data.
+    app_limited: bool,
+    /// Whether cwnd may have been reduced for another reason.
+    reduced_otherwise: bool,
 }
 
 impl AfterLone {
@@ -42,9 +53,19 @@ impl AfterLone {
     /// Segments that an acknowledgement allows are sent within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
-    /// Begins with retransmission `number`, which ends at `right`.
-    pub fn of(number: usize, right: u64) -> Self {
-        Self { number, right, from: None, sent_bytes: 0, full: false, ended: None }
+    /// Begins with retransmission `number`, which ends at `right`. `only` says whether nothing else
+    /// was sent again since its octets were sent first.
+    pub fn of(number: usize, right: u64, only: bool) -> Self {
+        Self {
+            number,
+            right,
+            from: None,
+            sent_bytes: 0,
+            full: false,
+            ended: None,
+            app_limited: false,
+            reduced_otherwise: !only,
+        }
     }
 
     /// Takes a segment of new octets. `was_wide` says whether the sender had twice
@@ -52,9 +73,13 @@ impl AfterLone {
     /// retransmission once it is clear.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
         self.from?;
+        if fresh.cwr && !self.reduced_otherwise && (self.ended.is_some() || self.sent_bytes == 0) {
+            return Some(if self.ended.is_some() { Cause::Tlp } else { Cause::Rto });
+        }
         if let Some(ended) = self.ended {
-            let at_once = fresh.at.saturating_since(ended) <= Self::AT_ONCE;
-            let narrow = self.sent_bytes > fresh.smss_bytes && self.full;
+            let at_once = fresh.at.saturating_since(ended) <= Self::AT_ONCE && !self.app_limited;
+            let two = fresh.smss_bytes + 1..=fresh.smss_bytes * 2;
+            let narrow = two.contains(&self.sent_bytes) && self.full;
             return (at_once && narrow && was_wide).then_some(Cause::Rto);
         }
         self.sent_bytes += fresh.bytes;
@@ -67,18 +92,17 @@ impl AfterLone {
         self.ended.is_some()
     }
 
-    /// Notes that octets up to `una` are acknowledged. The acknowledgement is `bare` if it carries
-    /// no data; `highest` is the octet after the last one sent. Returns whether to go on.
-    pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, bare: bool) -> bool {
+    /// Notes that `ack` came at `at`: octets up to `una` are acknowledged, and `highest` is the octet
+    /// after the last one sent.
+    pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
+        self.reduced_otherwise |= ack.flags().has(Flags::ECE);
         match self.from {
             None if una >= self.right => self.from = Some(highest),
             Some(from) if una > from && self.ended.is_none() => {
-                self.ended = Some(at);
-                return bare;
+                (self.ended, self.app_limited) = (Some(at), ack.len() > 0);
             }
             _ => {}
         }
-        true
     }
 
     /// Whether `bytes` outstanding octets are at least twice [`WIDE`](Self::WIDE) segments.

@@ -3,6 +3,7 @@
 use crate::ranges::Ranges;
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
+use crate::wire::CapturedTcp;
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
@@ -255,13 +256,13 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes an acknowledgement of the octets below `una`. It is `bare` if it carries no data;
-    /// `highest` is the octet after the last one sent.
-    pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, bare: bool) {
+    /// Takes `ack`, which acknowledges the octets below `una`; `highest` is the octet after the last
+    /// one sent.
+    pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         let Some(after) = &mut self.after_lone else { return };
-        let goes_on = after.acknowledged(at, una, highest, bare);
+        after.acknowledged(at, una, highest, ack);
         // A sender that notices that a timeout was spurious restores its window (RFC 4015 §3).
-        if !goes_on || self.found[after.number].verdict == Verdict::Spurious {
+        if self.found[after.number].verdict == Verdict::Spurious {
             self.after_lone = None;
         }
     }
@@ -275,10 +276,11 @@ impl SenderTrouble {
         before: Option<VerdictEvidence>,
     ) {
         let number = self.found.len();
-        let ExplainedRetransmission { left, right, at, .. } = found;
+        let ExplainedRetransmission { left, right, at, gap, .. } = found;
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
-        self.after_lone = by_time.then(|| AfterLone::of(number, right));
+        let only = self.found.last().is_none_or(|last| at.saturating_since(last.at) > gap);
+        self.after_lone = by_time.then(|| AfterLone::of(number, right, only));
         let watched = Watched {
             number,
             left,
@@ -301,15 +303,18 @@ impl SenderTrouble {
 
     /// Octets from `left` on leave again at `at`. If the cause of their last retransmission was
     /// derived from times alone, and nothing was heard since, this wait tells the cause: after a
-    /// timeout the wait is twice as long, after a tail loss probe it is not.
-    pub fn waited_again(&mut self, at: Time, left: u64, heard: Time) {
+    /// timeout the wait is twice as long (RFC 6298 §5.5), after a tail loss probe it is not. The
+    /// sender last heard of new octets at `una_at`, which restarted its timer (RFC 6298 §5.3).
+    pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
         if last.rule != CauseRule::LoneByTime || same != left || heard > before || gap.is_zero() {
             return;
         }
         let wait = at.saturating_since(before);
-        let doubled = wait >= gap * 3 / 2 && wait <= gap * 8 / 3;
+        // Linux's timers fire up to an eighth later than they are set, so both waits may be longer.
+        let first = gap.min(before.saturating_since(una_at));
+        let doubled = wait >= first * 16 / 9 && wait <= first * 9 / 4;
         let cause = if doubled { Cause::Rto } else { Cause::Tlp };
         (last.cause, last.rule) = (Some(cause).into(), CauseRule::LoneByBackoff);
         let highest = last.right;

@@ -277,6 +277,27 @@ fn the_second_wait_tells_a_probe_from_a_timeout() {
     }
 }
 
+/// RFC 6298 §5.3 restarts the timer when octets are acknowledged, so the wait that doubles begins
+/// there: here 260 ms, while the segment had been sent 370 ms before.
+#[test]
+fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
+    let two = |second: f64| {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 2).ack(211.0, 1000).data(471.0, 1000).data(second, 1000);
+        talk.causes()
+    };
+    assert_eq!(two(991.0), [Some(Cause::Rto), Some(Cause::Rto)]);
+    assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
+}
+
+/// RFC 8985 §7.2: a probe leaves after two round trips and a delayed ACK, whatever the timeout is.
+#[test]
+fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
+    let mut talk = Talk::opened(true, false);
+    talk.data(101.0, 0).data(541.0, 0).data(1541.0, 0);
+    assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
+}
+
 /// RFC 8985 §7.4.2: that a probe was acknowledged does not tell which copy arrived, so none follows
 /// until something later is acknowledged.
 #[test]
@@ -307,6 +328,8 @@ fn lone_after_ten(sent: u32) -> Talk {
 fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
     assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
+    // No sender's window grows from one to three segments by one acknowledgement (RFC 3465 §2.1).
+    assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 
 /// A new segment that leaves after a silence may be a probe (RFC 8985 §7.3).

@@ -1,0 +1,43 @@
+//! Connections with ECN.
+
+use super::super::{CauseRule, ExplainedRetransmission};
+use super::causes::Talk;
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment};
+
+/// A lone segment that is sent again, then two requests one after the other. `reduced` is the request
+/// that carries CWR, and `marked` says whether the receiver echoed a mark before.
+fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
+    let mut talk = Talk::opened(true, false);
+    talk.octets(101.0, 0, 600).octets(381.0, 0, 600);
+    let echo = if marked { Flags::ECE } else { Flags::ACK };
+    let (ack, flags) = (talk.wire(600), Flags::ACK.with(echo));
+    talk.packet(
+        Side::To,
+        481.0,
+        Segment { seq: 1, ack, window: 5000, flags, ..Segment::default() },
+    );
+    for request in 1..3 {
+        let cwr = if request == reduced { Flags::CWR } else { Flags::ACK };
+        let (seq, flags) = (talk.wire(600 * request), Flags::ACK.with(cwr));
+        let at = 500.0 + 200.0 * f64::from(request);
+        let segment = Segment { seq, len: 600, ack: 1, flags, ..Segment::default() };
+        talk.packet(Side::From, at, segment);
+        talk.ack(at + 100.0, 600 * request + 600);
+    }
+    talk.found()[0]
+}
+
+/// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces it at once
+/// (RFC 5681 §3.1), a probe when later octets are acknowledged (RFC 8985 §7.4.2).
+#[test]
+fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
+    let told = |found: ExplainedRetransmission| (found.cause.get(), found.rule);
+    let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
+    assert_eq!(told(requests_with_ecn(1, false)), (rto, CauseRule::LoneByWindow));
+    assert_eq!(told(requests_with_ecn(2, false)), (tlp, CauseRule::LoneByWindow));
+    for reduced in 1..3 {
+        // The mark may have reduced cwnd.
+        assert_eq!(told(requests_with_ecn(reduced, true)), (tlp, CauseRule::LoneByTime));
+    }
+}
