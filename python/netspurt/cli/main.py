@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import complain, harmless_output
+from netspurt.cli.output import complain, harmless_output, print_version
 
 if TYPE_CHECKING:
     from netspurt.cli.words import App
@@ -149,6 +149,10 @@ def _carry_out(words: list[str]) -> int | None:
     """Carry out a command; return its exit status."""
     from netspurt.cli.plain_words import explain_words
 
+    if words == ["--version"]:
+        # Typer would need the options of all commands.
+        print_version()
+        return None
     if words[:1] == ["explain"] and (given := explain_words(words[1:])):
         from netspurt.cli.explain_files import explain_files
 

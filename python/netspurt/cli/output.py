@@ -46,6 +46,13 @@ def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
         print(f"{note} {what}; for the other use --direction {other}", file=sys.stderr)
 
 
+def print_version() -> None:
+    """Print the version."""
+    from netspurt._core import __version__
+
+    print(f"netspurt {__version__}")
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     print(json.dumps(value, indent=2, allow_nan=False))

@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from netspurt.cli.output import print_version
+
 #: The greatest width of help texts, in columns.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -33,9 +35,7 @@ def usage_error() -> Any:
 
 def _version(asked: bool) -> None:
     if asked:
-        from netspurt._core import __version__
-
-        typer.echo(f"netspurt {__version__}")
+        print_version()
         raise typer.Exit
 
 
