@@ -26,7 +26,7 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: Causes that repair the same losses after the same acknowledgements. The sender's configuration
+#: Causes that repair the same losses after the same acknowledgments. The sender's configuration
 #: decides between them, and a capture does not show it. So the likeliest is named.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"

@@ -236,7 +236,7 @@ class Run:
     def populations(self) -> Table:
         """A row for each population: its connections, their durations, and the octets sent.
 
-        A duration is the time from a connection's first SYN to the last acknowledgement of data.
+        A duration is the time from a connection's first SYN to the last acknowledgment of data.
         Quantiles are known to 1 in 1000.
         """
         return self.table("populations")

@@ -541,7 +541,7 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     assert sizes[0] == sizes[1], "both runs must have the same connections in the same order"
     medians = [float(np.nanmedian(table.seconds("response_ns"))) for table in (live, simulated)]
     assert 0.9 < medians[0] / medians[1] < 1.2
-    # The last acknowledgement takes half a round trip.
+    # The last acknowledgment takes half a round trip.
     behind = live.seconds("duration_ns") - live.seconds("response_ns")
     assert 0.009 < np.nanmedian(behind) < 0.02
 

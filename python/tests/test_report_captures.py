@@ -119,9 +119,7 @@ def test_losses_that_held_the_rate_down_stand_before_what_would_have_saved_time(
     ns.load(_limited(tmp_path)).run().save(tmp_path / "run")
     near, far = (captured(tmp_path / f"run/{node}.pcapng") for node in ("a", "b"))
     told = near.section.parts[0].answer
-    assert re.match(
-        r"Losses limited the rate of c0 to [\d.]+ Mbit/s: it lost data \d+ times", told
-    )
+    assert re.match(r"Losses limited the rate of c0 to [\d.]+ Mbit/s: it lost data \d+ times", told)
     assert "at the handshake" not in told
     told = far.section.parts[0].answer
     assert told.startswith("Losses may have limited the rate of c0 to ")

@@ -27,7 +27,7 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgement released a packet if the packet followed within this share of the silence.
+#: An acknowledgment released a packet if the packet followed within this share of the silence.
 _REACTION_SHARE = 0.1
 #: The maximum delay that the capturing host and the sender may add to that share, in seconds.
 _HOST_DELAY_S = 0.001
@@ -146,7 +146,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     4. The other end sent the latest data before the packet, and this data was acknowledged:
        *think*.
     5. The packet exceeds the window that had been offered before: *window*.
-    6. Octets were outstanding, and the packet followed an acknowledgement immediately, or within
+    6. Octets were outstanding, and the packet followed an acknowledgment immediately, or within
        about the end's reaction time: *round-trip*.
     7. In all other cases: *application*. In a capture beside the receiver, the cause may also be a
        retransmission of octets that never arrived there, which does not look like one.

@@ -79,7 +79,7 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
             f"{told.low:+.1f} .. {told.high:+.1f} ms): {shorter} are shorter, {longer} longer, "
             f"{same} the same to 1 %"
         )
-        yield "durations: from the first SYN to the last acknowledgement of data"
+        yield "durations: from the first SYN to the last acknowledgment of data"
 
 
 def _known(*values: float) -> list[float | None]:

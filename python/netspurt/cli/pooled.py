@@ -163,7 +163,7 @@ def _waited(found: Explained, own: Table) -> float:
 def time_line(spent: Table, whose: str) -> str:
     """Return the shares of the time of the connections `whose`, the largest first."""
     if len(spent) == 0:
-        return "Without acknowledgements it is not known how the time was spent."
+        return "Without acknowledgments it is not known how the time was spent."
     shares, whole = parts(spent)
     if not shares:
         return "All packets have the same time, so it is not known how the time was spent."

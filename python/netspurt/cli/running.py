@@ -272,7 +272,7 @@ def _population_lines(result: Run) -> Iterator[str]:
     shown = ("connections", "complete", "retransmitted", "spurious", "timeouts")
     head = ("population", *shown, "median", "90 %", "99 %")
     yield from columns([head, *rows], right=range(1, 9))
-    yield "durations: from the first SYN to the last acknowledgement of data"
+    yield "durations: from the first SYN to the last acknowledgment of data"
     open_ones = int((table["connections"] - table["complete"]).sum())
     if open_ones:
         yield f"{number(open_ones)} are not complete and count as longer than all others"

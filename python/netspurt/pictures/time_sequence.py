@@ -20,7 +20,7 @@ from netspurt.pictures.marks import (
     Scale,
     reach,
 )
-from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, pick
+from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgments, pick
 from netspurt.table import Table, optional
 
 #: Bars have dots if there are at least this many segments, because thin bars are hard to see.
@@ -174,7 +174,7 @@ def _receive_window(
 
     The other two values are ends of the y axis that suit this line and the marks.
     """
-    answers = acknowledgements(view.clip(both.where(direction=view.answers)))
+    answers = acknowledgments(view.clip(both.where(direction=view.answers)))
     if len(answers) == 0:
         return None
     shift = _window_shift(run, both, view.answers)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
 from netspurt.pictures.steps import steps
 from netspurt.pictures.vantage import BESIDE, vantage
-from netspurt.pictures.view import Tables, View, acknowledgements, pick
+from netspurt.pictures.view import Tables, View, acknowledgments, pick
 from netspurt.table import Table
 
 Ints = NDArray[np.int64]
@@ -136,7 +136,7 @@ def density(run: Tables, view: View) -> Picture:
 
 
 def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
-    """Return the data of a direction and its acknowledgements, at one point."""
+    """Return the data of a direction and its acknowledgments, at one point."""
     segments = run.table("segments")
     flow = pick(segments, "flow", view.flow, "flow")
     both = segments.where(flow=flow)
@@ -147,7 +147,7 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     if len(data) == 0:
         raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
     answers = both.where(direction=view.answers)
-    return data, acknowledgements(answers)
+    return data, acknowledgments(answers)
 
 
 def _named(data: Table, view: View) -> str:

@@ -62,7 +62,7 @@ class View:
 
     @property
     def answers(self) -> str:
-        """The direction of the acknowledgements of the shown data."""
+        """The direction of the acknowledgments of the shown data."""
         return next(direction for direction in DIRECTIONS if direction != self.sends)
 
     def titled(self, flow: str) -> str:
@@ -123,7 +123,7 @@ _ACK = 16
 _ACK_NOT_SYN = 18
 
 
-def acknowledgements(segments: Table) -> Table:
+def acknowledgments(segments: Table) -> Table:
     """Return the segments that acknowledge and open no connection."""
     return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
 

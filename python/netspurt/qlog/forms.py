@@ -36,7 +36,7 @@ class Form:
     of_trace
         Further members of a trace.
     frames
-        True if packets have their data and acknowledgements as QUIC frames.
+        True if packets have their data and acknowledgments as QUIC frames.
     """
 
     name: str

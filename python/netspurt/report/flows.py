@@ -216,7 +216,7 @@ def few(names: Sequence[str]) -> str:
 
 
 #: Why the table of a kind of pictures is empty.
-_EMPTY = {"rto": "no acknowledgement gave a round trip"}
+_EMPTY = {"rto": "no acknowledgment gave a round trip"}
 
 
 def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]) -> Iterator[str]:

@@ -77,7 +77,7 @@ impl Marks {
                 out.extend(self.port.to_be_bytes());
                 #[expect(clippy::cast_possible_truncation, reason = "keys of TCP have 32 bits")]
                 out.extend((key as u32).to_be_bytes());
-                // No acknowledgement; five words of header; SYN; the largest window.
+                // No acknowledgment; five words of header; SYN; the largest window.
                 out.extend([0, 0, 0, 0, 5 << 4, 2, 0xff, 0xff, 0, 0, 0, 0]);
                 out.resize(length, 0);
                 let sum = checksum(&[&self.pseudo_header(length), out]);

@@ -15,9 +15,9 @@ pub struct Ledger {
     sent: Sequence,
     /// The octet at which the current repair ends.
     recovery_point: u64,
-    /// The acknowledgements that reached the source.
+    /// The acknowledgments that reached the source.
     acks: Acks,
-    /// When an acknowledgement last covered new octets.
+    /// When an acknowledgment last covered new octets.
     advanced: Option<Time>,
     arrivals: Arrivals,
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_behind_the_last_acknowledgement_does_not_make_it_later() {
+    fn a_fin_behind_the_last_acknowledgment_does_not_make_it_later() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.answered(Time::from_nanos(5), &ack(101));

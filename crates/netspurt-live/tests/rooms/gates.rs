@@ -94,7 +94,7 @@ fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
 }
 
 #[test]
-fn an_acknowledgement_stops_the_timer_at_the_edge() {
+fn an_acknowledgment_stops_the_timer_at_the_edge() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     assert_eq!(out(&mut gate, ms(50)).len(), 1);
@@ -150,7 +150,7 @@ fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
 }
 
 #[test]
-fn a_partial_acknowledgement_leaves_the_timer_running_for_the_rest() {
+fn a_partial_acknowledgment_leaves_the_timer_running_for_the_rest() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(31), data(1));

@@ -73,7 +73,7 @@ impl Trips {
         );
         if retransmissions > 0 {
             delays.notes.push(format!(
-                "segments sent again: {retransmissions}; acknowledgements without a sample for \
+                "segments sent again: {retransmissions}; acknowledgments without a sample for \
                  that (Karn): {}",
                 self.ambiguous
             ));

@@ -283,7 +283,7 @@ impl CapturedConnection {
     }
 
     /// What the connection waited for before data of `side` came, if that was sent too early for its
-    /// application to have paused: the last acknowledgement had just reached the sender. Beside the
+    /// application to have paused: the last acknowledgment had just reached the sender. Beside the
     /// receiver all data that was seen may be acknowledged while more is on its way.
     fn was_on_its_way(
         &self,
@@ -376,7 +376,7 @@ impl CapturedConnection {
         timer.map(|_| WaitingFor::Timeout)
     }
 
-    /// Handles a packet as an acknowledgement of the direction in which `side` sends.
+    /// Handles a packet as an acknowledgment of the direction in which `side` sends.
     fn answer(
         &mut self,
         side: Side,

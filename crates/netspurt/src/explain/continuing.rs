@@ -2,7 +2,7 @@
 //!
 //! Such a segment carries the next octets, and its other header fields equal those of the segment
 //! before. So it has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990): it
-//! repeats the acknowledgement, the window and the echoed time stamp. Less code takes such segments
+//! repeats the acknowledgment, the window and the echoed time stamp. Less code takes such segments
 //! than others, and their common part is counted once. They leave the state that
 //! [`CapturedConnection::take`] leaves.
 

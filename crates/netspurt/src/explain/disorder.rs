@@ -10,7 +10,7 @@ use crate::wire::CapturedTcp;
 /// How far packets of a capture are out of order.
 ///
 /// A host that receives by several queues, and a capture that was joined from several, may hold the
-/// packets of a connection in another order than the one in which they passed: an acknowledgement
+/// packets of a connection in another order than the one in which they passed: an acknowledgment
 /// before the octets that it acknowledges, or a segment before the one that its sender sent first.
 /// The first such packet of a capture shows it. From then on [`Reordering`](super::Reordering) puts
 /// the packets of all connections back into order.
@@ -62,7 +62,7 @@ impl core::ops::Add for Disorder {
 /// What one side's latest packets show, on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct LatestNumbers {
-    /// The last acknowledgement number, and when it was captured.
+    /// The last acknowledgment number, and when it was captured.
     ack: Option<(u32, Time)>,
     /// The octet after the last that was sent or acknowledged.
     end: Option<u32>,
@@ -127,7 +127,7 @@ impl DisorderWatch {
 
     /// Takes the next packet that `side` sent, and `many` more that continue it. The packet must have
     /// ACK or SYN, and no RST. Returns whether packets are out of order: one came just after its
-    /// acknowledgement, or several have lower octets than others just before them.
+    /// acknowledgment, or several have lower octets than others just before them.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, many: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
@@ -135,7 +135,7 @@ impl DisorderWatch {
         }
         let (seq, bytes) = (packet.seq(), packet.seq_len());
         let own = &mut self.sides[side.index()];
-        // Acknowledgements that come together may have overtaken each other on the path.
+        // Acknowledgments that come together may have overtaken each other on the path.
         own.ack = Some((packet.ack(), at));
         let mut proven = false;
         if bytes > 0 {

@@ -186,7 +186,7 @@ impl OtherFloors {
         });
     }
 
-    /// Keeps the waits that are `known`, for a direction whose acknowledgements were not captured.
+    /// Keeps the waits that are `known`, for a direction whose acknowledgments were not captured.
     pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
         self.waits.retain(known);
     }

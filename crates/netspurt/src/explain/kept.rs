@@ -21,7 +21,7 @@ impl CapturedSegment {
     }
 }
 
-/// A segment that the current acknowledgement is the first to cover.
+/// A segment that the current acknowledgment is the first to cover.
 pub type Acknowledged = Outstanding<CapturedSegment>;
 
 /// The octets of one direction, with what is kept of each segment.
@@ -37,7 +37,7 @@ pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     }
 }
 
-/// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
+/// Whether a packet is a duplicate acknowledgment (RFC 5681 §2). Its window does not matter.
 pub fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
     let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
     let same = octets.sequence().octet(packet.ack()) == octets.una();

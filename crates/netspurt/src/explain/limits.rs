@@ -1,4 +1,4 @@
-//! What limits a sender, as far as its packets and their acknowledgements tell.
+//! What limits a sender, as far as its packets and their acknowledgments tell.
 
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
@@ -20,7 +20,7 @@ pub struct Limits {
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
-    /// Whether an acknowledgement was captured.
+    /// Whether an acknowledgment was captured.
     heard: bool,
     /// Whether data was sent, and no FIN.
     goes_on: bool,
@@ -65,12 +65,12 @@ impl Limits {
         self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
         self.goes_on = true;
         if !self.heard {
-            // The sender goes on, so acknowledgements that were not captured ended the repair.
+            // The sender goes on, so acknowledgments that were not captured ended the repair.
             self.repair_end = 0;
         }
     }
 
-    /// Takes an acknowledgement of this direction. `shift` is the shift of its window; `None` if
+    /// Takes an acknowledgment of this direction. `shift` is the shift of its window; `None` if
     /// the SYNs were not captured.
     #[inline]
     pub fn answered(

@@ -66,7 +66,7 @@ impl OrderMarks {
         }
     }
 
-    /// Whether its sequence and acknowledgement numbers can be compared: it has ACK and no RST.
+    /// Whether its sequence and acknowledgment numbers can be compared: it has ACK and no RST.
     fn is_comparable(&self) -> bool {
         self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
     }
@@ -96,13 +96,13 @@ impl HeldSegment {
 /// first:
 ///
 /// * Both have the same sender, which sent the new one first. This is shown, in this order, by a SYN; by
-///   the timestamps; by the IP identifications, if they ascend; by the acknowledgement numbers (RFC
+///   the timestamps; by the IP identifications, if they ascend; by the acknowledgment numbers (RFC
 ///   9293 §3.4); by the sequence numbers, if both carry new octets or both carry old ones; and, if
 ///   one of them carries no octets, by how many octets their SACK blocks cover.
 /// * The held one acknowledges all octets of the new one, and these had not been seen; or, in a
 ///   capture at the receiver, these had not been acknowledged.
 /// * The capture was made at the sender, the held one is a retransmission, and the new one is an
-///   acknowledgement. It triggered the retransmission; it cannot answer it so soon.
+///   acknowledgment. It triggered the retransmission; it cannot answer it so soon.
 ///
 /// Otherwise segments keep their order. Each keeps the time at which it was captured.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +201,7 @@ fn was_sent_before(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
 }
 
 /// Whether `other` acknowledges all octets of `one`, which belongs to the direction `way`, and no
-/// acknowledgement number did so before.
+/// acknowledgment number did so before.
 fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWay>) -> bool {
     if one.seq == one.end {
         return false;

@@ -32,20 +32,20 @@ pub enum VerdictEvidence {
     None,
     /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
     DSack,
-    /// An acknowledgement echoed a time stamp older than the retransmission's (RFC 3522 §3.2).
+    /// An acknowledgment echoed a time stamp older than the retransmission's (RFC 3522 §3.2).
     Echo,
-    /// An acknowledgement came sooner than the path's shortest round trip allows.
+    /// An acknowledgment came sooner than the path's shortest round trip allows.
     Timing,
     /// The octets were acknowledged, and no D-SACK followed from a receiver that sends them.
     NoDSack,
     /// The octets had been acknowledged before they were sent again.
     Acknowledged,
-    /// A duplicate acknowledgement followed a round trip later, as a duplicate segment calls for
+    /// A duplicate acknowledgment followed a round trip later, as a duplicate segment calls for
     /// (RFC 5681 §4.2), where the connection does not use SACK.
     DuplicateAck,
     /// The capture was taken at the receiver, and shows whether an earlier copy had arrived.
     AtReceiver,
-    /// One acknowledgement covered more than the two segments that it may wait for (RFC 5681 §4.2),
+    /// One acknowledgment covered more than the two segments that it may wait for (RFC 5681 §4.2),
     /// so an earlier copy had arrived.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.

@@ -16,7 +16,7 @@ use super::columns::DIRECTIONS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum RttMethod {
-    /// By the acknowledgement of octets that were sent once.
+    /// By the acknowledgment of octets that were sent once.
     Sequence,
     /// By the echo of a time stamp (RFC 7323 §4.1).
     Timestamp,
@@ -44,7 +44,7 @@ struct AwaitedStamps {
     values: VecDeque<(u32, Time)>,
     /// The newest value so far.
     newest: Option<u32>,
-    /// The highest acknowledgement so far.
+    /// The highest acknowledgment so far.
     acked: Option<u32>,
 }
 
@@ -70,8 +70,8 @@ impl AwaitedStamps {
         }
     }
 
-    /// Takes an acknowledgement up to `ack` that echoes `ecr`. Returns when the first segment with
-    /// that value was sent. Only acknowledgements of new octets count, because others may echo an
+    /// Takes an acknowledgment up to `ack` that echoes `ecr`. Returns when the first segment with
+    /// that value was sent. Only acknowledgments of new octets count, because others may echo an
     /// old value (RFC 7323 §4.1). Each value counts once.
     fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
         if !self.acked.is_none_or(|acked| is_after(ack, acked)) {
@@ -96,7 +96,7 @@ pub struct RoundTripRows {
 
 impl RoundTripRows {
     /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
-    /// the round trip that its acknowledgement ends.
+    /// the round trip that its acknowledgment ends.
     pub fn take(
         &mut self,
         at: Time,
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_segment_with_a_time_stamp_is_timed_by_the_first_new_acknowledgement_that_echoes_it()
-     {
+    fn the_first_segment_with_a_time_stamp_is_timed_by_the_first_new_acknowledgment_that_echoes_it()
+    {
         let mut stamps = AwaitedStamps::default();
         for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
             stamps.sent(at(ms), val);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn time_stamps_and_acknowledgements_wrap() {
+    fn time_stamps_and_acknowledgments_wrap() {
         let mut stamps = AwaitedStamps::default();
         stamps.sent(at(0), u32::MAX);
         stamps.sent(at(1), 0);

@@ -10,7 +10,7 @@ pub enum CauseRule {
     None,
     /// The segment carries a SYN.
     Syn,
-    /// The segment directly follows an acknowledgement that reports a hole.
+    /// The segment directly follows an acknowledgment that reports a hole.
     Reported,
     /// A hole is reported, and a reordering timer may have fired.
     Reordering,
@@ -19,7 +19,7 @@ pub enum CauseRule {
     /// The segment was retransmitted once more within a repair. In most cases segments that were sent
     /// after the retransmission before have arrived, so that one was lost.
     LostAgain,
-    /// No acknowledgement came for a long time, in most cases as long as a timeout takes, and then
+    /// No acknowledgment came for a long time, in most cases as long as a timeout takes, and then
     /// the first missing octets were sent.
     Silence,
     /// A repair sent the head for the second time. Nothing shows that the first retransmission was
@@ -38,7 +38,7 @@ pub enum CauseRule {
     LoneByTime,
     /// As [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows it.
     LoneByBackoff,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but what the sender sent after the acknowledgement
+    /// As [`LoneByHabit`](Self::LoneByHabit), but what the sender sent after the acknowledgment
     /// shows it.
     LoneByWindow,
     /// As [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
@@ -47,7 +47,7 @@ pub enum CauseRule {
     FlowLabel,
     /// The sender repairs a whole window in order after a fast retransmit (Tahoe).
     InOrder,
-    /// The segment followed an acknowledgement that does not explain it.
+    /// The segment followed an acknowledgment that does not explain it.
     Guess,
     /// SACK blocks had already reported these octets or later octets of the same repair. A sender that
     /// uses SACK would not have sent them, so this one sends everything again from the first missing

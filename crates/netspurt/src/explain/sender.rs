@@ -35,7 +35,7 @@ struct Old {
     unordered: bool,
 }
 
-/// What is inferred of the sender of one direction, from its segments and their acknowledgements.
+/// What is inferred of the sender of one direction, from its segments and their acknowledgments.
 ///
 /// Until something is missing or sent again it keeps a few numbers; after that, the state of a
 /// sender's loss recovery.
@@ -58,16 +58,16 @@ pub struct Sender {
     smss_bytes: u32,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
-    /// Acknowledgements in a row that told nothing new while nothing was outstanding.
+    /// Acknowledgments in a row that told nothing new while nothing was outstanding.
     idle_acks: u32,
-    /// The state before the current acknowledgement: the first octet not acknowledged, and whether
+    /// The state before the current acknowledgment: the first octet not acknowledged, and whether
     /// exactly one segment was outstanding.
     before: (u64, bool),
     /// The time stamp of the first FIN without data, if no octets before it have the same stamp.
     fin_val: Option<u32>,
     /// When octets were acknowledged last.
     una_at: Time,
-    /// When an acknowledgement last told anything.
+    /// When an acknowledgment last told anything.
     answered_at: Time,
     /// When the sender last sent anything, and when it last sent new octets.
     sent_at: Time,
@@ -336,7 +336,7 @@ impl Sender {
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
         // The sender's answer to a packet passes the capture one near round trip after that packet.
         let una_heard = self.una_at + near;
-        // Far from the sender, the acknowledgement that it answers passed the capture that long
+        // Far from the sender, the acknowledgment that it answers passed the capture that long
         // ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
@@ -396,7 +396,7 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgement before the caller adds it to `octets`.
+    /// Takes an acknowledgment before the caller adds it to `octets`.
     #[inline]
     pub fn answering(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
         self.before = (octets.una(), octets.outstanding().len() == 1);
@@ -408,7 +408,7 @@ impl Sender {
         }
     }
 
-    /// Notes that the acknowledgement is the first to cover `segment`.
+    /// Notes that the acknowledgment is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;
@@ -427,7 +427,7 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgement that the caller has added to `octets`, with the result `answer`.
+    /// Takes an acknowledgment that the caller has added to `octets`, with the result `answer`.
     #[inline]
     pub fn answered(
         &mut self,
@@ -480,7 +480,7 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgement if octets are missing or were sent again, or if it has SACK blocks.
+    /// Takes an acknowledgment if octets are missing or were sent again, or if it has SACK blocks.
     fn answered_in_trouble(
         &mut self,
         at: Time,

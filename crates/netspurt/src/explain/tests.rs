@@ -94,7 +94,7 @@ fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     assert_eq!(waits.map(ms), [20, 25 + 22, 1000]);
 }
 
-/// A SYN and an acknowledgement with a SACK block, of which `snap` octets were captured each.
+/// A SYN and an acknowledgment with a SACK block, of which `snap` octets were captured each.
 fn cut_to(snap: usize) -> Explanation {
     let mut ack = Segment { ack: 1, flags: Flags::ACK, ..Segment::default() };
     let mut blocks = SackBlocks::default();
@@ -176,7 +176,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_round_trip_ends_with_an_acknowledgement_of_a_segment_that_was_sent_once() {
+    fn a_round_trip_ends_with_an_acknowledgment_of_a_segment_that_was_sent_once() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (0, 10, data(101, 100)),
@@ -196,7 +196,7 @@ mod statistics {
     }
 
     #[test]
-    fn an_acknowledgement_that_waited_for_a_repair_ends_no_round_trip() {
+    fn an_acknowledgment_that_waited_for_a_repair_ends_no_round_trip() {
         let found = forward(&[
             (0, 0, data(1, 100)),
             (0, 1, data(101, 100)),
@@ -265,7 +265,7 @@ mod statistics {
     }
 
     #[test]
-    fn octets_outstanding_fall_with_each_acknowledgement() {
+    fn octets_outstanding_fall_with_each_acknowledgment() {
         let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
         let flight = found.way(Side::From).unwrap().statistics.flight;
         assert_eq!((flight.max, flight.count), (100, 2));
@@ -273,7 +273,7 @@ mod statistics {
     }
 
     #[test]
-    fn a_dsack_is_a_first_block_below_the_acknowledgement_or_within_the_second_block() {
+    fn a_dsack_is_a_first_block_below_the_acknowledgment_or_within_the_second_block() {
         let with = |blocks: &[(u32, u32)]| {
             let mut all = SackBlocks::default();
             for &(left, right) in blocks {
@@ -291,7 +291,7 @@ mod statistics {
     }
 
     #[test]
-    fn the_initial_window_ends_with_the_first_acknowledgement_of_data() {
+    fn the_initial_window_ends_with_the_first_acknowledgment_of_data() {
         let mut segments = shake([None, None]).to_vec();
         segments.extend([(0, 41, data(1, 100)), (0, 42, data(101, 100)), (0, 43, data(1, 100))]);
         segments.extend([(1, 80, ack(101)), (0, 81, data(201, 100))]);

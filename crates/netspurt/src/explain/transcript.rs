@@ -242,7 +242,7 @@ impl Known {
     }
 }
 
-/// Converts a captured packet to `dest` into a segment. Its sequence and acknowledgement numbers
+/// Converts a captured packet to `dest` into a segment. Its sequence and acknowledgment numbers
 /// count from the bases `own` and `other`. Its payload is cut to the most that a segment can have.
 fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     let octets = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);

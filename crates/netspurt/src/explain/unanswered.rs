@@ -1,6 +1,6 @@
 //! Retransmissions of connections of which only one direction was captured.
 //!
-//! Without acknowledgements a repair that they called for looks like one by a timer. Only a timer
+//! Without acknowledgments a repair that they called for looks like one by a timer. Only a timer
 //! that backs off shows by itself: the same octets are sent again and again, and the waits double
 //! (RFC 6298 §5.5).
 

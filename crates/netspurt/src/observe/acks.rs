@@ -1,4 +1,4 @@
-//! The acknowledgements that one end of a connection sends.
+//! The acknowledgments that one end of a connection sends.
 
 use core::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::{Observed, Sequence};
 pub enum AckKind {
     /// It acknowledges more than before.
     New,
-    /// It repeats the highest acknowledgement number and the last window.
+    /// It repeats the highest acknowledgment number and the last window.
     Duplicate,
     /// It changes only the window.
     WindowUpdate,
@@ -19,7 +19,7 @@ pub enum AckKind {
     Old,
 }
 
-/// The acknowledgements of one end: the highest acknowledgement number, and the last window.
+/// The acknowledgments of one end: the highest acknowledgment number, and the last window.
 ///
 /// ```
 /// use netspurt::observe::{AckKind, Acks};
@@ -44,13 +44,13 @@ impl Default for Acks {
 }
 
 impl Acks {
-    /// Follows acknowledgements of octets in the space `sequence`. The octets below its highest
+    /// Follows acknowledgments of octets in the space `sequence`. The octets below its highest
     /// count as acknowledged.
     pub const fn new(sequence: Sequence) -> Self {
         Self { sequence, window: None }
     }
 
-    /// The highest acknowledgement number, as an octet of the sequence space.
+    /// The highest acknowledgment number, as an octet of the sequence space.
     pub const fn highest(&self) -> u64 {
         self.sequence.highest()
     }
@@ -60,7 +60,7 @@ impl Acks {
         self.sequence.octet(wire)
     }
 
-    /// Processes the acknowledgement in `segment` and returns the kind that it has if the segment
+    /// Processes the acknowledgment in `segment` and returns the kind that it has if the segment
     /// carries nothing else (RFC 5681 §2; whether data is outstanding is not checked).
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> AckKind {

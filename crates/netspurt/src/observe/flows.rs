@@ -64,7 +64,7 @@ pub struct Passing {
     pub flags: Flags,
     /// Its sequence number.
     pub seq: u32,
-    /// Its acknowledgement number.
+    /// Its acknowledgment number.
     pub ack: u32,
 }
 

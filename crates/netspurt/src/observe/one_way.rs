@@ -1,4 +1,4 @@
-//! One direction of a TCP connection, observed from its segments and their acknowledgements.
+//! One direction of a TCP connection, observed from its segments and their acknowledgments.
 
 use std::collections::VecDeque;
 
@@ -30,10 +30,10 @@ pub struct Outstanding<T> {
     pub kept: T,
 }
 
-/// How an acknowledgement covers a segment.
+/// How an acknowledgment covers a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoveredBy {
-    /// The acknowledgement number covers the segment.
+    /// The acknowledgment number covers the segment.
     InOrder,
     /// A SACK block covers the segment.
     ByBlock,
@@ -51,10 +51,10 @@ pub struct Answer {
 
 /// One direction of a connection: its data sent, the outstanding segments, and round trips.
 ///
-/// An acknowledgement gives at most one round-trip sample. It covers segments by its number, or by
+/// An acknowledgment gives at most one round-trip sample. It covers segments by its number, or by
 /// its SACK blocks if the number covers nothing new. Of the segments that it is the first to cover,
 /// the oldest that was sent once is timed. With the oldest, the sample includes the delay of the
-/// acknowledgement, as with an echoed time stamp (RFC 7323 §4.3). If the number covers a segment
+/// acknowledgment, as with an echoed time stamp (RFC 7323 §4.3). If the number covers a segment
 /// that was sent more than once, the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987),
 /// because segments behind a repair waited for the repair. Linux has the same rule
 /// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed time stamps; this code
@@ -85,11 +85,11 @@ pub struct OneWay<T = ()> {
     rounds: Rounds,
     retransmissions: u64,
     smss_bytes: u32,
-    /// Whether an acknowledgement was seen.
+    /// Whether an acknowledgment was seen.
     answered: bool,
 }
 
-/// The segments that an acknowledgement is the first to cover.
+/// The segments that an acknowledgment is the first to cover.
 struct NewlyCovered<T> {
     /// The oldest in order.
     first: Option<Outstanding<T>>,
@@ -105,8 +105,8 @@ impl<T: Copy> OneWay<T> {
     /// The most outstanding segments that are followed: those of a window of 2³⁰ octets (RFC 7323
     /// §2.3) in packets of 16 KiB, as offload makes them.
     const MOST: usize = 1 << 16;
-    /// The most outstanding segments that are followed before the first acknowledgement. A capture
-    /// of one direction never has an acknowledgement, and first flights are far smaller than this.
+    /// The most outstanding segments that are followed before the first acknowledgment. A capture
+    /// of one direction never has an acknowledgment, and first flights are far smaller than this.
     const MOST_UNANSWERED: usize = 1 << 8;
     /// The memory for this many segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
@@ -180,7 +180,7 @@ impl<T: Copy> OneWay<T> {
         }
         // Octets that are already acknowledged were seen late.
         if right > highest && right > self.una {
-            // New octets after old ones: an acknowledgement of them is ambiguous.
+            // New octets after old ones: an acknowledgment of them is ambiguous.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }
@@ -270,7 +270,7 @@ impl<T: Copy> OneWay<T> {
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
-    /// Takes the first acknowledgement. If it acknowledges less than the first octet that was seen,
+    /// Takes the first acknowledgment. If it acknowledges less than the first octet that was seen,
     /// the observer came late, and the octets between the two are outstanding as well.
     #[cold]
     fn answered_first(&mut self, ack: u64) {
@@ -304,7 +304,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Takes a SACK block, which reports the octets from `left` to before `right`. A block below
-    /// the cumulative acknowledgement reports duplicates (RFC 2883 §4).
+    /// the cumulative acknowledgment reports duplicates (RFC 2883 §4).
     fn take_block(
         &mut self,
         (left, right): (u64, u64),
@@ -334,7 +334,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// The round trip that ends with an acknowledgement of `covered`.
+    /// The round trip that ends with an acknowledgment of `covered`.
     fn sample(
         &mut self,
         covered: &NewlyCovered<T>,

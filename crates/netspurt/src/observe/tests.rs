@@ -43,7 +43,7 @@ fn timed(answer: &Answer) -> Option<Time> {
 }
 
 /// RFC 7323 §4.3: the receiver echoes the time stamp of the earliest segment that it had not
-/// acknowledged, so that the round trip includes the delay of its acknowledgement.
+/// acknowledged, so that the round trip includes the delay of its acknowledgment.
 #[test]
 fn an_ack_times_the_oldest_segment_that_it_is_the_first_to_cover() {
     let mut way = sent(&[0, 5, 9]);
@@ -147,7 +147,7 @@ fn a_round_ends_with_a_sample_of_what_was_sent_after_it_began() {
 }
 
 #[test]
-fn without_acknowledgements_only_the_last_segments_are_followed() {
+fn without_acknowledgments_only_the_last_segments_are_followed() {
     let mut way = OneWay::new(Sequence::default());
     for n in 0..100_000 {
         way.sent(at(n), &data(1 + 100 * n as u32), ());
@@ -293,7 +293,7 @@ struct Oracle {
 }
 
 proptest! {
-    /// A sender of whole segments of 10 octets, and any acknowledgement of them.
+    /// A sender of whole segments of 10 octets, and any acknowledgment of them.
     #[test]
     fn samples_are_those_of_an_oracle_that_looks_at_every_octet(
         steps in prop::collection::vec((0_u8..3, 0_usize..12, 0_usize..12), 0..80), isn: u32

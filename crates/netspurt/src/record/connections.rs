@@ -14,7 +14,7 @@ use crate::units::{Duration, Time};
 
 /// The results of a connection of a population.
 ///
-/// The duration is the time from the first SYN to the last acknowledgement of data, as seen by the
+/// The duration is the time from the first SYN to the last acknowledgment of data, as seen by the
 /// end that wrote last. The response time is the time from the first SYN until the opener had read
 /// all replies. A transfer without replies has no response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct ConnectionSum {
     pub octets: [u64; 2],
     /// The number of requests.
     pub requests: u32,
-    /// The time from the first SYN to the last acknowledgement of data; `None` if the connection
+    /// The time from the first SYN to the last acknowledgment of data; `None` if the connection
     /// did not complete.
     pub duration: Option<Duration>,
     /// The time from the first SYN until the opener had read all replies, if it did.

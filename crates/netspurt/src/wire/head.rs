@@ -208,7 +208,7 @@ impl<'a> TcpHead<'a> {
         word(self.0, 4)
     }
 
-    /// The acknowledgement number.
+    /// The acknowledgment number.
     #[inline]
     pub fn ack(self) -> u32 {
         word(self.0, 8)

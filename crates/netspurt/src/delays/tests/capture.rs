@@ -77,7 +77,7 @@ fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
 /// The first ACK covers two segments and gives a sample of the older one, as with timestamps (RFC
 /// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
-fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
+fn an_acknowledgment_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -93,7 +93,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retra
     assert!(delays.notes[0].contains("the oldest segment"));
     assert_eq!(
         delays.notes[1],
-        "segments sent again: 1; acknowledgements without a sample for that (Karn): 1"
+        "segments sent again: 1; acknowledgments without a sample for that (Karn): 1"
     );
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }

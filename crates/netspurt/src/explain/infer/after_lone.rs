@@ -39,7 +39,7 @@ pub struct AfterLone {
     full: bool,
     /// When the first of these octets was acknowledged.
     ended: Option<Time>,
-    /// Whether the application may decide how much is sent next, because that acknowledgement came
+    /// Whether the application may decide how much is sent next, because that acknowledgment came
     /// with data.
     app_limited: bool,
     /// Whether cwnd may have been reduced for another reason.
@@ -48,9 +48,9 @@ pub struct AfterLone {
 
 impl AfterLone {
     /// Four segments in a round trip are more than a sender sends whose cwnd was one segment a
-    /// round trip ago (RFC 3465 §2.1 adds at most two for one acknowledgement).
+    /// round trip ago (RFC 3465 §2.1 adds at most two for one acknowledgment).
     const WIDE: u64 = 4;
-    /// Segments that an acknowledgement allows are sent within this time.
+    /// Segments that an acknowledgment allows are sent within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
     /// Begins with retransmission `number`, which ends at `right`. `only` says whether nothing else

@@ -21,7 +21,7 @@ pub enum LabelHint {
 /// retransmission timer fires (since version 5.10, `net.core.txrehash`), so that routers that
 /// balance load by labels (RFC 6438) may take another path; repairs, probes and what follows a
 /// timeout keep it. A receiver of such a segment may change its own label with its next
-/// acknowledgement.
+/// acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
     /// The label of the last packet; 0 if there was none.

@@ -10,18 +10,18 @@ use super::timer_grid::TimerGrid;
 /// How a receiver acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckHabits {
-    /// Acknowledgements of new octets.
+    /// Acknowledgments of new octets.
     pub acks: u64,
     /// Segments that they were the first to cover.
     pub covered: u64,
-    /// How often the acknowledgement of a lone segment was timed, and the longest time beyond the
+    /// How often the acknowledgment of a lone segment was timed, and the longest time beyond the
     /// shortest round trip. The receiver's delayed-ACK timer is at least that long.
     pub lone: u32,
     /// See [`lone`](Self::lone).
     pub longest_delay: Duration,
-    /// The most octets that one acknowledgement covered while nothing was missing or sent again.
+    /// The most octets that one acknowledgment covered while nothing was missing or sent again.
     pub most_bytes: u64,
-    /// The most acknowledgements in a row that told nothing while nothing was outstanding (RFC 889
+    /// The most acknowledgments in a row that told nothing while nothing was outstanding (RFC 889
     /// §2.2 saw streams of them).
     pub idle: u32,
 }

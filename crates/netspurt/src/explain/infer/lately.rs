@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 /// Two marks in the sequence space: octets from a mark on were not seen before its instant.
 ///
-/// Only an acknowledgement or a timer triggers a retransmission, so it comes about a round trip
+/// Only an acknowledgment or a timer triggers a retransmission, so it comes about a round trip
 /// after the original at the earliest. If octets come a second time sooner, the network made the
 /// copy.
 #[derive(Clone, Copy, Debug, Default)]

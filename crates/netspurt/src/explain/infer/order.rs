@@ -62,7 +62,7 @@ impl SendingOrder {
     /// The number of ascending steps before identifications count.
     const STEPS: u16 = 3;
     /// Copies that one host makes come closer together than this. No sender retransmits so soon
-    /// without an acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
+    /// without an acknowledgment (RFC 8985 §7.2: probes wait 2 ms at least in practice).
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
     /// A SYN with the same identification is a copy within this time: its timer takes longer (RFC
     /// 6298 §2.1).

@@ -13,7 +13,7 @@ pub enum LossPhase {
     /// Nothing is repaired.
     #[default]
     Open,
-    /// Holes that acknowledgements reported are repaired (RFC 6675 §5, RFC 6582 §3.2).
+    /// Holes that acknowledgments reported are repaired (RFC 6675 §5, RFC 6582 §3.2).
     Recovery,
     /// A timeout marked everything outstanding as lost (RFC 6298 §5.4, RFC 5681 §3.1).
     Loss,
@@ -83,7 +83,7 @@ pub struct Machine {
     /// that were sent once show that the timeout came too early (RFC 5682 §3; Linux has the same
     /// condition).
     pub from_open: bool,
-    /// In a loss phase: acknowledgements show that originals were still arriving.
+    /// In a loss phase: acknowledgments show that originals were still arriving.
     pub undone: bool,
     /// In a loss phase: new octets were sent, as F-RTO does first (RFC 5682 §2.1 step 2b).
     pub went_on: bool,
@@ -116,8 +116,8 @@ impl Machine {
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
-        // The acknowledgement of a retransmission does not tell which copy arrived, so only a later
-        // acknowledgement decides (RFC 8985 §7.4.2).
+        // The acknowledgment of a retransmission does not tell which copy arrived, so only a later
+        // acknowledgment decides (RFC 8985 §7.4.2).
         if self.probed.is_some_and(|probe| una > probe.end || una == probe.end && !probe.again) {
             self.probed = None;
         }
@@ -316,7 +316,7 @@ impl Machine {
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
         if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
-            // Old octets follow an acknowledgement of new ones, so the capture missed the timeout.
+            // Old octets follow an acknowledgment of new ones, so the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
@@ -381,7 +381,7 @@ impl Machine {
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
-            // A sender with RACK would have repaired it when that acknowledgement came (RFC 8985
+            // A sender with RACK would have repaired it when that acknowledgment came (RFC 8985
             // §6.2).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
@@ -414,7 +414,7 @@ impl Machine {
             }
         }
         if scene.is_head() && scene.is_silent() {
-            // What follows a timeout leaves when acknowledgements come. The estimate of the round
+            // What follows a timeout leaves when acknowledgments come. The estimate of the round
             // trip may be old here: nothing that was sent once is acknowledged (RFC 6298 §3).
             let rule = if again { CauseRule::Backoff } else { CauseRule::Silence };
             return Inferred { cause: Cause::Rto, rule };

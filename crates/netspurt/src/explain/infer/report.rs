@@ -22,7 +22,7 @@ pub struct InferenceReport {
     pub hides_duplicates: bool,
     /// Whether packets were seen that others had overtaken.
     pub reorders: bool,
-    /// When new octets were sent last, if no acknowledgement was captured.
+    /// When new octets were sent last, if no acknowledgment was captured.
     pub unanswered_until: Option<Time>,
 }
 
@@ -57,7 +57,7 @@ impl InferenceReport {
         }
     }
 
-    /// Whether the capture cannot show the cause. If it holds no acknowledgement, although the sender
+    /// Whether the capture cannot show the cause. If it holds no acknowledgment, although the sender
     /// got some, since it went on to new octets, this holds for all but SYNs. At the receiver it
     /// holds for a repair that a timeout may have begun, and without SACK for a repair of octets
     /// that had arrived.

@@ -46,11 +46,11 @@ pub struct SenderScene {
     /// Whether that last transmission was a retransmission.
     pub sent_again: bool,
     /// The time since the latest restart of the retransmission timer (RFC 6298 §5.3): since the
-    /// last acknowledgement of new octets, or the last transmission of the head.
+    /// last acknowledgment of new octets, or the last transmission of the head.
     pub waited: Duration,
-    /// The time since the last acknowledgement of new octets.
+    /// The time since the last acknowledgment of new octets.
     pub since_una: Duration,
-    /// The time since the last acknowledgement that told the sender something.
+    /// The time since the last acknowledgment that told the sender something.
     pub lag: Duration,
     /// The time since the sender last sent or heard anything.
     pub quiet: Duration,
@@ -89,13 +89,13 @@ impl SenderScene {
     /// to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
 
-    /// Whether an acknowledgement may have triggered the retransmission.
+    /// Whether an acknowledgment may have triggered the retransmission.
     pub fn is_clocked(&self) -> bool {
         self.lag <= Self::SLACK.max(self.rtt / 8)
     }
 
     /// Whether a reordering timer may have sent it. Such a timer fires at most a round trip after
-    /// the acknowledgement that started it (RFC 8985 §6.2).
+    /// the acknowledgment that started it (RFC 8985 §6.2).
     pub fn is_within_reordering(&self) -> bool {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
@@ -111,7 +111,7 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether neither side sent anything for so long that no acknowledgement triggered it.
+    /// Whether neither side sent anything for so long that no acknowledgment triggered it.
     pub fn is_silent(&self) -> bool {
         self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
     }
@@ -131,7 +131,7 @@ impl SenderScene {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
-    /// Whether acknowledgements call for a retransmission: they report a hole below SACKed octets,
+    /// Whether acknowledgments call for a retransmission: they report a hole below SACKed octets,
     /// or three of them are duplicates (RFC 5681 §3.2, RFC 6675 §4).
     pub fn is_reported(&self) -> bool {
         self.hole || self.dup_acks >= 3

@@ -11,8 +11,8 @@ use super::after_lone::{AfterLone, FreshSegment};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// The times of recent acknowledgements that told something. They serve captures far from the
-/// sender, where a packet of the sender answers an acknowledgement that passed earlier.
+/// The times of recent acknowledgments that told something. They serve captures far from the
+/// sender, where a packet of the sender answers an acknowledgment that passed earlier.
 #[derive(Clone, Copy, Debug)]
 struct RecentPackets {
     at: [Time; RecentPackets::MOST],
@@ -26,7 +26,7 @@ impl RecentPackets {
 /// The state of a direction in which something is missing or was sent again.
 #[derive(Clone, Debug)]
 pub struct SenderTrouble {
-    /// Octets above the cumulative acknowledgement that SACK blocks reported.
+    /// Octets above the cumulative acknowledgment that SACK blocks reported.
     pub sacked: Ranges,
     /// Octets that had been neither captured nor acknowledged when later octets were captured.
     pub gaps: Ranges,
@@ -77,13 +77,13 @@ impl Default for SenderTrouble {
 }
 
 impl SenderTrouble {
-    /// Notes that an acknowledgement that tells something passed at `at`.
+    /// Notes that an acknowledgment that tells something passed at `at`.
     pub fn passed(&mut self, at: Time) {
         self.passed.at[self.passed.count % RecentPackets::MOST] = at;
         self.passed.count += 1;
     }
 
-    /// When the latest noted acknowledgement passed that did so at `by` or before.
+    /// When the latest noted acknowledgment passed that did so at `by` or before.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         let known = self.passed.count.min(RecentPackets::MOST);
         (1..=known)
@@ -144,7 +144,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a SACK block, which reports octets above the cumulative acknowledgement.
+    /// Takes a SACK block, which reports octets above the cumulative acknowledgment.
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
             self.sacked.insert(left, right);
@@ -201,7 +201,7 @@ impl SenderTrouble {
         self.machine.acknowledged(una);
     }
 
-    /// Decides verdicts on retransmissions that an acknowledgement allows.
+    /// Decides verdicts on retransmissions that an acknowledgment allows.
     pub fn judge(&mut self, ack: &Arrived) {
         let sacked = &self.sacked;
         let una = ack.una.1;
@@ -224,7 +224,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgement that a segment caused whose octets had arrived.
+    /// Takes a duplicate acknowledgment that a segment caused whose octets had arrived.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);

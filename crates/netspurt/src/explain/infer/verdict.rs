@@ -40,7 +40,7 @@ pub struct Decision {
     pub evidence: VerdictEvidence,
 }
 
-/// What the watch needs to know about an acknowledgement.
+/// What the watch needs to know about an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
     /// When it was captured.
@@ -111,7 +111,7 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// Takes an acknowledgement. `covers` says whether its number or its SACK blocks cover octets.
+    /// Takes an acknowledgment. `covers` says whether its number or its SACK blocks cover octets.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -132,8 +132,8 @@ impl VerdictWatch {
         }
     }
 
-    /// Decides on `one` by the first acknowledgement that covers it. The octet that the receiver
-    /// waited for before was sent again last at `head_sent`. `None` if the acknowledgement does
+    /// Decides on `one` by the first acknowledgment that covers it. The octet that the receiver
+    /// waited for before was sent again last at `head_sent`. `None` if the acknowledgment does
     /// not tell.
     fn decide(one: &Watched, ack: &Arrived, head_sent: Option<Time>) -> Option<Decision> {
         if one.reported {
@@ -142,7 +142,7 @@ impl VerdictWatch {
         let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
         let since = ack.at.saturating_since(one.at);
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // Its first octet was the next one that the receiver waited for. So the acknowledgement
+        // Its first octet was the next one that the receiver waited for. So the acknowledgment
         // echoes the time stamp of the copy that arrived (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
@@ -172,8 +172,8 @@ impl VerdictWatch {
     /// Whether `ack` covers `one` behind more octets than a receiver acknowledges at once. Then a
     /// segment filled a gap, and the rest had arrived before.
     ///
-    /// If the acknowledgement came long after `one`, then `one` may have filled its own gap, and
-    /// the acknowledgement that told so may have been lost. With SACK each such acknowledgement
+    /// If the acknowledgment came long after `one`, then `one` may have filled its own gap, and
+    /// the acknowledgment that told so may have been lost. With SACK each such acknowledgment
     /// tells it again, so that losses of several are the rule in an outage: there a round trip is
     /// the limit. Without SACK `one` arrives close behind what filled the gap.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
@@ -185,7 +185,7 @@ impl VerdictWatch {
             && ack.far.is_some_and(near)
     }
 
-    /// Takes a duplicate acknowledgement of a connection without SACK. It may answer a
+    /// Takes a duplicate acknowledgment of a connection without SACK. It may answer a
     /// retransmission that was acknowledged meanwhile and arrived as a duplicate, a round trip
     /// after it was sent.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {

@@ -1,4 +1,4 @@
-//! Acknowledgements that repeat the one before.
+//! Acknowledgments that repeat the one before.
 
 use crate::units::Time;
 use crate::wire::CapturedTcp;
@@ -7,7 +7,7 @@ use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
-    /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
+    /// Takes an acknowledgment that tells nothing new. It counts if nothing is outstanding.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,
@@ -25,7 +25,7 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgement that repeats the one before. If all that is outstanding was sent too
+    /// Takes an acknowledgment that repeats the one before. If all that is outstanding was sent too
     /// late to have caused it, a segment caused it whose octets had arrived (RFC 5681 §4.2). With
     /// D-SACK it would have a block (RFC 2883 §4).
     pub(super) fn answered_copy(

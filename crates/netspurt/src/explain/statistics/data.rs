@@ -35,7 +35,7 @@ pub struct DataCounts {
     pub cut_packets: u64,
     /// Octets of payload that were not captured.
     pub cut_bytes: u64,
-    /// Octets of payload that were sent before the first acknowledgement of data, retransmissions
+    /// Octets of payload that were sent before the first acknowledgment of data, retransmissions
     /// excluded.
     pub initial_window_bytes: u64,
     /// The segments with these octets.
@@ -124,7 +124,7 @@ impl DataCounts {
     }
 
     /// Takes `many` segments of one kind, with as much payload as `packet`, that were sent before the
-    /// first acknowledgement of data.
+    /// first acknowledgment of data.
     #[inline]
     pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind, many: u64) {
         if kind != SegmentKind::Retransmission {

@@ -1,14 +1,14 @@
-//! Duplicate acknowledgements.
+//! Duplicate acknowledgments.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-/// Duplicate acknowledgements of a direction's data (RFC 5681 §2): without payload, SYN or FIN,
+/// Duplicate acknowledgments of a direction's data (RFC 5681 §2): without payload, SYN or FIN,
 /// with the highest number and the last window, while data is outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateAcks {
-    /// The number of duplicate acknowledgements.
+    /// The number of duplicate acknowledgments.
     pub count: u64,
     /// The number of times that three came in a row.
     pub triples: u64,
@@ -21,7 +21,7 @@ pub struct DuplicateAcks {
 packed_value!(DuplicateAcks { count, triples, run, window, closed });
 
 impl DuplicateAcks {
-    /// Takes an acknowledgement. `repeats` says whether it repeats the highest acknowledgement
+    /// Takes an acknowledgment. `repeats` says whether it repeats the highest acknowledgment
     /// number while data is outstanding.
     #[inline]
     pub fn take(&mut self, packet: &impl CapturedTcp, repeats: bool) {

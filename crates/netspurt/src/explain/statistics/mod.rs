@@ -46,9 +46,9 @@ pub struct Statistics {
     pub windows: Windows,
     /// The octets outstanding.
     pub flight: FlightSize,
-    /// Round trips by acknowledgements of this direction.
+    /// Round trips by acknowledgments of this direction.
     pub round_trips: RoundTripStatistics,
-    /// Duplicate acknowledgements of this direction.
+    /// Duplicate acknowledgments of this direction.
     pub duplicate_acks: DuplicateAcks,
     /// Statistics of segments that were sent more than once, if there were any.
     pub repairs: Option<Box<Repairs>>,
@@ -175,7 +175,7 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgement of everything below `ack` that was captured at `at`. The caller
+    /// Takes an acknowledgment of everything below `ack` that was captured at `at`. The caller
     /// then gives each segment that it covers to [`covered`](Self::covered).
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
@@ -187,7 +187,7 @@ impl Statistics {
         });
     }
 
-    /// Notes that the acknowledgement with the number `ack` is the first to cover `segment`.
+    /// Notes that the acknowledgment with the number `ack` is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
         if covered == CoveredBy::ByBlock {
@@ -212,7 +212,7 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgement of everything below `ack` that was added to `octets`. `raised` says
+    /// Takes an acknowledgment of everything below `ack` that was added to `octets`. `raised` says
     /// whether it acknowledges new octets.
     #[inline]
     pub fn answered(

@@ -89,7 +89,7 @@ impl PacketStatistics {
 }
 
 /// Whether the first block reports octets that arrived twice. It does if it lies below the
-/// acknowledgement or within the second block (RFC 2883 §4).
+/// acknowledgment or within the second block (RFC 2883 §4).
 fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     let within = |inner: &SackBlock, outer: &SackBlock| {
         not_above(outer.left, inner.left) && not_above(inner.right, outer.right)

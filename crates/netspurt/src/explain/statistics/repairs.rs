@@ -13,7 +13,7 @@ pub struct Repairs {
     /// The times between two transmissions of a segment that was not acknowledged.
     pub gaps: Spread,
     /// The times from the last transmission of a segment that was sent more than once to an
-    /// acknowledgement that ends with it.
+    /// acknowledgment that ends with it.
     pub ambiguous: Spread,
 }
 

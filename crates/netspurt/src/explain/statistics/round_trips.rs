@@ -1,4 +1,4 @@
-//! Round trips by the acknowledgements of segments.
+//! Round trips by the acknowledgments of segments.
 
 use crate::packed::packed_value;
 use crate::units::{Duration, Time};
@@ -7,8 +7,8 @@ use super::spread::Spread;
 
 /// Round trips between the capture's point and the receiver of a direction.
 ///
-/// An acknowledgement is timed if it equals the end of a segment that was sent once (Karn and
-/// Partridge 1987), and if nothing below that segment was sent after it: the acknowledgement might
+/// An acknowledgment is timed if it equals the end of a segment that was sent once (Karn and
+/// Partridge 1987), and if nothing below that segment was sent after it: the acknowledgment might
 /// have waited for that. The rule is tcptrace's; [`OneWay`](crate::observe::OneWay) has another one,
 /// for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,9 +21,9 @@ pub struct RoundTripStatistics {
     full_bytes: u64,
     /// The round trip of the SYN in nanoseconds, if the SYN was sent once.
     pub handshake: Option<u64>,
-    /// Acknowledgements of a segment where octets below it were sent after it.
+    /// Acknowledgments of a segment where octets below it were sent after it.
     pub post_loss: u64,
-    /// Segments whose acknowledgement also covers later segments.
+    /// Segments whose acknowledgment also covers later segments.
     pub cumulative: u64,
     /// The latest time at which acknowledged octets were sent.
     latest: Time,
@@ -40,9 +40,9 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// Takes an acknowledgement that is the first to cover a segment, which was sent last at `sent`.
-    /// `last` says whether the segment ends where the acknowledgement does. Returns whether the
-    /// acknowledgement ends the round trip of this segment, which may have been sent more than once.
+    /// Takes an acknowledgment that is the first to cover a segment, which was sent last at `sent`.
+    /// `last` says whether the segment ends where the acknowledgment does. Returns whether the
+    /// acknowledgment ends the round trip of this segment, which may have been sent more than once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;

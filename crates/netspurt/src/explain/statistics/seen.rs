@@ -154,7 +154,7 @@ impl SeenOctets {
         self.holes.as_deref().is_some_and(open)
     }
 
-    /// Calls `each` for the late segments that an acknowledgement of everything below `ack` is the
+    /// Calls `each` for the late segments that an acknowledgment of everything below `ack` is the
     /// first to cover, in ascending order.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {

@@ -313,7 +313,7 @@ fn no_probe_follows_one_whose_outcome_is_open() {
 }
 
 /// A flight of ten, then a lone segment that leaves twice; `sent` segments follow its
-/// acknowledgement.
+/// acknowledgment.
 fn lone_after_ten(sent: u32) -> Talk {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).ack(201.0, 10_000);
@@ -323,12 +323,12 @@ fn lone_after_ten(sent: u32) -> Talk {
     talk
 }
 
-/// RFC 5681 §3.1: after a timeout the window is one segment, so two follow its acknowledgement.
+/// RFC 5681 §3.1: after a timeout the window is one segment, so two follow its acknowledgment.
 #[test]
 fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
     assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
-    // No sender's window grows from one to three segments by one acknowledgement (RFC 3465 §2.1).
+    // No sender's window grows from one to three segments by one acknowledgment (RFC 3465 §2.1).
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 

@@ -120,7 +120,7 @@ fn a_closed_window_is_no_pause_of_the_application() {
 }
 
 #[test]
-fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
+fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
     let mut talk = Talk::midway();
     talk.flight(0.0, 0, 10).data(80.0, 2000);
     for (at, first) in [(200.0, 10), (600.0, 11)] {
@@ -130,7 +130,7 @@ fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
     for at in [1000.0, 1800.0, 3400.0, 6600.0] {
         talk.data(at, 11_000);
     }
-    // The sender goes on, so acknowledgements came.
+    // The sender goes on, so acknowledgments came.
     talk.data(7000.0, 12_000);
     let causes = |talk: &Talk| -> Vec<_> {
         let way = talk.way();
@@ -139,7 +139,7 @@ fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.way().floors.waits().is_empty());
-    // With acknowledgements more is known.
+    // With acknowledgments more is known.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }

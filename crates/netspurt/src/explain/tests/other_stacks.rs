@@ -46,7 +46,7 @@ fn what_the_receiver_discarded_counts_as_not_reported() {
 }
 
 /// RFC 5681 §4.2. With SACK, that each repair filled its own hole may have been told by
-/// acknowledgements that were lost.
+/// acknowledgments that were lost.
 #[test]
 fn an_ack_that_jumps_a_round_trip_later_tells_nothing_where_sack_is_used() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {

@@ -61,9 +61,9 @@ fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
     assert_eq!(repaired().explained().notes.lines(), [""; 0]);
 }
 
-/// Beside the receiver an acknowledgement leaves as soon as a segment comes.
+/// Beside the receiver an acknowledgment leaves as soon as a segment comes.
 #[test]
-fn an_acknowledgement_before_what_it_acknowledges_makes_no_retransmission() {
+fn an_acknowledgment_before_what_it_acknowledges_makes_no_retransmission() {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.01, 100.0);
     for n in 0..10 {

@@ -69,14 +69,14 @@ app     = { reply = "15 kB" }
     }
     assert!(sum(&population, "retransmissions") > 0, "something was lost");
     let [starts, ends] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
-    // A row for each direction: opened by one end, the last acknowledgement comes to the other.
+    // A row for each direction: opened by one end, the last acknowledgment comes to the other.
     let pairs = starts.chunks(2).zip(ends.chunks(2));
     let spans: Vec<i64> = pairs.map(|(starts, ends)| ends[1] - starts[0]).collect();
     assert_eq!(connections(&population, "duration_ns"), spans);
 }
 
 #[test]
-fn a_transfer_ends_with_the_last_acknowledgement_and_has_no_response() {
+fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"\n", "");
     let results = run(&Scenario::parse("web.toml", &text).unwrap());
     let count = results.table("connections").unwrap().rows();
