@@ -85,11 +85,11 @@ fn options_by_etherparse(options: &[TcpOptionElement], segment: &mut Segment) {
         match *option {
             TcpOptionElement::MaximumSegmentSize(mss) => syn.mss = Some(mss),
             TcpOptionElement::WindowScale(shift) => syn.window_scale = Some(shift),
-            TcpOptionElement::SelectiveAcknowledgmentPermitted => syn.sack = true,
+            TcpOptionElement::SelectiveAcknowledgementPermitted => syn.sack = true,
             TcpOptionElement::Timestamp(val, ecr) => {
                 segment.set_timestamps(Timestamps { val, ecr })
             }
-            TcpOptionElement::SelectiveAcknowledgment(first, rest) => {
+            TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
                 let edges = [Some(first), rest[0], rest[1], rest[2]].into_iter().flatten();
                 edges.for_each(|(left, right)| sack.add(SackBlock { left, right }));
             }
