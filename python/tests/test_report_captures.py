@@ -146,7 +146,7 @@ def test_a_capture_beside_the_receiver_says_what_it_cannot_show(
     run = ns.load("slow-download").replace({"record.spy": ["far"]}).run().save(tmp_path / "far")
     told = captured(run / "far.pcapng").section.parts[0].answer
     assert re.match(r"\d+% of the time went to data on its way", told)
-    assert "beside the receiver, where it is not seen what held the sender back" in told
+    assert "beside the receiver. It does not show what held the sender back" in told
 
 
 def test_only_the_direction_that_sent_again_has_lost_time(slow: Captured, tmp_path: Path) -> None:

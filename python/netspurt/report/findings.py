@@ -93,8 +93,8 @@ def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[
         yield f"{largest}{of} went to {WORDS[name]}."
         if name in _HIDDEN_CAUSES and _is_beside_receiver(found):
             yield (
-                "The capture was taken beside the receiver, where it is not seen what held the "
-                "sender back: its congestion window, its timers or its application."
+                "The capture was taken beside the receiver. It does not show what held the sender "
+                "back: its congestion window, its timers or its application."
             )
 
 
