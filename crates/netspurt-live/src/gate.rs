@@ -23,7 +23,7 @@ pub struct Gate {
 
 impl Gate {
     /// Creates a gate, with a shim at its host's edge if `shim` is given.
-    pub fn with_shim(shim: Option<&ShimConfig>) -> Self {
+    pub fn new(shim: Option<&ShimConfig>) -> Self {
         Self { shim: shim.map(|config| Box::new(Shim::new(config))), ..Self::default() }
     }
 
@@ -32,10 +32,10 @@ impl Gate {
         self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
-    /// Returns a segment that the shim retransmits, if its timer has fired by `now`.
-    fn retransmission(&mut self, now: Time) -> Option<(Time, Port, Segment)> {
+    /// Removes and returns the next segment that the shim retransmits at or before `until`, if any.
+    fn pop_retransmission(&mut self, until: Time) -> Option<(Time, Port, Segment)> {
         let shim = self.shim.as_mut()?;
-        while let Some(due) = shim.next_wakeup().filter(|due| *due <= now) {
+        while let Some(due) = shim.next_wakeup().filter(|due| *due <= until) {
             if let Some(segment) = shim.pop(due) {
                 return Some((due, 0, segment));
             }
@@ -49,7 +49,7 @@ impl Gate {
     }
 
     /// Removes and returns the packets that have left the path towards the host since the last
-    /// call, each with its time.
+    /// call, each with the time at which it left the path.
     pub fn take(&mut self) -> impl Iterator<Item = (Time, Segment)> + '_ {
         self.delivered.drain(..)
     }
@@ -69,19 +69,19 @@ impl Stage<Segment> for Gate {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        let entry = self.entering.front().map(|(at, _)| *at);
+        let enters_at = self.entering.front().map(|(at, _)| *at);
         let due = self.shim.as_ref().and_then(|shim| shim.next_wakeup());
-        entry.into_iter().chain(due).min()
+        enters_at.into_iter().chain(due).min()
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         // If the host sends at the instant at which the timer fires, the host's packet goes first.
-        let entry = self.entering.front().map(|(at, _)| *at).filter(|at| *at <= now);
-        let due = entry.map_or(now, |at| Time::from_nanos(at.as_nanos().saturating_sub(1)));
-        if let Some(retransmission) = self.retransmission(due) {
+        let enters_at = self.entering.front().map(|(at, _)| *at).filter(|at| *at <= now);
+        let until = enters_at.map_or(now, |at| Time::from_nanos(at.as_nanos().saturating_sub(1)));
+        if let Some(retransmission) = self.pop_retransmission(until) {
             return Some(retransmission);
         }
-        entry?;
+        enters_at?;
         let (at, segment) = self.entering.pop_front()?;
         if let Some(shim) = &mut self.shim {
             shim.sent(at, &segment);
@@ -95,16 +95,21 @@ impl Stage<Segment> for Gate {
 pub enum LiveHost {
     /// A real host behind a gate.
     Gate(Gate),
-    /// A program in the simulator.
+    /// A simulated host.
     Model(Box<Reassembling<Segment, Program>>),
 }
 
 impl Host<Segment> for LiveHost {
-    fn gather(&mut self, now: Time, f: Segment, events: &mut Events<Segment>) -> Option<Segment> {
+    fn gather(
+        &mut self,
+        now: Time,
+        frame: Segment,
+        events: &mut Events<Segment>,
+    ) -> Option<Segment> {
         match self {
             // A real host reassembles fragments itself.
-            Self::Gate(_) => Some(f),
-            Self::Model(host) => host.gather(now, f, events),
+            Self::Gate(_) => Some(frame),
+            Self::Model(host) => host.gather(now, frame, events),
         }
     }
 }

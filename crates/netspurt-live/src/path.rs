@@ -62,9 +62,9 @@ impl Path {
                 NetworkEnd::Kernel(end) => {
                     gates.push(EndId::at(number));
                     listed[number as usize] = true;
-                    LiveHost::Gate(Gate::with_shim(end.shim.as_ref()))
+                    LiveHost::Gate(Gate::new(end.shim.as_ref()))
                 }
-                NetworkEnd::Programs(end) => LiveHost::Gate(Gate::with_shim(end.shim.as_ref())),
+                NetworkEnd::Programs(end) => LiveHost::Gate(Gate::new(end.shim.as_ref())),
                 NetworkEnd::Model(program) => {
                     LiveHost::Model(Box::new(Reassembling::new(program, network.reassembly)))
                 }
@@ -124,7 +124,7 @@ impl Path {
     fn admit(&mut self, flow: FlowId) {
         let ends = self.programs.as_ref().expect("connections come from programs");
         let gate = |(end, node): &(ProgramsEnd, u32)| {
-            (LiveHost::Gate(Gate::with_shim(end.shim.as_ref())), *node)
+            (LiveHost::Gate(Gate::new(end.shim.as_ref())), *node)
         };
         let ends = [gate(&ends[0]), gate(&ends[1])];
         self.world.population_mut().watch(flow);

@@ -1,4 +1,4 @@
-"""Connections to sites: distributions, throughput over time, throughput against idle time."""
+"""Pictures of connections to sites: distributions of values, throughput, and idle times."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt.pictures.marks import SERIES, Floats, Ink, Line, Mark, Picture, Points, Rules, Scale
 
-#: The axis is logarithmic if the values differ by more than this factor.
+#: An axis is logarithmic if the 99 % quantile of its values is more than this factor above the 1 %
+#: quantile.
 _LOG_RATIO = 20
 
 
 def distributions(
     series: Mapping[str, ArrayLike], *, what: str, unit: str, marks: Sequence[float] = ()
 ) -> Picture:
-    """Return the distributions of values, with a line for each name.
+    """Return a picture of the cumulative distributions of values, with a line for each site.
 
     Parameters
     ----------
     series
-        Values by the name of a site; NaN counts as no value.
+        The values of each site, by the site's name. Values that are not finite are left out.
     what
-        The name of the values.
+        What the values are, as a label of the axis without the unit.
     unit
-        `s` or `bit/s`, which get a suitable prefix; empty for a ratio.
+        The unit of the values: `s` or `bit/s`, to which the picture adds a suitable prefix, or an
+        empty text for a ratio.
     marks
-        Values with a vertical line.
+        Values at which a vertical line is drawn.
     """
-    known = {name: _known(values) for name, values in series.items()}
-    known = {name: values for name, values in known.items() if len(values)}
+    finite = {name: _sorted_finite(values) for name, values in series.items()}
+    finite = {name: values for name, values in finite.items() if len(values)}
     shown: list[Mark] = []
-    for n, (name, values) in enumerate(known.items()):
+    for n, (name, values) in enumerate(finite.items()):
         share = np.arange(len(values) + 1) / len(values)
         x = np.concatenate([values[:1], values])
         label, ink = f"{name} ({len(values):,})", SERIES[n % len(SERIES)]
@@ -41,46 +43,46 @@ def distributions(
     if marks:
         at = np.array(marks, dtype=float)
         shown.append(Rules(label="", ink="red", x=at, dashed=True))
-    scale = _value_scale(what, unit, list(known.values()))
+    scale = _value_scale(what, unit, list(finite.values()))
     return Picture(tuple(shown), Scale("share of connections", low=0.0, high=1.02), scale)
 
 
-def _known(values: ArrayLike) -> Floats:
+def _sorted_finite(values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=float)
     return np.sort(array[np.isfinite(array)])
 
 
 def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale of values, which is logarithmic if the values differ much."""
-    every = np.concatenate([*series, np.empty(0)])
-    if not len(every):
+    """Return the scale for values. It is logarithmic if they differ by more than `_LOG_RATIO`."""
+    pooled = np.concatenate([*series, np.empty(0)])
+    if not len(pooled):
         return Scale(what, unit)
-    low, high = float(np.quantile(every, 0.01)), float(np.quantile(every, 0.99))
+    low, high = float(np.quantile(pooled, 0.01)), float(np.quantile(pooled, 0.99))
     return Scale(what, unit, log=low > 0 and high > _LOG_RATIO * low)
 
 
 def throughput_levels(
-    t_s: ArrayLike, throughput_bps: ArrayLike, member: ArrayLike, levels: Sequence[float]
+    t_s: ArrayLike, throughput_bps: ArrayLike, level_of: ArrayLike, levels: Sequence[float]
 ) -> Picture:
-    """Return throughput over time. The colours show the levels.
+    """Return a picture of throughput over time. The colour of a point shows its level.
 
     Parameters
     ----------
-    t_s, throughput_bps, member
-        When each connection began, in seconds, its throughput in bit/s, and the index of its level;
-        shape (n,) each.
+    t_s, throughput_bps, level_of
+        For each connection: the instant at which it began, in seconds; its throughput in bit/s; and
+        the index of its level in `levels`. Each has the shape (n,).
     levels
-        The levels in bit/s, which are drawn as lines.
+        The levels in bit/s. Each is drawn as a line.
     """
     t, rate = np.asarray(t_s, dtype=float), np.asarray(throughput_bps, dtype=float)
-    levels_of = np.asarray(member)
-    since = t - np.nanmin(t) if len(t) else t
-    scale, unit = (3600.0, "h") if len(t) and since.max() > 7200 else (60.0, "min")
-    ends = np.array([0.0, float(np.max(since, initial=0.0))]) / scale
+    level_index = np.asarray(level_of)
+    elapsed = t - np.nanmin(t) if len(t) else t
+    scale, unit = (3600.0, "h") if len(t) and elapsed.max() > 7200 else (60.0, "min")
+    ends = np.array([0.0, float(np.max(elapsed, initial=0.0))]) / scale
     marks: list[Mark] = []
     for n, level in enumerate(levels):
-        own, ink = levels_of == n, SERIES[n % len(SERIES)]
-        marks.append(Points(label="", ink=ink, x=since[own] / scale, y=rate[own]))
+        at_level, ink = level_index == n, SERIES[n % len(SERIES)]
+        marks.append(Points(label="", ink=ink, x=elapsed[at_level] / scale, y=rate[at_level]))
         at = np.full(2, level)
         marks.append(Line(label="", ink="grey", x=ends, y=at, width=0.8, rank=1.5))
     y = _value_scale("throughput", "bit/s", [rate[np.isfinite(rate)]])
@@ -95,7 +97,9 @@ def idle_times(
     words: Mapping[str, str],
     threshold_s: float,
 ) -> Picture:
-    """Return throughput against the longest idle time, coloured by its cause.
+    """Return a picture of throughput against the longest idle time.
+
+    The colour of a point shows the cause of the idle time.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def idle_times(
     waited_for
         The cause of the idle time. It is empty if the cause is not known.
     words
-        The causes in words, for the legend.
+        The legend's text for each cause. Idle times with other causes are not drawn.
     threshold_s
         The idle time above which a timeout is assumed. It is drawn as a line.
     """
@@ -113,12 +117,12 @@ def idle_times(
     known = np.isfinite(idle) & np.isfinite(rate)
     marks: list[Mark] = []
     for n, cause in enumerate(["", *words]):
-        own = (causes == cause) & known
-        if not own.any():
+        of_cause = (causes == cause) & known
+        if not of_cause.any():
             continue
         ink: Ink = "black" if not cause else SERIES[(n - 1) % len(SERIES)]
-        label = f"{words.get(cause, 'not known')} ({own.sum():,})"
-        marks.append(Points(label=label, ink=ink, x=idle[own], y=rate[own], size=4))
+        label = f"{words.get(cause, 'not known')} ({of_cause.sum():,})"
+        marks.append(Points(label=label, ink=ink, x=idle[of_cause], y=rate[of_cause], size=4))
     marks.append(Rules(label="", ink="red", x=np.array([threshold_s]), dashed=True))
     y = _value_scale("throughput", "bit/s", [rate[known]])
     x = _value_scale("longest idle time", "s", [idle[known]])

@@ -55,25 +55,25 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
 def draw_throughput(  # noqa: PLR0913 - what to draw, and where
     t_s: ArrayLike,
     throughput_bps: ArrayLike,
-    member: ArrayLike,
+    level_of: ArrayLike,
     levels: Sequence[float],
     *,
     title: str,
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with throughput over time. The colours show the levels.
+    """Return a figure with throughput over time. The colour of a point shows its level.
 
     Parameters
     ----------
-    t_s, throughput_bps, member, levels
+    t_s, throughput_bps, level_of, levels
         As in `netspurt.pictures.sites.throughput_levels`.
     title
         The heading.
     ax, size
         An axes of the caller's to draw into, or the size of a new figure in inches.
     """
-    shown = throughput_levels(t_s, throughput_bps, member, levels)
+    shown = throughput_levels(t_s, throughput_bps, level_of, levels)
     return _drawn(shown, title, ax, size)
 
 

@@ -1,4 +1,4 @@
-"""Sections of a page as HTML, with all texts escaped. They are readable without the script."""
+"""The HTML of a page's sections. All texts are escaped, and it is readable without the script."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Spot:
     Attributes
     ----------
     number
-        Its number, from 0.
+        The number of the section, from 0.
     group
-        The number of its first group of pictures.
+        The number of the section's first group of pictures.
     out
         The file of the page. Links are relative to it.
     alone
-        Whether the page's title is its heading.
+        Whether the page has no other subject, so that the page's title serves as the heading.
     home
-        The number of the section of a folder to which it belongs; `None` if it belongs to none.
+        The number of the folder's section if the section belongs to a folder, otherwise `None`.
     """
 
     number: int
@@ -70,41 +70,41 @@ def section_markup(section: Section, spot: Spot) -> str:
 
 def _groups(groups: Sequence[Group], first: int) -> Iterator[str]:
     """Yield the elements of groups. Pictures over time take the full width, others a column."""
-    told = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
-    over_time = [text for text, group in zip(told, groups, strict=True) if group.x]
-    apart = [text for text, group in zip(told, groups, strict=True) if not group.x]
+    elements = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
+    over_time = [text for text, group in zip(elements, groups, strict=True) if group.x]
+    others = [text for text, group in zip(elements, groups, strict=True) if not group.x]
     yield from over_time
-    if apart:
-        yield f'<div class="aparts">{"".join(apart)}</div>'
+    if others:
+        yield f'<div class="not-over-time">{"".join(others)}</div>'
 
 
 def _text(text: str) -> str:
     return escape(plain(text))
 
 
-def _told(lines: Sequence[str]) -> str:
-    """Return lines as a command prints them. Sentences may wrap, and the cells of tables may not.
+def _printed_lines(lines: Sequence[str]) -> str:
+    """Return the HTML of lines that a command prints. Sentences may wrap; rows of tables may not.
 
-    Each table scrolls on its own if it is wider than the page. Its names stay in view then.
+    A table that is wider than the page scrolls separately, and its first column stays in view.
     """
-    told = []
-    for in_columns, some in groupby(lines, _in_columns):
+    texts = []
+    for in_columns, alike in groupby(lines, _in_columns):
         if in_columns:
-            cells = "\n".join(_with_names(list(some)))
-            told.append(f'<span class="cells" tabindex="0">{cells}\n</span>')
+            cells = "\n".join(_with_names(list(alike)))
+            texts.append(f'<span class="cells" tabindex="0">{cells}\n</span>')
         else:
-            told += [f'<span class="prose">{_text(line)}\n</span>' for line in some]
-    return "".join(told)
+            texts += [f'<span class="prose">{_text(line)}\n</span>' for line in alike]
+    return "".join(texts)
 
 
 def _with_names(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a table as HTML. The first column of each has an element of its own."""
+    """Yield the lines of a table as HTML. In each line the first cell has an element of its own."""
     names = [line.partition("  ")[0] for line in lines]
     width = max(map(len, names))
-    # The lines of several tables may have no common column.
-    common = all(line[width : width + 2].strip() == "" for line in lines)
+    # The lines of several tables may have no common first column.
+    aligned = all(line[width : width + 2].strip() == "" for line in lines)
     for line in lines:
-        if common:
+        if aligned:
             name, rest = line[:width].rstrip(), line[len(line[:width].rstrip()) : width]
             own = f'<span class="own">{_text(name)}</span>' if name else ""
             yield f'<span class="name">{own}{rest}</span>{_text(line[width:])}'
@@ -112,50 +112,50 @@ def _with_names(lines: Sequence[str]) -> Iterator[str]:
             yield _text(line)
 
 
-#: The widths of lines [characters] for which the style has a size of type on paper.
+#: Line widths [characters]. For each, the style sheet has a size of type for paper.
 _WIDTHS = (120, 150, 180)
 
-#: The width of lines that fit the paper at the usual size.
-_USUAL = 100
+#: The maximum width of lines that fit the paper at the usual size of type [characters].
+_WIDTH_USUAL = 100
 
 
 def _in_columns(line: str) -> bool:
-    """Return whether a line has cells of a table, which are two spaces apart."""
+    """Return whether a line has cells of a table. Cells are at least two spaces apart."""
     return "  " in line.strip()
 
 
-def _wide(lines: Sequence[str]) -> str:
-    """Return the class of lines with wide tables, by which they get smaller type on paper."""
-    most = max((len(line) for line in lines if _in_columns(line)), default=0)
-    if most <= _USUAL:
+def _wide_class(lines: Sequence[str]) -> str:
+    """Return the class that gives wide tables smaller type on paper; empty for narrow tables."""
+    widest = max((len(line) for line in lines if _in_columns(line)), default=0)
+    if widest <= _WIDTH_USUAL:
         return ""
-    return f" class=wide-{next((one for one in _WIDTHS if most <= one), _WIDTHS[-1])}"
+    return f" class=wide-{next((width for width in _WIDTHS if widest <= width), _WIDTHS[-1])}"
 
 
 def _part(part: Part, spot: Spot, *, named: bool) -> str:
-    """Return the words and the tables that precede the pictures."""
+    """Return the words and tables of a part that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
     lines += [f'<p class="answer">{_text(part.answer)}</p>'] if part.answer else []
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
-        told = _told(part.lines)
-        wide = _wide(part.lines)
-        lines.append(f'<pre{wide} role="region" aria-label="Summary">{told}</pre>')
+        text = _printed_lines(part.lines)
+        wide = _wide_class(part.lines)
+        lines.append(f'<pre{wide} role="region" aria-label="Summary">{text}</pre>')
     lines += [_table(replace(rows, places=()), spot) for rows in part.tables]
     return "\n".join([*lines, "</div>"])
 
 
 def _places(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the tables whose rows link to places in the pictures."""
-    of = f"{part.name}: " if named else ""
-    return "\n".join(_table(rows, spot, of) for rows in part.places)
+    prefix = f"{part.name}: " if named else ""
+    return "\n".join(_table(rows, spot, prefix) for rows in part.places)
 
 
 def _foot(part: Part, out: Path, *, named: bool) -> str:
     """Return the end of a part: notes, links, and how to make the same results again."""
     notes = "".join(f"<li>{_text(note)}</li>" for note in part.notes)
-    of = f"{_text(part.name)}: " if named else ""
-    foot = of + " · ".join(_text(words) for words in part.foot)
+    prefix = f"{_text(part.name)}: " if named else ""
+    foot = prefix + " · ".join(_text(words) for words in part.foot)
     lines = [
         f'<ul class="notes">{notes}</ul>' if notes else "",
         f'<p class="links">Numbers: {", ".join(_links(part.links, out))}</p>' if part.links else "",
@@ -173,20 +173,21 @@ def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
         yield f'<a href="{escape(target)}">{_text(link.words)}</a>'
 
 
-def _table(rows: Rows, spot: Spot, of: str = "") -> str:
-    """Return a table as HTML. A row has a button that leads to its place, or a link to a section.
+def _table(rows: Rows, spot: Spot, prefix: str = "") -> str:
+    """Return a table as HTML. A row may have a button that leads to its place, or a link.
 
-    `of` precedes the caption.
+    The link leads to a section. `prefix` precedes the caption.
     """
-    caption = f"{of}{rows.caption}"
+    caption = f"{prefix}{rows.caption}"
     if not rows.rows:
-        return f'<p class="empty">{_text(of + rows.empty)}</p>' if rows.empty else ""
+        return f'<p class="empty">{_text(prefix + rows.empty)}</p>' if rows.empty else ""
     head = "".join(
-        f"<th scope=col{_side(n, rows)}>{_text(text)}</th>" for n, text in enumerate(rows.head)
+        f"<th scope=col{_cell_class(n, rows)}>{_text(text)}</th>"
+        for n, text in enumerate(rows.head)
     )
     body = "\n".join(_row(n, rows, spot) for n in range(len(rows.rows)))
-    left = f"{counted(rows.more, 'more row')} not shown: a table has at most {MOST_ROWS}."
-    more = f'<p class="more">{_text(f"{left} {rows.elsewhere}")}</p>' if rows.more else ""
+    left_out = f"{counted(rows.more, 'more row')} not shown: a table has at most {MOST_ROWS}."
+    more = f'<p class="more">{_text(f"{left_out} {rows.elsewhere}")}</p>' if rows.more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(caption)}">'
         f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>"
@@ -199,8 +200,8 @@ def _place(rows: Rows, n: int, group: int) -> str:
     place = rows.places[n] if rows.places else None
     if place is None:
         return ""
-    told = json.dumps({"group": group, **asdict(place), "flow": plain(place.flow)})
-    return f' data-place="{escape(told)}"'
+    data = json.dumps({"group": group, **asdict(place), "flow": plain(place.flow)})
+    return f' data-place="{escape(data)}"'
 
 
 def _row(n: int, rows: Rows, spot: Spot) -> str:
@@ -210,13 +211,14 @@ def _row(n: int, rows: Rows, spot: Spot) -> str:
         texts[0] = f'<button type="button" class="go">{texts[0]}</button>'
     elif rows.sections and rows.sections[n]:
         texts[0] = f'<a href="#{anchor(spot.number + rows.sections[n])}">{texts[0]}</a>'
-    told = "".join(
-        f"<td{_side(n, rows, lines=chr(10) in text)}>{text}</td>" for n, text in enumerate(texts)
+    cells = "".join(
+        f"<td{_cell_class(n, rows, lines=chr(10) in text)}>{text}</td>"
+        for n, text in enumerate(texts)
     )
-    return f"<tr{place}>{told}</tr>"
+    return f"<tr{place}>{cells}</tr>"
 
 
-def _side(n: int, rows: Rows, *, lines: bool = False) -> str:
-    """Return the class of a cell; `lines` says that its text has several lines."""
+def _cell_class(n: int, rows: Rows, *, lines: bool = False) -> str:
+    """Return the class of a cell; `lines` says whether its text has several lines."""
     classes = ["right"] * (n in rows.right) + ["lines"] * lines
     return f' class="{" ".join(classes)}"' if classes else ""

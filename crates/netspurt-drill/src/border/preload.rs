@@ -1,4 +1,4 @@
-//! Functions of the C library whose place this library takes where `LD_PRELOAD` names it.
+//! The functions of the C library that this library replaces if `LD_PRELOAD` names it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::os::unix::process::ExitStatusExt;
@@ -16,8 +16,8 @@ use super::{options, sockets};
 /// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not the C
 /// library's.
 pub(super) fn is_active() -> bool {
-    // SAFETY: null stands for the program with what was loaded at its start, and the name ends with
-    // a zero. The function that is found is not called.
+    // SAFETY: null stands for the program and the libraries that were loaded at its start. The name
+    // ends with a zero. If `dlsym` finds the function, it is not called.
     let found = unsafe {
         let program = libc::dlopen(ptr::null(), libc::RTLD_NOW);
         libc::dlsym(program, c"packetdrill_interface_init".as_ptr())
@@ -25,41 +25,43 @@ pub(super) fn is_active() -> bool {
     !found.is_null()
 }
 
-/// Takes a script's shell command, which is read and not run. Only the Python in which packetdrill
-/// writes a script's assertions is run.
+/// Interprets a script's shell command instead of running it. Only the Python file into which
+/// packetdrill writes a script's assertions is run.
 ///
 /// # Safety
 /// `text` is null or ends with a zero.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn system(text: *const c_char) -> c_int {
+    /// The wait status of a command that exited with 1.
     const FAILED: c_int = 1 << 8;
     if text.is_null() {
         return 1;
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees that `text` ends with a zero.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let run = move || match current() {
-        _ if is_code(&text) => run_code(&text),
+        _ if runs_assertions(&text) => run_in_shell(&text),
         Some(machine) if machine.command(&text) => 0,
         _ => FAILED,
     };
     catch_unwind(run).unwrap_or(FAILED)
 }
 
-/// Whether a command is a program and the file in which packetdrill has written a script's assertions.
-fn is_code(text: &str) -> bool {
+/// Whether a command is one program, applied to the file into which packetdrill has written a
+/// script's assertions.
+fn runs_assertions(text: &str) -> bool {
     let is_plain = !text.contains([';', '&', '|', '<', '>', '$', '`', '\n']);
     let file = text.split_whitespace().next_back().unwrap_or_default();
     is_plain && file.starts_with("/tmp/code_")
 }
 
-/// Runs a command; its status as `system` returns it.
-fn run_code(text: &str) -> c_int {
+/// Runs a command in a shell, without this library. Returns the status in the form of `system`.
+fn run_in_shell(text: &str) -> c_int {
     let shell = Command::new("/bin/sh").arg("-c").arg(text).env_remove("LD_PRELOAD").status();
     shell.map_or(-1, ExitStatusExt::into_raw)
 }
 
-/// Reads an option of one of our sockets, or of another file.
+/// Reads an option of one of our sockets. For other files, makes the system call.
 ///
 /// # Safety
 /// As for the C library's function.
@@ -72,15 +74,15 @@ pub unsafe extern "C" fn getsockopt(
     length: *mut socklen_t,
 ) -> c_int {
     if is_ours(fd) {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller guarantees that `place` and `length` are valid for the option.
         return unsafe { options::getsockopt(ptr::null_mut(), fd, level, number, place, length) };
     }
-    // SAFETY: the arguments are the system call's own, as the caller gave them.
+    // SAFETY: the system call gets the caller's arguments unchanged.
     let result = unsafe { libc::syscall(libc::SYS_getsockopt, fd, level, number, place, length) };
     result as c_int
 }
 
-/// Closes one of our sockets, or another file.
+/// Closes one of our sockets. For other files, makes the system call.
 ///
 /// # Safety
 /// As for the C library's function.
@@ -89,19 +91,20 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     if is_ours(fd) {
         return sockets::close_ours(fd);
     }
-    // SAFETY: the argument is a number, which the caller owns.
+    // SAFETY: the system call reads no memory, and the caller owns the descriptor.
     let result = unsafe { libc::syscall(libc::SYS_close, fd) };
     result as c_int
 }
 
-/// Locks nothing into memory: virtual time does not suffer from pages that are fetched late. So
-/// packetdrill needs no privilege.
+/// Does nothing, so that packetdrill needs no privilege. Memory need not be locked, because page
+/// faults do not delay virtual time.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn mlockall(_: c_int) -> c_int {
     0
 }
 
-/// Counts, so that packetdrill does not wait for a tick of the machine before it starts.
+/// Returns a larger number at each call with null. So packetdrill, which waits for a new number
+/// before it starts, does not wait for a tick of the machine.
 ///
 /// # Safety
 /// As for the C library's function.
@@ -111,6 +114,6 @@ pub unsafe extern "C" fn times(place: *mut c_void) -> c_long {
     if place.is_null() {
         return TICKS.fetch_add(1, Ordering::Relaxed);
     }
-    // SAFETY: the caller's place is for a `tms`.
+    // SAFETY: the caller guarantees that `place` points to a `tms`.
     unsafe { libc::syscall(libc::SYS_times, place) }
 }

@@ -1,7 +1,7 @@
 //! Programs at the two ends of a path, such as curl, a server or a shell.
 //!
-//! The programs do not notice the path. Each runs in its host's network namespace, and all of them
-//! run in a process namespace that ends with the run, whichever process is killed.
+//! The programs do not notice the path. Each runs in its host's network namespace. All of them run
+//! in one process namespace, which ends with the run, whichever process is killed.
 
 mod connections;
 mod diag;
@@ -40,27 +40,28 @@ pub const SERVER_OUTPUT: &str = "server.log";
 /// The maximum number of connections that have flows of their own.
 const CONNECTIONS_MAX: usize = 1 << 28;
 
-/// The file in the run folder that has the names of hosts.
-const HOSTS: &str = "hosts";
+/// The file in the run folder with the names and addresses of hosts.
+const HOSTS_FILE: &str = "hosts";
 
-/// The status of a command that the end of the run ended, as in `timeout`.
+/// The status that is reported if the end of the run stopped the program. The command `timeout`
+/// reports the same.
 pub const TIMED_OUT: i32 = 124;
 
-/// The two hosts of programs.
+/// The two hosts on which programs run.
 #[derive(Debug)]
-pub struct ProgramPair {
+pub struct ProgramHosts {
     /// The first flow of programs in the network.
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
     /// The plans of the hosts.
     pub plans: [HostPlan; 2],
-    /// The settings of their TCP.
+    /// The settings of the hosts' TCP.
     pub config: ProgramsEnd,
 }
 
-impl ProgramPair {
-    /// Creates the observer of their traffic.
+impl ProgramHosts {
+    /// Creates the observer of the programs' traffic.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
         let addresses = addresses(&network.names, self.first);
@@ -71,7 +72,7 @@ impl ProgramPair {
     /// Creates the hosts of the programs in `network`. `None` if it has no programs.
     ///
     /// # Errors
-    /// When the kernel refuses something.
+    /// When the kernel refuses to create a host.
     pub fn make(
         sandbox: &mut Sandbox,
         network: &Network,
@@ -110,11 +111,14 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
     }
 }
 
-/// Processes of programs that exist and wait for the start.
+/// Processes that exist already and wait until the programs start in them.
 #[derive(Debug)]
 pub struct Waiting {
+    /// The writing end of a pipe. The processes end when it is closed.
     lifeline: OwnedFd,
+    /// The reading end of the pipe on which init reports how the first program ended.
     status: OwnedFd,
+    /// The process that created the namespaces.
     holder: Pid,
 }
 
@@ -125,13 +129,13 @@ impl Waiting {
     /// When the kernel refuses.
     pub fn make(
         programs: &Programs,
-        pair: &ProgramPair,
+        pair: &ProgramHosts,
         names: &Names,
         folder: &Path,
     ) -> io::Result<Self> {
-        let hosts_file = folder.join(HOSTS);
+        let hosts_file = folder.join(HOSTS_FILE);
         std::fs::write(&hosts_file, hosts_text(names, pair.first))?;
-        let (lifeline, ours) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (lifeline_reader, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
         let (status, status_pipe) = pipe_with(PipeFlags::CLOEXEC)?;
         let parent = std::process::id();
         sys::leave_keys_to_others(true);
@@ -139,11 +143,11 @@ impl Waiting {
         let output = folder.join(SERVER_OUTPUT);
         let order = ProgramsOrder { programs, hosts: &pair.hosts, peer, hosts_file, output };
         let Some(holder) = sys::fork()? else {
-            drop((ours, status));
-            init::hold(parent, &order, lifeline, status_pipe);
+            drop((lifeline, status));
+            init::hold(parent, &order, lifeline_reader, status_pipe);
         };
         let holder = Pid::from_raw(holder.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self { lifeline: ours, status, holder })
+        Ok(Self { lifeline, status, holder })
     }
 
     /// Starts the programs.
@@ -156,7 +160,7 @@ impl Waiting {
     }
 }
 
-/// Running programs.
+/// Running programs, with the fields of [`Waiting`].
 #[derive(Debug)]
 pub struct Running {
     lifeline: OwnedFd,
@@ -169,7 +173,7 @@ impl Running {
     ///
     /// # Errors
     /// When there are no descriptors left.
-    pub fn ended(&self) -> io::Result<OwnedFd> {
+    pub fn ended_descriptor(&self) -> io::Result<OwnedFd> {
         self.status.try_clone()
     }
 
@@ -189,7 +193,7 @@ impl Running {
     }
 }
 
-/// Whether there is something to read, or the writer is gone.
+/// Whether the first program has ended: its status can be read, or the writer of `status` is gone.
 fn has_ended(status: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(status, PollFlags::IN)], Some(&at_once)).unwrap_or(0) > 0
@@ -198,15 +202,16 @@ fn has_ended(status: &OwnedFd) -> bool {
 /// When the program ends, the run goes on for this span, so that packets on their way can arrive.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// Decides when the run of programs is over.
+/// Decides when a run with programs is over.
 #[derive(Debug)]
 pub struct ProgramsEnding {
     status: OwnedFd,
+    /// The instant at which the run is over, if the first program has ended.
     until: Option<Time>,
 }
 
 impl ProgramsEnding {
-    /// Waits for `status`, the descriptor from [`Running::ended`].
+    /// Waits for `status`, the descriptor from [`Running::ended_descriptor`].
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }
     }
@@ -220,7 +225,8 @@ impl ProgramsEnding {
     }
 }
 
-/// Makes a file like `/etc/hosts` with the machine's own names and the two nodes.
+/// Returns the text of the machine's `/etc/hosts`, followed by the two nodes. A node is left out if
+/// its name cannot be a host's name.
 fn hosts_text(names: &Names, first: FlowId) -> String {
     let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -229,8 +235,8 @@ fn hosts_text(names: &Names, first: FlowId) -> String {
     let flow = &names.flows[first.index()];
     for node in [flow.from, flow.to] {
         let name = &names.nodes[node as usize];
-        let usual = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-        if name.chars().all(usual) && !name.starts_with('-') {
+        let is_usual = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        if name.chars().all(is_usual) && !name.starts_with('-') {
             text.push_str(&format!("{} {name}\n", node_address(node)));
         }
     }
@@ -242,7 +248,7 @@ mod tests {
     use super::*;
     use netspurt::record::FlowProperties;
 
-    /// A network of two nodes with these names.
+    /// The names of a network that has these two nodes.
     fn names(nodes: [&str; 2]) -> Names {
         let flow = FlowProperties {
             from: 0,

@@ -39,7 +39,7 @@ use outcome::Outcome;
 use visits::add_visits;
 
 use crate::drive::Driver;
-use crate::exec::{ProgramPair, Programs, ProgramsEnding, Waiting};
+use crate::exec::{ProgramHosts, Programs, ProgramsEnding, Waiting};
 use crate::kernel::{FlowNotes, Poll};
 use crate::path::Path;
 use crate::sandbox::{KernelHost, Namespace, PacketPort, Sandbox, Wiring};
@@ -73,7 +73,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let network = scenario.network();
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
-    let pair = ProgramPair::make(&mut sandbox, &network, options.wiring)?;
+    let pair = ProgramHosts::make(&mut sandbox, &network, options.wiring)?;
     let programs = pair.as_ref().zip(options.programs.as_ref());
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
@@ -102,8 +102,8 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let mut driver = driver.keeping_packets(keeps).spinning(spin);
     let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     if let Some(running) = &running {
-        driver = driver.woken_by(running.ended()?);
-        watcher.ends = Some(ProgramsEnding::new(running.ended()?));
+        driver = driver.woken_by(running.ended_descriptor()?);
+        watcher.ends = Some(ProgramsEnding::new(running.ended_descriptor()?));
     } else {
         driver = driver.ending_with(Arc::clone(&quiet));
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::ends::HostedEnd;
 use super::error::LiveError;
 use crate::drive::Log;
-use crate::exec::ProgramPair;
+use crate::exec::ProgramHosts;
 use crate::kernel::tcp_counters;
 use crate::lateness::{Lateness, QuantilesNs};
 use crate::sandbox::{HostPlan, Namespace, Wire, Wiring};
@@ -230,7 +230,7 @@ impl EndReport {
     }
 
     /// Makes the reports on the two hosts of programs.
-    pub(super) fn of_programs(names: &Names, pair: &ProgramPair) -> [Self; 2] {
+    pub(super) fn of_programs(names: &Names, pair: &ProgramHosts) -> [Self; 2] {
         Side::BOTH.map(|side| {
             let plan = &pair.plans[side.index()];
             Self {

@@ -12,7 +12,7 @@ use netspurt::units::Time;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::error::LiveError;
-use crate::exec::{Connections, ProgramPair, addresses};
+use crate::exec::{Connections, ProgramHosts, addresses};
 use crate::kernel::{Apps, FlowNotes, open, open_for};
 
 /// The port of the first connection's opener. The openers of later connections have the next ports.
@@ -28,7 +28,7 @@ const LISTENING_PORT: u16 = 80;
 /// When the kernel refuses something.
 pub(super) fn add_visits(
     apps: &mut Apps,
-    pair: &ProgramPair,
+    pair: &ProgramHosts,
     network: &Network,
 ) -> Result<(), LiveError> {
     let Some(visits) = &network.visits else { return Ok(()) };

@@ -28,7 +28,7 @@ fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
 /// A gate with a timer whose connection has opened with a round trip of 20 ms.
 fn opened(shim: &str) -> Gate {
     let config = ShimConfig::parse(shim).unwrap();
-    let mut gate = Gate::with_shim(Some(&config));
+    let mut gate = Gate::new(Some(&config));
     gate.enter(ms(0), Segment { flags: Flags::SYN, len: 0, seq: 0, ..data(0) });
     assert_eq!(out(&mut gate, ms(10)).len(), 1);
     gate.push(ms(20), 0, ack(0, 1), &mut events());
@@ -64,7 +64,7 @@ fn packets_that_reach_a_gate_are_taken_once() {
 
 #[test]
 fn a_gate_without_a_timer_never_retransmits() {
-    let mut gate = Gate::with_shim(None);
+    let mut gate = Gate::new(None);
     gate.enter(ms(0), data(0));
     assert_eq!(out(&mut gate, ms(1_000_000)).len(), 1);
     assert!(gate.retransmissions().is_empty());

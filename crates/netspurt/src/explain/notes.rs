@@ -128,7 +128,7 @@ impl CaptureNotes {
                  {} came up to {:.3} ms after packets that passed later; they count in the order in \
                  which they passed",
                 counted(self.disorder.packets),
-                self.disorder.longest.as_nanos() as f64 / 1e6
+                self.disorder.late_max.as_nanos() as f64 / 1e6
             ));
         }
         if self.copies > 0 && self.copies >= self.tcp / Self::SHARE_OF_COPIES {

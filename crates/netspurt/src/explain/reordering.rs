@@ -92,7 +92,7 @@ impl HeldSegment {
 /// The segments of a connection that wait because the capture is out of order.
 ///
 /// A new segment is moved before a held one if two conditions hold. It was captured at most
-/// [`Disorder::WITHIN`] and at most half a round trip later. And one of these shows that it passed
+/// [`Disorder::LIMIT`] and at most half a round trip later. And one of these shows that it passed
 /// first:
 ///
 /// * Both have the same sender, which sent the new one first. This is shown, in this order, by a SYN; by
@@ -146,7 +146,7 @@ impl Reordering {
     /// `over`.
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
-        let is_settled = self.last.saturating_since(first.at) > Disorder::WITHIN;
+        let is_settled = self.last.saturating_since(first.at) > Disorder::LIMIT;
         if over || is_settled { self.held.pop_front() } else { None }
     }
 }
@@ -155,7 +155,7 @@ impl Reordering {
 /// Within a round trip both a segment and its retransmission may pass.
 fn disordered_within(ways: [Option<&CapturedWay>; 2]) -> Duration {
     let rounds = ways.iter().flatten().filter_map(|way| way.sender.path.least());
-    rounds.min().map_or(Disorder::WITHIN, |round| Disorder::WITHIN.min(round / 2))
+    rounds.min().map_or(Disorder::LIMIT, |round| Disorder::LIMIT.min(round / 2))
 }
 
 /// Whether `one` passed before `other`, which was captured before it.

@@ -1,21 +1,21 @@
-//! Frames on their way, and the reports about them.
+//! Frames on their way, and the events that are reported about them.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
-/// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that every
-/// link uses. The owner of a parcel passes it on or takes it out of the transit, so there is only
-/// one parcel for each frame.
+/// What links need of a frame on its way: the frame's place in the [`Transit`], and the fields that
+/// every link uses. Each frame has only one valid parcel, although parcels are `Copy`: its owner
+/// passes the parcel on, or takes the frame out of the transit.
 ///
-/// It consists of two words, which the compiler keeps in registers. It would write four fields
-/// to the stack one by one and copy them from there immediately, and the copy would wait for the
-/// writes.
+/// A parcel consists of two words, because the compiler keeps two words in registers. The compiler
+/// would write four fields to the stack one by one and copy them from there immediately, and the
+/// copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
-    /// The place, and above it the octets of the frame.
+    /// The frame's place in the low half, and its size in octets in the high half.
     place_and_size: u64,
-    /// The destination end, and above it the node of that end.
+    /// The destination end in the low half, and the node of this end in the high half.
     dest_and_home: u64,
 }
 
@@ -32,7 +32,7 @@ impl Parcel {
         self.place_and_size as u32 as usize
     }
 
-    /// Octets of the frame.
+    /// The size of the frame in octets.
     #[inline(always)]
     pub fn size_bytes(self) -> u32 {
         (self.place_and_size >> 32) as u32
@@ -44,18 +44,19 @@ impl Parcel {
         EndId::at(self.dest_and_home as u32)
     }
 
-    /// The node of that end, by number.
+    /// The number of the node at which the destination end is.
     #[inline(always)]
     pub fn home(self) -> u32 {
         (self.dest_and_home >> 32) as u32
     }
 }
 
-/// The place of a frame. A simulated segment fills one cache line, which is seldom still in the
-/// first cache when the frame arrives.
+/// A frame at its place in the transit. A simulated segment fills one cache line. This line has
+/// usually left the first cache when the frame arrives, so the alignment avoids the fetch of a
+/// second line.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Berth<F>(F);
+struct StoredFrame<F>(F);
 
 /// The frames that the links of a network carry, and the events that the network reports.
 ///
@@ -74,18 +75,18 @@ struct Berth<F>(F);
 /// ```
 #[derive(Debug)]
 pub struct Transit<F> {
-    /// The buffer for reports.
+    /// The buffer for events.
     pub events: Events<F>,
-    frames: Vec<Berth<F>>,
-    /// Free places in `frames`. The one that was used last is used first, while it is in the
-    /// processor's cache.
+    frames: Vec<StoredFrame<F>>,
+    /// Free places in `frames`. The place that became free last is used again first, because it is
+    /// probably still in the processor's cache.
     free: Vec<u32>,
-    /// By flow: the number of its frames that are on their way.
+    /// For each flow, the number of its frames on their way.
     in_flight: Vec<u32>,
 }
 
 impl<F: Frame> Transit<F> {
-    /// The transit of a network that reports the events in `wanted`.
+    /// Creates the transit of a network. The network reports the events in `wanted`.
     pub fn new(wanted: Wanted) -> Self {
         Self {
             events: Events::new(wanted),
@@ -111,7 +112,7 @@ impl<F: Frame> Transit<F> {
         self.in_flight.get(flow.index()).copied().unwrap_or(0)
     }
 
-    /// Stores a frame to an end at the node `home`, and returns its parcel.
+    /// Stores a frame and returns its parcel. `home` is the node of the frame's destination end.
     #[inline]
     pub fn enter(&mut self, frame: F, home: u32) -> Parcel {
         let (size_bytes, dest) = (frame.size_bytes(), frame.dest());
@@ -138,7 +139,7 @@ impl<F: Frame> Transit<F> {
 
     #[cold]
     fn add(&mut self, frame: F) -> u32 {
-        self.frames.push(Berth(frame));
+        self.frames.push(StoredFrame(frame));
         u32::try_from(self.frames.len() - 1).expect("fewer than 2^32 frames on their way")
     }
 
@@ -148,7 +149,7 @@ impl<F: Frame> Transit<F> {
         &self.frames[parcel.place()].0
     }
 
-    /// Removes the frame of `parcel`.
+    /// Removes and returns the frame of `parcel`.
     #[inline]
     pub fn leave(&mut self, parcel: Parcel) -> F {
         self.free.push(parcel.place() as u32);

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::BitOr;
 
-/// Bits of `POLLIN`, `EPOLLOUT` and so on. Linux gives both families the same numbers.
+/// A set of bits such as `POLLIN` and `EPOLLOUT`. Linux gives the bits of `poll` and of `epoll` the
+/// same numbers.
 ///
 /// ```
 /// use netspurt::script::Readiness;
@@ -15,24 +16,24 @@ use core::ops::BitOr;
 pub struct Readiness(pub u32);
 
 impl Readiness {
-    /// There is something to read, or the end of it.
+    /// There is data to read, the end of the data, or a connection to accept.
     pub const IN: Self = Self(0x1);
     /// There is room to write.
     pub const OUT: Self = Self(0x4);
-    /// The connection failed.
+    /// The connection failed, or its error queue holds a message.
     pub const ERROR: Self = Self(0x8);
     /// Both directions are closed.
     pub const HANG_UP: Self = Self(0x10);
     /// The peer has closed its direction.
     pub const PEER_CLOSED: Self = Self(0x2000);
-    /// `EPOLLEXCLUSIVE`: of several epolls, not all are woken.
+    /// `EPOLLEXCLUSIVE`: an event may wake only some of the epolls that watch a socket.
     pub const EXCLUSIVE: Self = Self(1 << 28);
-    /// `EPOLLONESHOT`: an event is reported only once.
+    /// `EPOLLONESHOT`: after one report nothing is reported until `EPOLL_CTL_MOD`.
     pub const ONCE: Self = Self(1 << 30);
-    /// `EPOLLET`: only news are reported.
+    /// `EPOLLET`: a change is reported once; a state that lasts is not reported again.
     pub const EDGE: Self = Self(1 << 31);
 
-    /// Each bit with its name after `EPOLL` or `POLL`.
+    /// Each bit with its name, without the prefix `EPOLL` or `POLL`.
     const NAMES: [(&'static str, Readiness); 8] = [
         ("IN", Self::IN),
         ("OUT", Self::OUT),
@@ -60,7 +61,7 @@ impl Readiness {
         self.0 == 0
     }
 
-    /// Reads names with `|` between them, or `0`.
+    /// Reads names with `|` between them, or `0`. `None` if a name is unknown.
     pub(super) fn read(text: &str) -> Option<Self> {
         if text == "0" {
             return Some(Self::default());

@@ -90,7 +90,7 @@ proptest! {
         packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
         // Nearly all have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);
-        const APART_NS: u64 = Disorder::WITHIN.as_nanos();
+        const APART_NS: u64 = Disorder::LIMIT.as_nanos();
         let transcribing = Explainer::default().with_transcript(None);
         let one_by_one = explained(&packets, APART_NS, transcribing);
         let together = explained(&packets, APART_NS, Explainer::default());

@@ -52,7 +52,7 @@ fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
         };
         let way = talk.way();
         assert_eq!(way.statistics.data.retransmissions, 1, "{seed} {v6}");
-        assert!(disorder.longest.as_nanos() <= 100_000, "{seed} {v6}");
+        assert!(disorder.late_max.as_nanos() <= 100_000, "{seed} {v6}");
         let noted = talk.explained().notes.lines();
         let told = noted.iter().any(|line| line.starts_with("the capture is out of order"));
         assert_eq!(told, disorder.packets > 1, "{noted:?}");
