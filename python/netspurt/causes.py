@@ -27,7 +27,7 @@ WORDS = {
 }
 
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration
-#: decides between them, and a capture does not show it. So the likeliest is named.
+#: decides between them, and a capture does not show it. So the most likely one is named.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
@@ -81,7 +81,7 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     >>> tallied(["rto", "tlp", "rto"])
     'timeout 2, tail loss probe 1'
     >>> tallied(["rack", "rto", "sack-recovery", "rack"])
-    'loss seen in ACKs 3 (likeliest RACK 2, SACK recovery 1), timeout 1'
+    'loss seen in ACKs 3 (most likely RACK 2, SACK recovery 1), timeout 1'
     >>> tallied(["rack", "rto", "sack-recovery", "rack"], likeliest=False)
     'loss seen in ACKs 3, timeout 1'
     """
@@ -93,7 +93,7 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
             names = ", ".join(_count(cause, counts) for cause in seen)
             names = names if len(seen) > 1 else WORDS[cause_in_order]
             total = sum(counts[cause] for cause in seen)
-            parts.append(f"{SEEN} {total:,}" + f" (likeliest {names})" * likeliest)
+            parts.append(f"{SEEN} {total:,}" + f" (most likely {names})" * likeliest)
         elif cause_in_order not in seen:
             parts.append(_count(cause_in_order, counts))
     return ", ".join(parts)

@@ -60,6 +60,24 @@ class RunError(ValueError):
     """A run cannot be used as requested: it is not a run, is unfinished, or lacks a table."""
 
 
+class UnrecordedTableError(RunError):
+    """A run did not record a table.
+
+    Attributes
+    ----------
+    recorded
+        The name to add to `tables` under `[record]`.
+    """
+
+    def __init__(self, name: str, recorded: str, tables: str) -> None:
+        """Name the table, what to record for it, and the tables of the run."""
+        super().__init__(
+            f"this run has no table {name!r}, only {tables}: "
+            f'add "{recorded}" to `tables` under [record] and run again'
+        )
+        self.recorded = recorded
+
+
 @dataclass(frozen=True)
 class Origin:
     """An algorithm that is not netspurt's.
@@ -211,10 +229,7 @@ class Run:
             if name not in RECORDED:
                 raise RunError(f"there is no table {name!r}; this run has {kept}")
             recorded = "segments" if name in OF_SEGMENTS else name
-            raise RunError(
-                f"this run has no table {name!r}, only {kept}: "
-                f'add "{recorded}" to `tables` under [record] and run again'
-            )
+            raise UnrecordedTableError(name, recorded, kept)
         return self.tables[name]
 
     @property

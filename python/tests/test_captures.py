@@ -117,7 +117,7 @@ def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
         str(sack),
         str(rack),
     ]
-    assert lines[at + 1].startswith("  likeliest SACK recovery")
+    assert lines[at + 1].startswith("  most likely SACK recovery")
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout

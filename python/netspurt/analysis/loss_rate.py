@@ -11,6 +11,7 @@ import numpy as np
 
 from netspurt.analysis.seen import vantages
 from netspurt.table import Table
+from netspurt.wording import rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
 _CUTS_MIN = 5
@@ -54,6 +55,11 @@ class LossLimit:
     rtt_seen: bool
     formula_bps: float
     had_bps: float
+
+    def sentence(self, who: str) -> str:
+        """Return the beginning of a sentence on the rate of the connection `who`."""
+        may = "" if self.rtt_seen else "may have "
+        return f"Losses {may}limited the rate of {who} to {rate(self.had_bps)}"
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:

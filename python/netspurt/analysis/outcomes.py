@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from netspurt.analysis.replies import Replies
 from netspurt.table import HasTables, Table, optional
 from netspurt.wording import octets, rate
-
-Floats = NDArray[np.float64]
 
 #: Times and rates count as the same if their difference is at most this share.
 _DIFFERENCE_MAX = 5e-4
@@ -43,11 +41,8 @@ class Outcome:
     sent, retransmissions, timeouts
         The numbers of segments with payload, of retransmissions, and of timeouts. In a capture,
         `timeouts` counts the retransmissions that a timeout explains.
-    replies_s
-        The duration of each reply [s]; infinite if the reply is not complete. `None` if there are
-        no requests.
-    median_reply
-        The median duration of the replies, by `reply_quantile`. `None` if there are no requests.
+    replies
+        The durations of the replies. `None` if there are no requests.
     """
 
     took_s: float
@@ -56,8 +51,7 @@ class Outcome:
     sent: int
     retransmissions: int
     timeouts: int
-    replies_s: Floats | None = None
-    median_reply: tuple[float, bool] | None = None
+    replies: Replies | None = None
 
     @property
     def goodput_bps(self) -> float:
@@ -90,7 +84,6 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
             connection=int(flow.removeprefix("c")), direction=direction
         )
         timeouts = int((retransmissions["cause"] == "rto").sum())
-    replies, median = _replies(run, flow)
     return Outcome(
         took_s=math.inf if math.isnan(end) else end - start,
         watched_s=run.stop_ns / 1e9 - start,
@@ -98,8 +91,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         sent=int(sums["sent"][0]),
         retransmissions=int(sums["retransmissions"][0]),
         timeouts=timeouts,
-        replies_s=replies,
-        median_reply=median,
+        replies=_replies(run, flow),
     )
 
 
@@ -114,61 +106,10 @@ def _all_acknowledged(segments: Table, direction: str) -> float:
     return float(answers.seconds()[done[0]]) if len(done) else math.nan
 
 
-def _replies(run: Ended, flow: str) -> tuple[Floats | None, tuple[float, bool] | None]:
-    """Return the durations of the replies and their median, or `None` twice without requests."""
+def _replies(run: Ended, flow: str) -> Replies | None:
     requests = optional(run, "requests")
     own = None if requests is None else requests.where(flow=flow)
-    if own is None or len(own) == 0:
-        return None, None
-    spans, waited = reply_spans(own, run.stop_ns)
-    median = reply_quantile(spans, waited, 0.5)
-    return np.where(np.isnan(spans), math.inf, spans), median
-
-
-def reply_spans(requests: Table, stop_ns: int) -> tuple[Floats, Floats]:
-    """Return the durations of replies, NaN if not complete, and the times that they took so far.
-
-    Parameters
-    ----------
-    requests
-        Rows of the table `requests`.
-    stop_ns
-        The end of the run [ns].
-
-    Returns
-    -------
-    tuple
-        The durations and the times until the end of the run [s], shape (n,) each.
-    """
-    return requests.seconds("complete_ns"), stop_ns / 1e9 - requests.seconds("t_ns")
-
-
-def reply_quantile(spans_s: Floats, waited_s: Floats, share: float) -> tuple[float, bool]:
-    """Return a quantile of the durations of replies, and whether it is only a lower bound.
-
-    It is the duration of rank ⌈share · count⌉, as in sweeps. A reply that is not complete counts
-    with its time so far. The quantile is a lower bound if such a reply may be as long or longer.
-
-    Parameters
-    ----------
-    spans_s
-        The durations [s], NaN for a reply that is not complete, shape (n,).
-    waited_s
-        The times from the requests to the end of the run [s], shape (n,).
-    share
-        The share, above 0 and at most 1.
-
-    Examples
-    --------
-    >>> spans, waited = np.array([0.2, 0.1, np.nan]), np.array([9.0, 9.0, 0.3])
-    >>> reply_quantile(spans, waited, 0.5), reply_quantile(spans, waited, 1.0)
-    ((0.2, False), (0.3, True))
-    """
-    waiting = np.isnan(spans_s)
-    rank = math.ceil(share * len(spans_s) - 1e-9) - 1
-    least = float(np.sort(np.where(waiting, waited_s, spans_s))[rank])
-    most = float(np.sort(np.where(waiting, math.inf, spans_s))[rank])
-    return least, most > least
+    return Replies.of(own, run.stop_ns) if own is not None and len(own) else None
 
 
 def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,6 +23,16 @@ def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     told = zip(keys, habits["vantage"].tolist(), strict=True)
     by_packets = {key: vantage for key, vantage in told if vantage != "unknown"}
     return _by_handshakes(tables["connections"]) | by_packets
+
+
+def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
+    """Return how many octets of data were captured at each vantage, or at one that is `unknown`."""
+    where, octets = vantages(tables), Counter[str]()
+    names = ("connection", "direction", "unique_bytes")
+    columns = (tables["connections"][name].tolist() for name in names)
+    for connection, direction, own in zip(*columns, strict=True):
+        octets[where.get((connection, direction), "unknown")] += own
+    return octets
 
 
 def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:

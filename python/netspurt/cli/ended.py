@@ -40,7 +40,7 @@ def outcome_data(
 
 
 def _data(one: Outcome) -> dict[str, Any]:
-    replies = None if one.replies_s is None else [_finite(each) for each in one.replies_s.tolist()]
+    replies = one.replies and [_finite(each) for each in one.replies.spans_s.tolist()]
     times = {"took_s": _finite(one.took_s), "goodput_bps": one.goodput_bps, "replies_s": replies}
     counts = ("acked_bytes", "sent", "retransmissions", "timeouts")
     return times | {name: getattr(one, name) for name in counts}
@@ -54,8 +54,6 @@ def outcome_lines(
     runs: Sequence[Run | Explained], ways: Sequence[ComparedWay], names: list[str]
 ) -> Iterator[str]:
     """Yield a line that names the run that finished first, and a table of both outcomes."""
-    import numpy as np
-
     from netspurt.analysis.outcomes import faster
 
     first, second = _outcomes_of(runs, ways)
@@ -65,19 +63,17 @@ def outcome_lines(
     yield from fitted([f"flow {titled(ways)}: {faster(names, both)}"])
     yield ""
     head = ["", "finished after", "goodput", "acknowledged", "sent", "retransmitted", "timeouts"]
-    replying = all(one.replies_s is not None for one in both)
+    replies = [one.replies for one in both if one.replies is not None]
+    replying = len(replies) == len(both)
     rows = [head + ["replies", "median reply"] * replying]
     rows += [_cells(name, one, replying) for name, one in zip(names, both, strict=True)]
     yield from columns(rows, right=range(1, len(rows[0])))
-    if replying and any(one.median_reply is not None and one.median_reply[1] for one in both):
-        waits = (0 if one.replies_s is None else int(np.isinf(one.replies_s).sum()) for one in both)
-        yield still_waiting(sum(waits))
+    if replying and any(own.quantile(0.5)[1] for own in replies):
+        yield still_waiting(sum(own.waiting for own in replies))
     yield ""
 
 
 def _cells(name: str, one: Outcome, replying: bool) -> list[str]:
-    import numpy as np
-
     cells = [
         name,
         "-" if math.isinf(one.took_s) else f"{one.took_s:.3f} s",
@@ -85,7 +81,7 @@ def _cells(name: str, one: Outcome, replying: bool) -> list[str]:
         octets(one.acked_bytes),
         *(number(count) for count in (one.sent, one.retransmissions, one.timeouts)),
     ]
-    if replying and one.replies_s is not None and one.median_reply is not None:
-        complete = int(np.isfinite(one.replies_s).sum())
-        cells += [f"{complete} of {len(one.replies_s)}", bounded(*one.median_reply)]
+    if replying and one.replies is not None:
+        complete = len(one.replies) - one.replies.waiting
+        cells += [f"{complete} of {len(one.replies)}", bounded(*one.replies.quantile(0.5))]
     return cells

@@ -164,10 +164,9 @@ def exec_(
     scenario = resolve(scenario, live=True)
     values = settings(set_, unset)
     chosen = _for_programs(scenario, values, shim, {"side": side, "peer": peer})
-    # This removes the values that were set below a key of `unset`, too. They are set again.
-    below = tuple(f"{path}." for path in unset or ())
-    again = {path: value for path, value in values.items() if path.startswith(below)}
-    chosen = chosen.set_text(again, unset or [])
+    if unset:
+        # This removes the values below a key of `unset`, too, so all values are set again.
+        chosen = chosen.set_text(values, unset)
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import heard, octets_by_vantage, vantages
 from netspurt.analysis.spent import WORDS as SPENT
 from netspurt.analysis.spent import parts
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
@@ -48,11 +48,9 @@ def _vantages(found: Explained) -> Iterator[str]:
     """Yield the number of directions that were captured at the sender, and elsewhere."""
     connections, where = found.table("connections"), vantages(found.tables)
     data = connections.select(connections["data_packets"] > 0)
-    of = list(zip(data["connection"].tolist(), data["direction"].tolist(), strict=True))
+    of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
     counts = Counter(where.get(key, "unknown") for key in of)
-    octets: Counter[str] = Counter()
-    for key, own in zip(of, data["unique_bytes"].tolist(), strict=True):
-        octets[where.get(key, "unknown")] += own
+    octets = octets_by_vantage(found.tables)
     parts = [f"{number(counts[name])} {words}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
@@ -85,7 +83,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     if seen:
         rows.append((SEEN, *_cells(found, again.select(np.isin(again["cause"], seen)))))
     for cause in there:
-        words = f"  likeliest {WORDS[cause]}" if cause in seen else WORDS[cause]
+        words = f"  most likely {WORDS[cause]}" if cause in seen else WORDS[cause]
         if seen != [cause]:
             rows.append((words, *_cells(found, again.where(cause=cause))))
     yield from columns(rows, range(1, len(rows[0])), room)
@@ -179,13 +177,13 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         who, times = _named(found, one.connection), number(one.cuts)
-        may, trips = ("", "") if one.rtt_seen else ("may have ", " at the handshake")
+        trips = "" if one.rtt_seen else " at the handshake"
         yield (
-            f"Losses {may}limited the rate of {who} to {rate(one.had_bps)} while it had data to "
-            f"send. It lost data {times} times in {counted(one.packets, 'data packet')} (losses "
-            f"within one round trip count once), with round trips of {_seconds(one.rtt_s)}{trips}; "
-            f"for this the formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. Twice "
-            "the rate needs a quarter of the losses or half the round trip."
+            f"{one.sentence(who)} while it had data to send. It lost data {times} times in "
+            f"{counted(one.packets, 'data packet')} (losses within one round trip count once), "
+            f"with round trips of {_seconds(one.rtt_s)}{trips}; for this the formula of Mathis et "
+            f"al. (1997) gives {rate(one.formula_bps)}. Twice the rate needs a quarter of the "
+            "losses or half the round trip."
         )
         if not one.rtt_seen:
             yield (

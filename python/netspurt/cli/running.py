@@ -238,17 +238,17 @@ def _request_lines(result: Run) -> Iterator[str]:
         return
     import numpy as np
 
-    from netspurt.analysis.outcomes import reply_quantile, reply_spans
+    from netspurt.analysis.replies import Replies
 
     table = result.table("requests")
     rows = []
     waits = 0
     for name in list(dict.fromkeys(str(flow) for flow in table["flow"]))[:_LISTED]:
-        spans, waited = reply_spans(table.where(flow=name), result.stop_ns)
-        waiting = np.isnan(spans)
-        waits += int(waiting.sum())
-        cells = [bounded(*reply_quantile(spans, waited, share)) for share in (0.5, 0.95, 1.0)]
-        rows.append((name, number(len(spans)), number(int((~waiting).sum())), *cells))
+        replies = Replies.of(table.where(flow=name), result.stop_ns)
+        waits += replies.waiting
+        cells = [bounded(*replies.quantile(share)) for share in (0.5, 0.95, 1.0)]
+        complete = number(len(replies) - replies.waiting)
+        rows.append((name, number(len(replies)), complete, *cells))
     head = ("requests", "asked", "complete", "median", "95 %", "longest")
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
     if waits:

@@ -12,9 +12,6 @@ _LINUX = "rttvar of Linux (4 mean deviations, at least rto_min)"
 #: The kernel's `tcpi_rttvar` is its mean deviation, and not its own rttvar.
 _KERNEL = "mean deviation (tcpi_rttvar)"
 
-#: The estimators of profiles whose scenarios name none, if that is not `rfc6298`.
-_DEFAULT = {"ns-2": "ns-2"}
-
 
 def deviation(run: Tables, flow: str, direction: str) -> str:
     """Return the name of the column `rttvar_ns` for the end that sends in a direction of a flow.
@@ -25,12 +22,14 @@ def deviation(run: Tables, flow: str, direction: str) -> str:
     """
     if captured(run) is not None:
         return _LINUX
-    scenario = str(getattr(run, "scenario", ""))
-    own = tomllib.loads(scenario).get("flows", {}).get(flow, {})
-    end = own.get("endpoint", "")
+    flows = tomllib.loads(getattr(run, "scenario", "")).get("flows", {})
+    if flow not in flows:
+        return "rttvar"
+    own = flows[flow]
+    end = own["endpoint"]
     end = end if isinstance(end, str) else end[DIRECTIONS.index(direction)]
     if end == "kernel":
         return _KERNEL
-    estimator = str(own.get("tcp", {}).get("rto", {}).get("estimator", ""))
-    name = estimator.partition(":")[0] or _DEFAULT.get(str(own.get("profile", "")), "rfc6298")
-    return _LINUX if name == "linux" else f"rttvar of {name}" if own else "rttvar"
+    # The senders of ns-2 have one timer, which needs no name.
+    estimator = own["tcp"]["rto"].get("estimator", own["profile"]).partition(":")[0]
+    return _LINUX if estimator == "linux" else f"rttvar of {estimator}"

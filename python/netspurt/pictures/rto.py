@@ -7,7 +7,7 @@ import numpy as np
 from netspurt.pictures.deviation import deviation
 from netspurt.pictures.marks import Line, Mark, Picture, Points
 from netspurt.pictures.scales import of_times, placed
-from netspurt.pictures.vantage import BESIDE, vantage
+from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
 from netspurt.pictures.view import Tables, View, captured, flow_end, pick
 
 
@@ -58,7 +58,7 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
 
     Raises
     ------
-    ValueError
+    BesideReceiverError
         If the capture was taken beside the receiver.
     """
     titled = view.titled(flow)
@@ -66,7 +66,7 @@ def _told(run: Tables, flow: str, view: View) -> tuple[str, str]:
     if where is None:
         return "rto", titled
     if where == "receiver":
-        raise ValueError(
+        raise BesideReceiverError(
             f"{BESIDE} of {titled}, where the sender's round trips are not seen, so its RTO cannot "
             "be computed"
         )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
 from netspurt.pictures.steps import steps
-from netspurt.pictures.vantage import BESIDE, vantage
+from netspurt.pictures.vantage import BESIDE, BesideReceiverError, vantage
 from netspurt.pictures.view import Tables, View, acknowledgments, pick
 from netspurt.table import Table
 
@@ -34,7 +34,7 @@ def outstanding_data(run: Tables, view: View) -> Picture:
     """
     data, acks = both_directions(run, view)
     if vantage(run, str(data["flow"][0]), view) == "receiver":
-        raise ValueError(
+        raise BesideReceiverError(
             f"{BESIDE} of {view.titled(str(data['flow'][0]))}, where data that the sender has "
             "outstanding is not seen"
         )

@@ -5,8 +5,12 @@ from __future__ import annotations
 from netspurt.analysis.seen import vantages
 from netspurt.pictures.view import Tables, View, captured, connection_of
 
-#: The beginning of the error for a direction of which a capture does not show what a picture needs.
+#: Where a capture was taken that does not show what a picture needs.
 BESIDE = "the capture was taken beside the receiver"
+
+
+class BesideReceiverError(ValueError):
+    """A picture needs what a capture beside the receiver does not show of a direction."""
 
 
 def vantage(run: Tables, flow: str, view: View) -> str | None:

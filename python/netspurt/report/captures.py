@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, vantages
-from netspurt.analysis.spent import BRIEFLY, parts
+from netspurt.analysis.spent import BRIEFLY
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun, in_words, since_sent_ns, tallied
 from netspurt.report.findings import finding, shares
@@ -186,13 +186,14 @@ def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
 
 def _mostly(found: Explained) -> dict[int, str]:
     """Return for each connection the largest part of its time, in words, with its share."""
-    spent = heard(found.tables)
+    spent, names = heard(found.tables), list(BRIEFLY.values())
+    each = np.stack([spent.seconds(f"{name}_ns") for name in BRIEFLY])
+    whole, largest = each.sum(axis=0), each.argmax(axis=0)
     mostly = defaultdict(lambda: "not known")
     for row, connection in enumerate(spent["connection"].tolist()):
-        shares, _ = parts(spent.take(np.array([row])))
-        if shares:
-            name, share = shares[0]
-            mostly[connection] = f"{BRIEFLY[name]} {share:.0%}"
+        if whole[row] > 0:
+            share = each[largest[row], row] / whole[row]
+            mostly[connection] = f"{names[largest[row]]} {share:.0%}"
     return mostly
 
 

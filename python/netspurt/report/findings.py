@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import heard, octets_by_vantage
 from netspurt.analysis.spent import WORDS, parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.words import span
-from netspurt.wording import counted, number, plain, rate
+from netspurt.wording import counted, number, plain
 
 #: How the lines begin that say where the time went, and what the lines on remedies contain.
 _TIME = "Time went to"
@@ -76,10 +76,9 @@ def _limited(found: Explained, one: LossLimit) -> str:
     """Say which rate losses allowed a connection, the one with the most data of several."""
     path, own = found.place_of(one.connection)
     who = f"connection {own} of {path}" if found.files else f"c{own}"
-    may = "" if one.rtt_seen else "may have "
     trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
     return (
-        f"Losses {may}limited the rate of {who} to {rate(one.had_bps)}: it lost data "
+        f"{one.sentence(who)}: it lost data "
         f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
         f"of {span(one.rtt_s)}{trips}."
     )
@@ -104,12 +103,8 @@ _HIDDEN_CAUSES = ("congestion_window", "application")
 
 def _is_beside_receiver(found: Explained) -> bool:
     """Return whether more data was captured beside its receiver than anywhere else."""
-    where = vantages(found.tables)
-    octets = {True: 0, False: 0}
-    for row in found.table("connections").records():
-        beside = where.get((row["connection"], row["direction"])) == "receiver"
-        octets[beside] += int(row["unique_bytes"])
-    return octets[True] > octets[False]
+    octets = octets_by_vantage(found.tables)
+    return 2 * octets["receiver"] > octets.total()
 
 
 def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:

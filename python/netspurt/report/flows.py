@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from netspurt.pictures import OPTIONS, Picture, Tables, View, picture
-from netspurt.pictures.vantage import BESIDE
+from netspurt.pictures.vantage import BESIDE, BesideReceiverError
 from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
+from netspurt.run import UnrecordedTableError
 from netspurt.wording import number
 
 #: The kinds of pictures, in order, each with its heading.
@@ -77,7 +77,7 @@ ROOM = Room()
 
 
 #: Why kinds of pictures are missing: for each kind the directions without it, with the reasons.
-_Missing = dict[str, dict[str, str]]
+_Missing = dict[str, dict[str, ValueError]]
 
 
 def flows_of(
@@ -174,7 +174,7 @@ def _whole(kind: str) -> bool:
     return "flow" not in OPTIONS[kind]
 
 
-def _shown(run: Tables, kind: str, view: View, missing: dict[str, str]) -> Picture | None:
+def _shown(run: Tables, kind: str, view: View, missing: dict[str, ValueError]) -> Picture | None:
     """Return a picture, or `None` if there is nothing to show.
 
     Then `missing` gets the reason, under the name of the direction.
@@ -182,7 +182,7 @@ def _shown(run: Tables, kind: str, view: View, missing: dict[str, str]) -> Pictu
     try:
         return picture(run, kind, view)
     except ValueError as error:
-        missing[view.titled(view.flow) if view.flow else ""] = str(error)
+        missing[view.titled(view.flow) if view.flow else ""] = error
         return None
 
 
@@ -233,13 +233,18 @@ def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]
         title = f"{TITLES[kind][0].lower()}{TITLES[kind][1:]}"
         if kind not in there and whys:
             why = next(iter(whys.values()))
-            if found := _NO_TABLE.search(why):
-                unrecorded.setdefault(found[1], []).append(title)
+            if isinstance(why, UnrecordedTableError):
+                unrecorded.setdefault(why.recorded, []).append(title)
                 continue
-            reason = _EMPTY.get(kind, why) if why.endswith("is empty") else why
+            told = str(why)
+            reason = _EMPTY.get(kind, told) if told.endswith("is empty") else told
             yield f"Not drawn: {title}. {reason[0].upper()}{reason[1:]}."
             continue
-        lacking = [full[name] for name, why in whys.items() if name in names and BESIDE in why]
+        lacking = [
+            full[name]
+            for name, why in whys.items()
+            if name in names and isinstance(why, BesideReceiverError)
+        ]
         if lacking:
             beside.setdefault(tuple(lacking), []).append(title)
     if unrecorded:
@@ -252,9 +257,6 @@ def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]
     for ways_lacking, titles in beside.items():
         yield f"Not drawn: {', '.join(titles)} of {few(ways_lacking)}, because {_WHY_BESIDE}."
 
-
-#: The reason for a picture whose table a run did not record.
-_NO_TABLE = re.compile(r"has no table '(\w+)'")
 
 #: Why pictures are missing for a direction that was captured beside its receiver.
 _WHY_BESIDE = f"{BESIDE}, where neither the sender's round trips nor its outstanding data are seen"

@@ -7,17 +7,29 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from netspurt.live_report import ProgramsReport
 from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.report.repairs import ALL
 from netspurt.report.words import span
 from netspurt.run import Run
-from netspurt.table import optional
+from netspurt.table import Table, optional
 from netspurt.wording import number
+
+
+def _programs(run: Run) -> ProgramsReport | None:
+    """Return the report on the programs of a run; `None` for a run without programs."""
+    return None if run.live is None else run.live.programs
+
+
+def _connections(run: Run) -> Table | None:
+    """Return the connections of the programs; `None` without them."""
+    table = None if _programs(run) is None else optional(run, "connections")
+    return table if table is not None and len(table) else None
 
 
 def told_programs(run: Run) -> Iterator[str]:
     """Yield sentences on the programs of a run; none for a run without programs."""
-    programs = None if run.live is None else run.live.programs
+    programs = _programs(run)
     if programs is None:
         return
     ended = "was ended by the scenario's `stop`" if programs.stopped else "ended"
@@ -32,8 +44,8 @@ def told_programs(run: Run) -> Iterator[str]:
 
 def connections(run: Run) -> Rows | None:
     """Return the table of the programs' connections; `None` for a run without programs."""
-    table = None if run.live is None or run.live.programs is None else optional(run, "connections")
-    if table is None or len(table) == 0:
+    table = _connections(run)
+    if table is None:
         return None
     start = table.seconds("syn_ns")
     columns = [table.seconds(name) - start for name in ("asked_ns", "answered_ns", "complete_ns")]
@@ -65,7 +77,7 @@ def starts(run: Run) -> dict[tuple[str, str], float]:
 
     The side that opened a connection begins with its SYN, and the other one with its first data.
     """
-    table = None if run.live is None or run.live.programs is None else optional(run, "connections")
+    table = _connections(run)
     if table is None:
         return {}
     found = {}

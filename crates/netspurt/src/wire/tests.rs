@@ -395,8 +395,7 @@ fn each_fault_has_its_place() {
     assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
     assert_eq!(with(&good, 3, 39), (2, Fault::Length));
     assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
-    // A packet with the flag for more fragments, or with an offset, is a fragment. The flag "don't
-    // fragment" does not make a packet a fragment.
+    // More fragments, or an offset, make a packet a fragment. The flag "don't fragment" does not.
     assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
     assert_eq!(with(&good, 7, 1), (6, Fault::Fragment));
     assert_eq!(good[6], 0x40);
@@ -452,8 +451,7 @@ fn the_authentication_header_counts_words_of_four_octets() {
     assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
 }
 
-/// RFC 8200 §8.1: the checksum is over the last destination, even if the fixed header has another
-/// one.
+/// RFC 8200 §8.1: the checksum is over the last destination, also if the fixed header has another.
 #[test]
 fn the_destination_behind_a_routing_header_is_the_last_one() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
@@ -577,8 +575,7 @@ proptest! {
     }
 }
 
-/// All fields that are read from a captured segment, as text. Plain segments have no urgent
-/// pointer.
+/// All fields of a captured segment that are read, as text. Plain ones have no urgent pointer.
 fn fields(segment: &impl CapturedTcp) -> String {
     let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
     let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());
