@@ -13,7 +13,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("python/netspurt/shelf/papers", "*", "what papers say"),
     ("docs/glossary.md", "*", "the list itself"),
     ("STYLE.md", "*", "shows what not to write"),
-    ("crates/netspurt/tests/tidy/words.rs", "*", "the rule and its tests"),
+    ("crates/netspurt-tidy/tests/tidy/words.rs", "*", "the rule and its tests"),
     ("LICENSE-APACHE", "law", "the words of the license"),
     ("python/tests/test_papers.py", "law", "the name of a claim"),
     ("bench/ns2.tcl", "resent", "a variable of the program as it was measured"),
