@@ -75,8 +75,7 @@ test:
 lint: rust-lint python-lint
 
 # To optimise the unit tests takes the compiler five times as long as they run.
-UNIT_TESTS  := --quiet --workspace --lib \
-  --config profile.dev.opt-level=0 --config profile.dev.package.netspurt.opt-level=0
+UNIT_TESTS  := --quiet --workspace --lib --config profile.dev.package.netspurt.opt-level=0
 OTHER_TESTS := --quiet --workspace --bins --examples --test '*'
 
 rust-lint:
