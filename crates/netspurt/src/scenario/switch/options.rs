@@ -80,10 +80,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
         "sink.echoes_next",
-        "The receiver echoes the timestamp of each segment that begins exactly where the \
-         acknowledged data ends, even if this timestamp is older than the last one (ns-2's \
-         `ts_echo_rfc1323_`). Without the switch an echoed timestamp is never older than the last \
-         one",
+        "If a segment begins exactly where the acknowledged data ends, the receiver echoes its \
+         timestamp, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). Without the \
+         switch an echo is never older than an earlier one",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
@@ -95,9 +94,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
     Switch::flag(
         "receive.reports_overlaps",
-        "With `dsack`: a segment may contain both new octets and octets that had already arrived \
-         behind a gap. The receiver reports the latter as duplicates (`tcp_ofo_queue`). Without \
-         the switch it does not",
+        "With `dsack`: a segment may contain new octets and also octets that had already arrived \
+         behind a gap. The receiver reports the octets that had already arrived as duplicates \
+         (`tcp_ofo_queue`). Without the switch it does not report them",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(

@@ -89,9 +89,9 @@ pub const SWITCHES: &[Switch] = &[
         .rfc(|c| Field::Word(&mut c.restart)),
     Switch::flag(
         "rto.old_reports_restart",
-        "An ACK without new octets restarts the timer if it reports by SACK a segment that was \
-         sent before the last transmission of the first outstanding segment \
-         (`tcp_clean_rtx_queue`). Without the switch such an ACK does not restart it",
+        "An ACK without new octets may report by SACK a segment that was sent before the last \
+         transmission of the first outstanding segment. Such an ACK restarts the timer \
+         (`tcp_clean_rtx_queue`). Without the switch it does not",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(

@@ -137,9 +137,9 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.counts_memory",
         "The receiver counts the memory that each segment occupies. Only a share of its free \
-         memory is window, and the window grows with segments whose payload fills most of their \
-         memory (`tcp_grow_window`, `tcp_select_window`). Without the switch the receiver counts \
-         only payload. `false` also switches `receive.autotuning` off",
+         memory is window. The window grows with segments whose payload fills most of their memory \
+         (`tcp_grow_window`, `tcp_select_window`). Without the switch the receiver counts only \
+         payload. `false` also switches `receive.autotuning` off",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| Some(SwitchValue::Flag(c.receive_rules.counts_memory)),
@@ -192,10 +192,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
     Switch::flag(
         "send.waits_for_packets",
-        "Linux gives several segments to the network card as one packet, a packet for offload. If \
-         cwnd and the peer's window have room for only a part of such a packet, this part waits \
-         for more room, but only if an ACK is due within 1 ms (`tcp_tso_should_defer`). Without \
-         the switch it is sent immediately",
+        "Linux gives several segments to the network card as one packet, a packet for offload. \
+         cwnd and the peer's window may have room for only a part of such a packet. This part then \
+         waits for more room, if an ACK is due within 1 ms (`tcp_tso_should_defer`). Without the \
+         switch it is sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
