@@ -231,6 +231,7 @@ class Scenario:
         name: str,
         text: str,
         files: list[tuple[str, str]],
+        unset: list[str],
         values: list[tuple[str, str]],
         ends: tuple[str | None, str | None],
     ) -> Scenario: ...

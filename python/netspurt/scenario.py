@@ -66,6 +66,7 @@ class Scenario:
         text: str,
         name: str = "scenario",
         *,
+        unset: Sequence[str] = (),
         values: Mapping[str, str] | None = None,
         side: str | None = None,
         peer: str | None = None,
@@ -79,6 +80,8 @@ class Scenario:
             The scenario. If it has no flow of programs, one is added.
         name
             The name for errors.
+        unset
+            Dotted paths of keys that are removed first, so that their defaults apply.
         values
             Dotted paths to values, each as TOML or as bare text.
         side, peer
@@ -90,14 +93,16 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the text is not a scenario, or the nodes are not determined.
+            If the text is not a scenario, it does not have a key of `unset`, or the nodes are not
+            determined.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
         code = _code(files_named("\n".join(values.values())), Path()) if values else []
         files = [*_files(text, folder), *_named(values or {}), *code]
         ends = (side, peer)
-        return cls(_core.Scenario.for_programs(name, _unbroken(text), files, pairs, ends))
+        text = _unbroken(text)
+        return cls(_core.Scenario.for_programs(name, text, files, list(unset), pairs, ends))
 
     @property
     def programs_flow(self) -> str | None:

@@ -461,6 +461,37 @@ def test_a_set_below_a_key_that_is_unset_holds(process: Command, tmp_path: Path)
 
 
 @namespaces
+def test_a_key_is_removed_before_a_value_that_contradicts_it_is_set(
+    process: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "path.toml").write_text(PATH.replace("loss = { nth = [12] }", "slots = {}"))
+    handovers = 'links.wire.handovers=[{ at = "20 s", dead = "1 s" }]'
+    words = ["--set", handovers, "--out", "r", "--budget", 10, "--", "true"]
+    result = process("live", "exec", "path.toml", *words)
+    assert result.returncode == 2
+    assert "a link with slots cannot have `handovers`" in result.stderr
+    result = process("live", "exec", "path.toml", "--unset", "links.wire.slots", *words)
+    assert result.returncode == 0, result.stderr
+    wire = tomllib.loads(ns.open_run(tmp_path / "r").scenario)["links"]["wire"]
+    assert "slots" not in wire
+    assert wire["handovers"][0]["at"] == "20 s"
+
+
+@namespaces
+def test_a_shim_of_the_command_replaces_a_shim_that_is_unset(
+    process: Command, tmp_path: Path
+) -> None:
+    ends = 'from = "home"\nto = "away"\napp = "programs"\nendpoint = "kernel"\n'
+    flow = f'[flows.web]\n{ends}profile = "linux-default"\nshim = "sfr"\n'
+    (tmp_path / "path.toml").write_text(PATH + flow)
+    words = ["--unset", "flows.web.shim", "--shim", "linux:rto_min=50ms", "--out", "r"]
+    result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
+    assert result.returncode == 0, result.stderr
+    shim = tomllib.loads(ns.open_run(tmp_path / "r").scenario)["flows"]["web"]["shim"]
+    assert shim == "linux:rto_min=50ms"
+
+
+@namespaces
 def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     result = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")

@@ -1,4 +1,4 @@
-"""The share of losses counts outages, and the advice warns if it depends on few of them."""
+"""The share of losses counts loss events, and the advice warns if it depends on few of them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def bunched(
     return found
 
 
-def with_outage(single: int = 0, path_s: float = 0.06) -> ns.Delays:
-    """Return a recording of 5,000 delays with an outage of 100 probes, and single losses."""
+def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
+    """Return a recording of 5,000 delays with a loss event of 100 probes, and single losses."""
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
     rtt[rng.choice(np.arange(100, 5000), 2, replace=False)] = 0.2
@@ -49,11 +49,11 @@ def test_single_losses_have_garwoods_interval() -> None:
     assert (nothing.low, nothing.high) == pytest.approx((0.0, poisson_interval(0)[1] / 1000))
 
 
-def test_an_outage_counts_as_one_event_however_long_it_lasts() -> None:
+def test_losses_close_together_count_as_one_event_however_many_they_are() -> None:
     lost = np.zeros(10_000, bool)
     lost[500:700] = True
     share = loss_share([lost])
-    assert share.outages.tolist() == [200]
+    assert share.events.tolist() == [200]
     assert share.is_uncertain
     assert share.high / share.low > 200, (
         "the interval from one event must span a factor of more than 200"
@@ -65,7 +65,7 @@ def test_an_outage_counts_as_one_event_however_long_it_lasts() -> None:
 @pytest.mark.parametrize(
     "spells",
     [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
-    ids=["single losses", "outages", "spells in which some are answered"],
+    ids=["single losses", "bursts", "spells in which some are answered"],
 )
 def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float, float]) -> None:
     begins, ends, lost = spells
@@ -76,14 +76,14 @@ def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float
     assert covered >= 0.84 * len(shares)
 
 
-def test_a_choice_that_depends_on_one_outage_has_a_warning(
+def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    path = with_outage()
+    path = with_event()
     advice = advise([ns.replay(path, ["quic", "linux"])])
     words = " ".join(advice.paragraphs())
-    assert "Caution: the choice rests on one outage, all 100 losses." in words
-    assert "In an outage retransmissions are also lost" in words
+    assert "Caution: the choice rests on one loss event with all 100 losses." in words
+    assert "Where many probes in a row are lost, retransmissions are also lost" in words
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]
@@ -94,26 +94,26 @@ def test_a_choice_that_depends_on_one_outage_has_a_warning(
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
     shown = " ".join(netspurt("delays", str(file)).stdout.split())
     assert (
-        "share of losses: 0.051 to 11 % (95 %), counting one outage (groups of losses that are "
-        "close together count as one)" in shown
+        "share of losses: 0.051 to 11 % (95 %), counting one loss event (losses that are "
+        "close together are one event) and not 100 losses" in shown
     )
     data = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
         "advice"
     ]
-    assert data["loss_share"]["outages"] == 1
+    assert data["loss_share"]["events"] == 1
     assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
 
 
-def test_the_choice_without_the_longest_outage_is_stated() -> None:
-    advice = advise([ns.replay(with_outage(single=1), ["quic", "linux"])])
+def test_the_choice_without_the_largest_loss_event_is_stated() -> None:
+    advice = advise([ns.replay(with_event(single=1), ["quic", "linux"])])
     share, name = advice.elsewhere[-1]
     assert share == pytest.approx(1 / 4900)
     assert (advice.pick, name) == ("quic", "linux")
     words = " ".join(advice.paragraphs())
-    assert "without the longest outage (0.02 % lost) linux would be taken" in words
+    assert "without the largest loss event (0.02 % lost) linux would be taken" in words
 
 
-def test_backoff_over_a_long_outage_allows_no_recommendation() -> None:
-    advice = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
+def test_backoff_over_a_large_loss_event_allows_no_recommendation() -> None:
+    advice = advise([ns.replay(with_event(), ["quic", "linux"], told=True)])
     assert advice.pick == ""
     assert advice.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

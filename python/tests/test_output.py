@@ -102,7 +102,7 @@ def test_every_command_spells_its_error_in_one_way(
 def test_the_help_explains_the_exit_statuses(netspurt: Command) -> None:
     result = netspurt("--help")
     assert result.returncode == 0
-    assert "Exit status: 0: done; 1: a check failed" in result.stdout
+    assert "Exit status: 0: done. 1: a check failed" in result.stdout
 
 
 def test_the_command_restores_standard_output_and_error(netspurt: Command) -> None:

@@ -255,7 +255,7 @@ def test_a_half_written_file_does_not_look_complete(tmp_path: Path) -> None:
 
 
 def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
-    """10,851 probes to a cloud host, 188 lost in one outage; without a floor 74 are spurious."""
+    """10,851 probes to a cloud host, 188 lost in one loss event; 74 spurious without a floor."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
         pytest.skip(f"{file.name} lies outside the repository, and is not there")

@@ -42,7 +42,7 @@ def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section
     )
     assert best
     assert "By mean completion time, stack = linux-sfr is best" in part.answer
-    assert re.search(r"Cannot be told apart from it: .*linux\.", part.answer)
+    assert re.search(r"Cannot be told apart from stack = linux-sfr: .*linux\.", part.answer)
     assert re.search(r"Worse: reno, .*rack\.", part.answer)
     assert part.words[0] == "120 cases: tail (4), stack (10), 3 runs each, paired."
     assert any(

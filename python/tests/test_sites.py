@@ -454,6 +454,18 @@ def test_a_poll_without_captures_omits_the_tables_that_need_them(
     assert "1.050" in next(line for line in result.stdout.splitlines() if line.startswith("near"))
 
 
+@pytest.mark.parametrize(
+    ("seconds", "label"),
+    [(120, "time [s]"), (8000, "time [min]"), (40_000, "time [h]")],
+)
+def test_throughput_over_time_has_the_time_axis_of_other_pictures(
+    seconds: float, label: str
+) -> None:
+    (axes,) = draw_throughput([0, seconds], [1e6, 2e6], [0, 1], [1e6, 2e6], title="t").axes
+    assert axes.get_xlabel() == label
+    assert axes.get_xlim()[0] == 0.0
+
+
 def test_pictures_show_all_points_and_lines() -> None:
     rates = {"a": [1e6, 2e6, np.nan], "b": [3e6], "none": [np.nan]}
     (axes,) = draw_cdfs(rates, title="t", what="throughput", unit="bit/s").axes

@@ -358,8 +358,8 @@ def test_a_timeline_of_a_log_notes_which_times_were_computed(
     result = netspurt("delays", "log.txt", "--timeline", "moves.toml")
     assert result.returncode == 0, result
     assert result.stdout.startswith(
-        "moves.toml: 3 delays in 3 steps, half of each round trip in each direction; 1 outage; no "
-        "other loss\n"
+        "moves.toml: 3 delays in 3 steps, half of each round trip in each direction; 1 outage (two "
+        "or more lost probes in a row); no other loss\n"
     )
     assert "note: times of sending computed" in " ".join(result.stdout.split())
 

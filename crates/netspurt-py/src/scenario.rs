@@ -40,19 +40,22 @@ impl PyScenario {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
-    /// Reads the text of a scenario for programs at two of its nodes.
+    /// Reads the text of a scenario for programs at two of its nodes, without the keys at the paths
+    /// `unset`, and then with `values` set over it.
     #[staticmethod]
     fn for_programs(
         py: Python<'_>,
         name: &str,
         text: &str,
         files: NamedTexts,
+        unset: Vec<String>,
         values: Vec<(String, String)>,
         ends: (Option<String>, Option<String>),
     ) -> PyResult<Self> {
         let pairs: Vec<(&str, &str)> = values.iter().map(|(k, v)| (&**k, &**v)).collect();
+        let unset: Vec<&str> = unset.iter().map(String::as_str).collect();
         let ends = [ends.0.as_deref(), ends.1.as_deref()];
-        core::Scenario::for_programs(name, text, files, &pairs, ends)
+        core::Scenario::for_programs(name, text, files, &unset, &pairs, ends)
             .map(Self)
             .map_err(|e| scenario_error(py, &e))
     }

@@ -45,7 +45,8 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. None is recommended if timers back off over a long outage.
+        and backoff. None is recommended if timers back off over a large loss
+        event.
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
@@ -65,8 +66,8 @@ class Advice:
         The share of losses after the first answer, with its interval.
     elsewhere
         Other shares of losses that the recordings allow, each with the estimator that would be
-        recommended. The shares are both ends of the interval, and the share without the longest
-        outage. It is empty if the price sets the share, or if the share is well known.
+        recommended. The shares are both ends of the interval, and the share without the largest
+        loss event. It is empty if the price sets the share, or if the share is well known.
     """
 
     replays: list[Replay]
@@ -166,7 +167,7 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     if sum(replay.algorithms[0].answered for replay in answered) < ANSWERS_MIN:
         return Advice(replays, price, asked)
     losses = loss_share([_lost(replay) for replay in answered])
-    if losses.has_long_outage and any(replay.told for replay in answered):
+    if losses.has_large_event and any(replay.told for replay in answered):
         return Advice(replays, price, asked, Weighing(answered, price), losses=losses)
     return _advice(answered, price, asked, losses, tune=tune)
 

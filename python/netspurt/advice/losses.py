@@ -12,61 +12,61 @@ if TYPE_CHECKING:
 
 
 def without_choice(advice: Advice) -> str:
-    """Return why backoff over an outage allows no choice; empty if it allows one."""
+    """Return why backoff over a large loss event allows no choice; empty if it allows one."""
     losses = advice.losses
     if (
         losses is None
-        or not losses.has_long_outage
+        or not losses.has_large_event
         or not any(replay.told for replay in advice.replays)
     ):
         return ""
     return (
-        f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.longest} "
-        "were lost in one outage. A sender that waits so long sends no further probe in the "
+        f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.largest} "
+        "were lost in one loss event. A sender that waits so long sends no further probe in the "
         "meantime, so no connection would have these waits and costs. Without --told timers can be "
         "compared."
     )
 
 
 def rests_on(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the number of outages behind a choice, and on how it depends on them."""
+    """Yield sentences on the loss events behind a choice, and on how it depends on them."""
     losses = advice.losses
     if losses is None or not advice.elsewhere:
         return
     before = sum(replay.algorithms[0].lost_before for replay in advice.replays)
     where = " after the first answer" if before else ""
     yield f"{_counted(losses, where)}. The share of losses may be {percents(losses)} (95 %)."
-    if losses.has_long_outage:
+    if losses.has_large_event:
         yield (
-            "In an outage retransmissions are also lost, so a short timer saves less than its cost "
-            "shows."
+            "Where many probes in a row are lost, retransmissions are also lost, so a short timer "
+            "saves less than its cost shows."
         )
     yield from _elsewhere(advice, losses)
 
 
 def _counted(losses: LossShare, where: str) -> str:
-    """Return the beginning of a sentence, with the numbers of losses and outages."""
-    lost, number, longest = losses.lost, len(losses.outages), losses.longest
+    """Return the beginning of a sentence, with the numbers of losses and loss events."""
+    lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:
         return f"No probe was lost{where}; half a loss is added"
     if number == 1:
-        basis = "one lost probe" if lost == 1 else f"one outage, all {lost:,} losses"
+        basis = "one lost probe" if lost == 1 else f"one loss event with all {lost:,} losses"
         return f"Caution: the choice rests on {basis}{where}"
-    if longest == 1:
+    if largest == 1:
         return f"Caution: the choice rests on {lost} lost probes{where}"
     few = "only " if number < FEW else ""
-    sentence = f"Caution: the choice rests on {few}{number:,} outages{where}"
-    return f"{sentence}, and one of them has {longest:,} of the {lost:,} losses"
+    sentence = f"Caution: the choice rests on {few}{number:,} loss events{where}"
+    return f"{sentence}, and one of them has {largest:,} of the {lost:,} losses"
 
 
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     """Yield which timers are taken at other shares of losses."""
     conditions: dict[str, list[str]] = {}
     for share, name in advice.elsewhere:
-        without = share == losses.without_longest and losses.has_long_outage
+        without = share == losses.without_largest and losses.has_large_event
         condition = f"at {percent(share)}"
         if without:
-            condition = f"without the longest outage ({percent(share)} lost)"
+            condition = f"without the largest loss event ({percent(share)} lost)"
         if name != advice.pick:
             conditions.setdefault(name or "none", []).append(condition)
     choices = [f"{' and '.join(places)} {name}" for name, places in conditions.items()]

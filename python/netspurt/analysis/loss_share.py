@@ -1,9 +1,10 @@
-"""The share of lost probes, with an interval that counts outages and not packets.
+"""The share of lost probes, with an interval that counts loss events and not packets.
 
-Losses occur in bursts. An outage of 100 probes is one failure of the path, and so is one lost
-probe. So the interval counts outages as the rare events, and the number of probes lost in an outage
-is its weight (Fay and Feuer 1997). If no two losses are near each other, the interval equals
-Garwood's (1936). The share in a recording says nothing about hours that were not recorded.
+Losses occur in bursts. 100 lost probes that are close together are one failure of the path, and so
+is one lost probe. Each of them is a loss event. So the interval counts loss events as the rare
+events, and the number of probes lost in an event is its weight (Fay and Feuer 1997). If no two
+losses are near each other, the interval equals Garwood's (1936). The share in a recording says
+nothing about hours that were not recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer outages than this, the expected number of outages may be half or twice as large.
+#: With fewer loss events than this, their expected number may be half or twice as large.
 FEW = 10
 
 
@@ -32,46 +33,46 @@ class LossShare:
         The lost probes per probe.
     low, high
         The ends of the interval of 95 %.
-    outages
-        The number of lost probes in each outage, shape (k,). Losses belong to one outage if their
-        distance is at most the distance over which losses of this recording are correlated.
+    events
+        The number of lost probes in each loss event, shape (k,). Losses belong to one event if
+        their distance is at most the distance over which losses of this recording are correlated.
     """
 
     value: float
     low: float
     high: float
-    outages: NDArray[np.int64]
+    events: NDArray[np.int64]
 
     @property
     def lost(self) -> int:
         """The number of lost probes."""
-        return int(self.outages.sum())
+        return int(self.events.sum())
 
     @property
-    def longest(self) -> int:
-        """The number of lost probes in the longest outage."""
-        return int(self.outages.max(initial=0))
+    def largest(self) -> int:
+        """The number of lost probes in the largest loss event."""
+        return int(self.events.max(initial=0))
 
     @property
     def is_uncertain(self) -> bool:
-        """True if there were few outages, or one outage has more than half of the losses."""
-        return len(self.outages) < FEW or 2 * self.longest > self.lost
+        """True if there were few loss events, or one has more than half of the losses."""
+        return len(self.events) < FEW or 2 * self.largest > self.lost
 
     @property
-    def has_long_outage(self) -> bool:
-        """True if an outage was so long that retransmissions would also be lost in it."""
-        return self.longest >= FEW
+    def has_large_event(self) -> bool:
+        """True if a loss event was so large that retransmissions would also be lost in it."""
+        return self.largest >= FEW
 
     @property
-    def without_longest(self) -> float:
-        """The share without the longest outage."""
+    def without_largest(self) -> float:
+        """The share without the largest loss event."""
         probes = self.lost / self.value if self.lost else 1.0
-        return (self.lost - self.longest) / (probes - self.longest)
+        return (self.lost - self.largest) / (probes - self.largest)
 
     @property
     def others(self) -> list[float]:
-        """Other possible shares: the ends above zero, and the share without the longest outage."""
-        shares = [self.low, self.high, *([self.without_longest] if self.has_long_outage else [])]
+        """Other possible shares: the ends above zero, and that without the largest loss event."""
+        shares = [self.low, self.high, *([self.without_largest] if self.has_large_event else [])]
         return [share for share in shares if share > 0]
 
     def data(self) -> dict[str, float | int | None]:
@@ -80,8 +81,8 @@ class LossShare:
             "value": known(self.value),
             "low": known(self.low),
             "high": known(self.high),
-            "outages": len(self.outages),
-            "longest_outage": self.longest,
+            "events": len(self.events),
+            "largest_event": self.largest,
         }
 
 
@@ -105,27 +106,27 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
     >>> lost = np.zeros(1000, bool)
     >>> lost[500:600] = True
     >>> share = loss_share([lost])
-    >>> share.value, [round(end, 4) for end in (share.low, share.high)], share.outages.tolist()
+    >>> share.value, [round(end, 4) for end in (share.low, share.high)], share.events.tolist()
     (0.1, [0.0025, 0.5572], [100])
     """
     from scipy.special import gammaincinv
 
     probes = sum(len(lost) for lost in recordings)
-    outages = np.concatenate([np.zeros(0, np.int64), *(_outages(lost) for lost in recordings)])
+    events = np.concatenate([np.zeros(0, np.int64), *(_events(lost) for lost in recordings)])
     if probes == 0:
-        return LossShare(float("nan"), float("nan"), float("nan"), outages)
+        return LossShare(float("nan"), float("nan"), float("nan"), events)
     tail = (1 - level) / 2
-    total, squares = float(outages.sum()), float(np.sum(outages.astype(float) ** 2))
-    longest = float(outages.max(initial=1))
+    total, squares = float(events.sum()), float(np.sum(events.astype(float) ** 2))
+    largest = float(events.max(initial=1))
     low = squares / total * float(gammaincinv(total**2 / squares, tail)) if total else 0.0
-    # The upper end allows for another outage that is as long as the longest.
-    total, squares = total + longest, squares + longest**2
+    # The upper end allows for another loss event that is as large as the largest.
+    total, squares = total + largest, squares + largest**2
     high = squares / total * float(gammaincinv(total**2 / squares, 1 - tail))
-    return LossShare(float(outages.sum()) / probes, low / probes, min(high / probes, 1.0), outages)
+    return LossShare(float(events.sum()) / probes, low / probes, min(high / probes, 1.0), events)
 
 
-def _outages(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the number of lost probes in each outage of a recording."""
+def _events(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the number of lost probes in each loss event of a recording."""
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)
@@ -165,18 +166,18 @@ def share_words(delays: Delays) -> list[str]:
     Examples
     --------
     >>> (told,) = share_words(Delays.of([0.1] * 40 + [None] * 20 + [0.1] * 40))
-    >>> told.partition(" (groups")[0]
-    'share of losses: 0.51 to 100 % (95 %), counting one outage'
+    >>> told.partition(" (losses")[0]
+    'share of losses: 0.51 to 100 % (95 %), counting one loss event'
     """
     losses = loss_share([np.isnan(delays.rtt_s)])
     if not losses.lost:
         return []
     sentence = f"share of losses: {percents(losses)} (95 %)"
-    if losses.longest > 1:
-        number = len(losses.outages)
-        outages = "one outage" if number == 1 else f"{number:,} outages"
+    if losses.largest > 1:
+        number = len(losses.events)
+        events = "one loss event" if number == 1 else f"{number:,} loss events"
         sentence += (
-            f", counting {outages} (groups of losses that are close together count as one) and not "
+            f", counting {events} (losses that are close together are one event) and not "
             f"{losses.lost:,} losses"
         )
     return [sentence]

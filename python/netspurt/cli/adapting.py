@@ -19,8 +19,8 @@ Adaptation = Annotated[
     bool,
     typer.Option(
         "--adaptation",
-        help="Print how many samples each timer needs to exceed the delays of a new length; for "
-        "probes in bursts of two lengths.",
+        help="For probes in bursts of two lengths: print how many samples each timer needs after "
+        "a change of the length, until it exceeds the new delays.",
     ),
 ]
 

@@ -53,7 +53,7 @@ def compare(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="Compare only this span: 12.5 or 200ms; by default until one of the runs ends.",
+            help="Compare only the first TIME: 12.5 or 200ms; by default until one run ends.",
         ),
     ] = None,
     plot: Annotated[

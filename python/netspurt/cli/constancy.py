@@ -36,8 +36,9 @@ Method = Annotated[
         "--method",
         parser=one_of(_METHODS),
         metavar="NAME",
-        help="rank-order, bootstrap (both by default), or pelt, which needs ruptures. May be "
-        "repeated; the periods of the first are listed.",
+        help="The test for changes: rank-order, bootstrap, or pelt, which needs the package "
+        "ruptures. By default rank-order and bootstrap. May be repeated; the periods of the first "
+        "test are listed.",
         autocompletion=lambda: [*_METHODS],
     ),
 ]
@@ -45,7 +46,7 @@ Alpha = Annotated[
     float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance level of each test.")
 ]
 Least = Annotated[
-    int, typer.Option(min=2, metavar="N", help="The fewest values between two changes.")
+    int, typer.Option(min=2, metavar="N", help="The minimum number of values between two changes.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the bootstrap's resamples.")]
 Band = Annotated[

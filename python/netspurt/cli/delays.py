@@ -56,7 +56,9 @@ def delays(
     lost_after: LostAfter = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Write a file that a link follows to see these delays."),
+        typer.Option(
+            metavar="OUT", help="Write these delays to a file that a link of a scenario follows."
+        ),
     ] = None,
     recording: Annotated[
         int | None,

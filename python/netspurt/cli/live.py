@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SYSCTLS = Path("/proc/sys")
 
-app = App(help="Run the kernel's TCP on emulated links, in namespaces of its own.")
+app = App(help="Run the kernel's TCP over emulated links, in network namespaces.")
 
 
 class Wire(StrEnum):
@@ -79,7 +79,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="TIMER",
-            help="A timer to run beside the kernel's, in the table `shadows`. May be repeated.",
+            help="A timer to compute beside the kernel's; its values are in the table `shadows`. "
+            "May be repeated.",
         ),
     ] = None,
     budget: Budget = 0.005,
@@ -162,11 +163,8 @@ def exec_(
     from netspurt.shipped import resolve
 
     scenario = resolve(scenario, live=True)
-    values = settings(set_, unset)
-    chosen = _for_programs(scenario, values, shim, {"side": side, "peer": peer})
-    if unset:
-        # This removes the values below a key of `unset`, too, so all values are set again.
-        chosen = chosen.set_text(values, unset)
+    changes: dict[str, Any] = {"unset": unset or (), "side": side, "peer": peer}
+    chosen = _for_programs(scenario, settings(set_, unset), shim, changes)
     folder = out or next_free(RUNS, f"{scenario.stem}-exec")
     wires: dict[str, Any] = {"wire": wire.value, "offload": offload}
     try:
@@ -187,17 +185,19 @@ def exec_(
 
 
 def _for_programs(
-    file: Path, values: dict[str, str], shim: str | None, ends: dict[str, str | None]
+    file: Path, values: dict[str, str], shim: str | None, changes: dict[str, Any]
 ) -> Scenario:
     """Read a scenario for programs, with the settings of the options."""
     from netspurt.scenario import Scenario, read_text
 
     values = dict(values)
     text = read_text(file)
-    chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **ends)
+    chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **changes)
     if shim is not None:
         values[f"flows.{chosen.programs_flow}.shim"] = json.dumps(shim)
-        chosen = Scenario.for_programs(text, str(file), values=values, folder=file.parent, **ends)
+        chosen = Scenario.for_programs(
+            text, str(file), values=values, folder=file.parent, **changes
+        )
     return chosen
 
 

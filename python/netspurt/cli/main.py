@@ -85,11 +85,11 @@ def application(words: Sequence[str] = ()) -> App:
     """
     from netspurt.cli.words import STATUSES, App, root
 
-    statuses = "; ".join(f"{number}: {meaning}" for number, meaning in STATUSES.items())
+    statuses = " ".join(f"{number}: {meaning}." for number, meaning in STATUSES.items())
     app = App(
         name="netspurt",
         help="When should a transport send again, and what does it cost to be wrong?",
-        epilog=f"Exit status: {statuses}. `netspurt live exec` exits with its command's status.\n\n"
+        epilog=f"Exit status: {statuses} `netspurt live exec` exits with its command's status.\n\n"
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,
     )

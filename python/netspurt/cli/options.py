@@ -154,8 +154,8 @@ Unset = Annotated[
     typer.Option(
         "--unset",
         metavar="PATH",
-        help="Remove a key of the file, so that its default applies. Every --set is applied later. "
-        "May be repeated.",
+        help="Remove a key of the file, so that its default applies. Keys are removed before "
+        "--set sets values. May be repeated.",
     ),
 ]
 
@@ -261,9 +261,10 @@ Column = Annotated[
     typer.Option(
         "--column",
         metavar="WHAT=NAME",
-        help="Name a column of a table, as in --column rtt=delay, by its name or its number from "
-        "1: rtt, sent, received, seq, lost, group; or set a unit: unit=us, time_unit=s; or "
-        "say which of 10/11/2024 is the day: dates=dmy or dates=mdy. May be repeated.",
+        help="How to read a table. rtt=NAME says which column has the round trips; NAME is its "
+        "heading or its number from 1. The same for sent, received, seq, lost and group. unit=us "
+        "and time_unit=s set units. dates=dmy or dates=mdy says whether 10/11/2024 begins with "
+        "the day or the month. May be repeated.",
     ),
 ]
 

@@ -98,7 +98,7 @@ ErrorRate = Annotated[
     typer.Option(
         "--bit-error-rate",
         metavar="RATE",
-        help="Also write a `loss`; this is the bit error rate where the path is shortest.",
+        help="Also write a `loss`. RATE is the bit error rate where the path is shortest.",
         show_default=False,
     ),
 ]
@@ -107,8 +107,8 @@ PowersPerDecibel = Annotated[
     typer.Option(
         "--per-db",
         metavar="POWERS",
-        help="The powers of ten by which the bit error rate grows with each decibel that the "
-        "signal loses.",
+        help="By how many powers of ten the bit error rate grows for each decibel that the signal "
+        "loses.",
     ),
 ]
 PassPicture = Annotated[

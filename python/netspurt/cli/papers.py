@@ -132,7 +132,7 @@ def path(
         Path | None, typer.Option(help="The scenario file; by default it is named after the row.")
     ] = None,
 ) -> None:
-    """Write a scenario whose probes give the line ends of a printed row as closely as possible."""
+    """Write a scenario with probes whose delays are close to those of a printed row."""
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
@@ -147,7 +147,7 @@ def curves(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the contacts of a paper's satellites and write the delays that links follow."""
+    """Compute when a paper's satellites can be reached, and write the delays for links."""
     from netspurt.cli.paper_study import write_curves
 
     write_curves(key, out, Form(as_json, as_csv))

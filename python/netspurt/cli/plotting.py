@@ -57,8 +57,8 @@ Kind = Annotated[
     typer.Option(
         parser=_kinds_of,
         metavar="KIND",
-        help=f"What to draw: {', '.join(_KINDS)}, several of these as A,B, or all that the "
-        "recorded tables show.",
+        help=f"What to draw: {', '.join(_KINDS)}; or several of these, as A,B; or all, which "
+        "draws each kind for which tables were recorded.",
         autocompletion=lambda: [*_KINDS, _ALL],
     ),
 ]
@@ -70,16 +70,16 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file, .png, .svg or .pdf, or .xpl for xplot; by default .png and .svg in the "
-            "run, or beside the capture. An existing picture of that name is replaced, because it "
-            "can be drawn again."
+            help="The picture: .png, .svg or .pdf, or .xpl for xplot. By default a .png and a .svg "
+            "in the run folder or beside the capture. An existing picture is replaced."
         ),
     ] = None,
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow. By default the first; in a capture the one with the most data. c0 is "
-            "the first connection of a capture. `flows` plots take several, as A,B."
+            help="The flow. By default the first flow of a run, or the connection of a capture "
+            "with the most data. c0 is the first connection of a capture. The kind flows takes "
+            "several, as A,B."
         ),
     ] = None,
     direction: Direction = None,
@@ -87,7 +87,8 @@ def plot(
     link: Annotated[
         str | None,
         typer.Option(
-            help="The link; by default all with queues, and for `path` the first that changes."
+            help="The link. By default all links with queues; for the kind path, the first link "
+            "that changes in time."
         ),
     ] = None,
     start: From = None,

@@ -110,7 +110,8 @@ Calibrate = Annotated[
     typer.Option(
         parser=whole,
         metavar="N",
-        help="Echo probes over loopback before the run, which show the machine's own delay.",
+        help="The number of echo probes over loopback before the run. They show the machine's own "
+        "delay.",
     ),
 ]
 

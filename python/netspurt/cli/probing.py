@@ -51,7 +51,7 @@ def probe(
     verbose: opt.Verbose = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Probe a path as in RFC 889: the next echo probe leaves after the last was answered."""
+    """Probe a path as in RFC 889: each echo probe leaves when the one before was answered."""
     from netspurt.probe import COUNT, Lengths, Plan, stamp_name
     from netspurt.timers import USUAL
 

@@ -24,8 +24,8 @@ def qlog(
             "--out",
             "-o",
             metavar="FILE",
-            help="The file to make: .sqlog for records of one connection at one node, .qlog for "
-            "one object with all of them.",
+            help="The file to make. A .sqlog file has one connection at one node; a .qlog file "
+            "has all of them.",
             show_default=False,
         ),
     ],

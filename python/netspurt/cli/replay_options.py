@@ -15,10 +15,6 @@ from netspurt.picture_files import ENDINGS
 
 _ORDERS = ("sequence", "causal")
 _KINDS = tuple(ending[1:] for ending in ENDINGS)
-_EPILOG = (
-    "An estimator is a name with the constants that differ from the published ones, as in "
-    "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."
-)
 
 
 def _price(text: object) -> object:
@@ -65,7 +61,9 @@ Estimators = Annotated[
         "--estimator",
         "-e",
         metavar="NAME[:KEY=VALUE,...]",
-        help=f"A timer. {_EPILOG}",
+        help="A timer for recordings of delays: a name, and the constants that differ from the "
+        "published ones, as in mills:g=3 or linux:rto_min=50ms. A range makes a grid: "
+        "mills:g=1.5..3/16. May be repeated.",
         autocompletion=completing.estimators,
     ),
 ]
@@ -74,8 +72,8 @@ Order = Annotated[
     typer.Option(
         parser=one_of(_ORDERS),
         metavar="ORDER",
-        help="sequence: one probe in flight, as in RFC 889. causal: in the order of the "
-        "replies' arrival. The default follows the recording.",
+        help="When a timer learns of the replies. causal: in the order of their arrival. "
+        "sequence: as with one probe in flight (RFC 889). The default depends on the recording.",
     ),
 ]
 Clock = Annotated[
@@ -91,9 +89,9 @@ Cost = Annotated[
         "--cost",
         parser=_price,
         metavar="MS",
-        help="The waiting that one spurious retransmission is worth: 200 (milliseconds) or 0.2s. "
-        "By default five median delays: after a spurious timeout slow start needs five round trips "
-        "to reach 32 segments again.",
+        help="The price of one spurious retransmission, as a waiting time: 200 (milliseconds) or "
+        "0.2s. By default five median delays, because after a spurious timeout slow start needs "
+        "five round trips to reach 32 segments again.",
     ),
 ]
 Loss = Annotated[
@@ -102,8 +100,7 @@ Loss = Annotated[
         "--loss",
         parser=_share,
         metavar="SHARE",
-        help="The share of packets that you expect to be lost, 1% or 0.01; the default is the "
-        "recorded one.",
+        help="The expected share of lost packets: 1% or 0.01. By default the recorded share.",
     ),
 ]
 Tune = Annotated[
@@ -121,8 +118,8 @@ Every = Annotated[
     bool,
     typer.Option(
         "--all",
-        help="Print every setting of the grids, and name the best; with --rfc889 a table for each "
-        "setting, with a row for each recording.",
+        help="Print every setting of the grids, and name the best. With --rfc889, print a table "
+        "for each setting, with a row for each recording.",
     ),
 ]
 Out = Annotated[

@@ -34,10 +34,10 @@ def report(
         list[Path],
         typer.Argument(
             metavar="PATH",
-            help="Run folders, captures, folders of captures, sweeps, recordings of delays, "
-            "folders of replays; two runs or captures stand side by side. A recording that needs "
-            "--format, --column, --interval or --order: netspurt replay takes them, and report "
-            "takes the folder of its --out.",
+            help="Run folders, captures, folders of captures, sweeps, recordings of delays, or "
+            "folders of replays. Two runs or two captures are compared. If a recording needs "
+            "--format, --column, --interval or --order, replay it first with `netspurt replay "
+            "--out FOLDER`, and give that folder.",
             show_default=False,
         ),
     ],
@@ -45,13 +45,13 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page; by default report.html in the folder, beside the file, or of several "
-            "here.",
+            help="The page. By default report.html in the folder, FILE-report.html beside a file, "
+            "or, for several paths, report.html here.",
         ),
     ] = None,
     estimators: option.Estimators = None,
 ) -> None:
-    """Write a page of HTML with words, tables and linked pictures, which opens without a network.
+    """Write a report with tables and pictures as one HTML page, which needs no network.
 
     An existing file is never overwritten.
     """

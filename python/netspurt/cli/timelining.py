@@ -38,8 +38,8 @@ Source = Annotated[
     Path,
     typer.Argument(
         help="A CSV table with a column of instants, a series of round trips of Hypatia, a "
-        "trace of Mahimahi, a file that a link follows, or a capture beside the receiver of a link "
-        "that never idles; with --link a scenario.",
+        "trace of Mahimahi, a file that a link follows, or a capture from the receiver's side of a "
+        "link that is always busy. With --link: a scenario.",
         show_default=False,
     ),
 ]
@@ -347,7 +347,7 @@ def _of_recording(recording: Delays, timeline_made: Timeline) -> Iterator[str]:
         halves = ", each direction its own delay"
     steps = counted(len(timeline_made.forward.delay), "step")
     yield f"{counted(recording.received, 'delay')} in {steps}{halves}"
-    yield from _outages(timeline_made)
+    yield _outages(timeline_made)
     losses = [float(own.loss) for own in timeline_made.ways if isinstance(own.loss, float)]
     if not any(losses):
         yield "no other loss"
@@ -360,12 +360,14 @@ def _of_recording(recording: Delays, timeline_made: Timeline) -> Iterator[str]:
         yield f"duplicates as a probability of {_share(timeline_made.duplicates)} in each direction"
 
 
-def _outages(timeline_made: Timeline) -> Iterator[str]:
+def _outages(timeline_made: Timeline) -> str:
     counts = [len(own.outages) for own in timeline_made.ways]
-    if len(counts) == 1 or counts[0] == counts[1]:
-        yield counted(counts[0], "outage") if counts[0] else "no outage"
-    else:
-        yield f"{counted(counts[0], 'outage')} forward and {number(counts[1])} in reverse"
+    if not any(counts):
+        return "no outage"
+    text = counted(counts[0], "outage")
+    if len(set(counts)) > 1:
+        text += f" forward and {number(counts[1])} in reverse"
+    return f"{text} (two or more lost probes in a row)"
 
 
 def _share(share: float) -> str:

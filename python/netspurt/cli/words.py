@@ -19,7 +19,7 @@ STATUSES = {
     0: "done",
     1: "a check failed, a live run does not count, a strict sweep met an error, or nothing matched "
     "or answered",
-    2: "the input is wrong: an option, a file, a value; the message names it and the fix",
+    2: "an option, a file or a value is wrong, and the message says how to mend it",
     130: "ended by an interrupt",
     143: "ended by SIGTERM",
 }

@@ -20,6 +20,7 @@ from netspurt.pictures.marks import (
     Scale,
     Spans,
 )
+from netspurt.pictures.measures import ELAPSED, fitting_unit
 from netspurt.pictures.scales import of_times
 
 #: The free space beside a series, as a part of its duration.
@@ -92,10 +93,7 @@ def periods(  # noqa: PLR0913 - a series, its periods and its labels
 
 def _time_unit(t: Floats) -> tuple[float, str]:
     """Return the unit of a time axis, in seconds, and its name."""
-    longest = float(np.max(t, initial=0))
-    return next(
-        (u, n) for u, n in ((3600.0, "h"), (60.0, "min"), (1.0, "s")) if longest > 2 * u or u == 1
-    )
+    return fitting_unit(ELAPSED, float(np.max(t, initial=0)))
 
 
 def lengths_of_periods(

@@ -7,7 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netspurt.pictures.marks import SERIES, Floats, Ink, Line, Mark, Picture, Points, Rules, Scale
+from netspurt.pictures.marks import (
+    SERIES,
+    TIME,
+    Floats,
+    Ink,
+    Line,
+    Mark,
+    Picture,
+    Points,
+    Rules,
+    Scale,
+)
 
 #: An axis is logarithmic if the 99 % quantile of its values is more than this factor above the 1 %
 #: quantile.
@@ -77,16 +88,15 @@ def throughput_levels(
     t, rate = np.asarray(t_s, dtype=float), np.asarray(throughput_bps, dtype=float)
     level_index = np.asarray(level_of)
     elapsed = t - np.nanmin(t) if len(t) else t
-    scale, unit = (3600.0, "h") if len(t) and elapsed.max() > 7200 else (60.0, "min")
-    ends = np.array([0.0, float(np.max(elapsed, initial=0.0))]) / scale
+    ends = np.array([0.0, float(np.max(elapsed, initial=0.0))])
     marks: list[Mark] = []
     for n, level in enumerate(levels):
         at_level, ink = level_index == n, SERIES[n % len(SERIES)]
-        marks.append(Points(label="", ink=ink, x=elapsed[at_level] / scale, y=rate[at_level]))
+        marks.append(Points(label="", ink=ink, x=elapsed[at_level], y=rate[at_level]))
         at = np.full(2, level)
         marks.append(Line(label="", ink="grey", x=ends, y=at, width=0.8, rank=1.5))
     y = _value_scale("throughput", "bit/s", [rate[np.isfinite(rate)]])
-    return Picture(tuple(marks), y, Scale(f"time [{unit}]"))
+    return Picture(tuple(marks), y, TIME)
 
 
 def idle_times(

@@ -1,4 +1,4 @@
-"""Sentences on a sweep: which value of an axis is best, and which cannot be told apart from it."""
+"""Sentences on a sweep: the best value of an axis, and those that cannot be told apart from it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _told(best: Summary, others: Sequence[Comparison], axis: str, shown: Shown) 
     if names["same"]:
         yield f"Equal in every case: {few(names['same'])}."
     if names["cannot tell"]:
-        yield f"Cannot be told apart from it: {few(names['cannot tell'])}."
+        yield f"Cannot be told apart from {what}: {few(names['cannot tell'])}."
     whole = len(names["worse"]) == len(others)
     yield "All other values are worse." if whole else f"Worse: {few(names['worse'])}."
 

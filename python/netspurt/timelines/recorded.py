@@ -11,7 +11,7 @@ from netspurt.delays import Delays
 from netspurt.timelines.directions import FORWARD, REVERSE, per_direction, split
 from netspurt.timelines.timeline import POINTS_MAX, Outage, Timeline, Way
 
-#: This many consecutive losses count as an outage of the path. Fewer count as single losses.
+#: This many consecutive losses become an outage of the link. Fewer count as single losses.
 OUTAGE = 2
 
 #: An answer was overtaken if it came more than this time [s] after the answer to a later probe.
@@ -30,7 +30,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     delay is in force from the instant at which the probe reaches the other end. Both stay in force
     until the next probe that came back.
 
-    Outages: `outage` or more consecutive losses are an outage, in which arriving packets are
+    Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
     dropped. It affects the direction that lost the probes, or both if that is not known. In the
     forward direction it lasts from the first lost probe to the next probe that came back. In the
     reverse direction it is later by the forward delay.

@@ -10,8 +10,9 @@ use super::whole::Scenario;
 const NAME: &str = "programs";
 
 impl Scenario {
-    /// Reads the text of a scenario for programs at two of its nodes, with `values` set over it as
-    /// in [`with`](Self::with), and with the `files` that its links follow.
+    /// Reads the text of a scenario for programs at two of its nodes, without the keys `unset` and
+    /// then with `values` set over it, as in [`without`](Self::without), and with the `files` that
+    /// its links follow.
     ///
     /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
     /// are `ends`. If a node is `None`, the path must have exactly two ends, and the remaining one
@@ -23,23 +24,27 @@ impl Scenario {
     /// stop = "1 min"
     /// links.wire = { between = ["home", "away"], rate = "5 Mbit/s", delay = "10 ms" }
     /// "#;
-    /// let scenario = Scenario::for_programs("here", text, vec![], &[], [None, None]).unwrap();
+    /// let scenario = Scenario::for_programs("here", text, vec![], &[], &[], [None, None]).unwrap();
     /// assert_eq!(scenario.programs_flow(), Some("programs"));
     /// let shim = [("flows.programs.shim", "sfr")];
-    /// assert!(Scenario::for_programs("here", text, vec![], &shim, [None, Some("home")]).is_ok());
-    /// assert!(Scenario::for_programs("here", text, vec![], &[], [Some("hom"), None]).is_err());
+    /// assert!(Scenario::for_programs("here", text, vec![], &[], &shim, [None, Some("home")]).is_ok());
+    /// assert!(Scenario::for_programs("here", text, vec![], &[], &[], [Some("hom"), None]).is_err());
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when it is not clear which nodes are the ends.
+    /// As [`without`](Self::without), and when it is not clear which nodes are the ends.
     pub fn for_programs(
         name: &str,
         text: &str,
         files: Vec<(String, String)>,
+        unset: &[&str],
         values: &[(&str, &str)],
         ends: [Option<&str>; 2],
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::new(name, text).with_files(files).without_sweep();
+        for path in unset {
+            document = document.without(path)?;
+        }
         // Settings of the flow are applied after the flow was added.
         let (own, others): (Vec<_>, Vec<_>) =
             values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));

@@ -47,8 +47,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
     Switch::new(
         "hystart_train_allowance",
-        "HyStart ends slow start if a train of ACKs lasts longer than half of the sum of the \
-         minimum round trip and this time: 1 ms in Linux, for segmentation offload",
+        "HyStart compares how long a train of ACKs lasts with half of a sum: the minimum round \
+         trip plus this time. If the train lasts longer, slow start ends. Linux adds 1 ms, for \
+         segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -84,7 +85,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "cubic_first_climb",
         "Before the first loss CUBIC increases cwnd by at least one segment for this number of \
-         acknowledged segments, as in Linux; `\"0 segments\"` sets no such bound",
+         acknowledged segments, as in Linux. `\"0 segments\"` sets no such minimum",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule {
@@ -101,7 +102,7 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_whole_segments",
-        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does; without the switch \
+        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does. Without the switch \
          it computes in octets and nanoseconds",
     )
     .rfc_rule(Rule {
@@ -113,8 +114,9 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::flag(
         "cubic_idle_from_sending",
-        "After a pause CUBIC does not count the time since the last transmission, as in Linux; \
-         without the switch it does not count the time since the last ACK (RFC 9438 §5.8)",
+        "After a pause CUBIC leaves the idle time out of its computation. With the switch the idle \
+         time begins with the last transmission, as in Linux. Without the switch it begins with \
+         the last ACK (RFC 9438 §5.8)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
@@ -130,8 +132,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
     Switch::flag(
         "cwnd.cut_from_cwnd",
-        "A cut is a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681 \
-         §3.1)",
+        "A cut sets ssthresh to a share of cwnd (`tcp_init_cwnd_reduction`). Without the switch it \
+         is a share of FlightSize (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
     Switch::flag(
@@ -142,43 +144,50 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "cwnd.timeout_adds_to_pipe",
         "After a timeout cwnd is the data that may still be in flight, plus one segment \
-         (`tcp_enter_loss`); without the switch it is one segment (RFC 5681 §3.1)",
+         (`tcp_enter_loss`). Without the switch it is one segment (RFC 5681 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
     Switch::flag(
         "cwnd.last_repair_ack_grows",
-        "The ACK that ends a recovery may increase cwnd (`tcp_ack`)",
+        "The ACK that ends a recovery may increase cwnd (`tcp_ack`). Without the switch only later \
+         ACKs may",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
     Switch::flag(
         "cwnd.growth_by_delivery",
-        "cwnd grows by newly delivered octets (`tcp_cong_avoid`), and not by acknowledged octets",
+        "cwnd grows by the octets that an ACK acknowledges or reports by SACK for the first time \
+         (`tcp_cong_avoid`). Without the switch it grows by the octets that the ACK acknowledges, \
+         even if SACK had reported them before",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "An unused cwnd does not grow. After an RTO in which no ACK could increase cwnd, half of \
-         its unused part is given up (RFC 2861)",
+        "cwnd grows only if it was full or, in slow start, more than half full. If it did not grow \
+         for an RTO because the application had no data, half of its unused part is given up (RFC \
+         2861). Without the switch it grows by data sent while it was full, and nothing is given \
+         up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
-        "A cut for a congestion mark ends with an ACK that covers more than the data outstanding \
-         when the cut began (`tcp_fastretrans_alert`); without the switch an ACK of just this \
-         data ends it",
+        "A cut for a congestion mark ends when data is acknowledged that was sent after the cut \
+         began (`tcp_fastretrans_alert`). Without the switch it ends when the data sent before is \
+         acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
-        "Without SACK a repair ends with an ACK that covers more than the data outstanding when \
-         the repair began (`tcp_is_non_sack_preventing_reopen`); without the switch an ACK of \
-         just this data ends it (RFC 6582 §3.2)",
+        "For connections without SACK: a repair ends when data is acknowledged that was sent after \
+         the repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when \
+         the data sent before is acknowledged (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
     Switch::flag(
         "cwnd.mark_cut_goes_on",
-        "A loss found during a cut for a congestion mark is repaired within that cut; the first \
-         retransmission then waits for room in cwnd (`tcp_enter_recovery`)",
+        "If a loss is found during a cut for a congestion mark, this cut continues, and the loss \
+         is repaired within it. The first retransmission then waits for room in cwnd \
+         (`tcp_enter_recovery`). Without the switch a new recovery begins, and its first \
+         retransmission leaves immediately",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
@@ -189,19 +198,21 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
-        "After an idle time cwnd is halved for each RTO that passed (RFC 2861); without the switch \
+        "After an idle time cwnd is halved for each RTO that passed (RFC 2861). Without the switch \
          it is cut to the initial window at once (RFC 5681 §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "SACK reports also increase cwnd after more than `dup_thresh` segments have overtaken one \
-         (`tcp_may_raise_cwnd`)",
+        "On a path that reorders, an ACK may increase cwnd even if it only reports segments by \
+         SACK (`tcp_may_raise_cwnd`). This begins when one segment was overtaken by more than \
+         `dup_thresh` others. Without the switch only an ACK of new octets increases cwnd",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
         "cwnd.idle_restart",
-        "An idle or unused cwnd shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+        "An idle cwnd shrinks (RFC 5681 §4.1). With `cwnd.validation` an unused cwnd shrinks, too \
+         (Linux's `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];

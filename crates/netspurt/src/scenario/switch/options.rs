@@ -80,8 +80,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
     Switch::flag(
         "sink.echoes_next",
-        "The timestamp of the segment that continues the last ACK is echoed even if it is older \
-         than the timestamp echoed before (ns-2's `ts_echo_rfc1323_`)",
+        "If a segment begins exactly where the acknowledged data ends, the receiver echoes its \
+         timestamp, even if an earlier echo was newer (ns-2's `ts_echo_rfc1323_`). Without the \
+         switch an echo is never older than an earlier one",
     )
     .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
@@ -93,9 +94,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
     Switch::flag(
         "receive.reports_overlaps",
-        "With `dsack`: a segment may bring new octets together with octets that had already \
-         arrived behind a hole; the octets that had arrived are reported as duplicates \
-         (`tcp_ofo_queue`)",
+        "With `dsack`: a segment may contain new octets and also octets that had already arrived \
+         behind a gap. The receiver reports the octets that had already arrived as duplicates \
+         (`tcp_ofo_queue`). Without the switch it does not report them",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
@@ -110,25 +111,27 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
     Switch::flag(
         "receive.full_needs_reader",
-        "More than a full segment is acknowledged at once only if the application reads data as it \
-         arrives, or if the last segment makes the window grow (`__tcp_ack_snd_check`)",
+        "More than a full segment is acknowledged at once only in two cases: the application reads \
+         data as it arrives, or the last segment makes the window grow (`__tcp_ack_snd_check`). \
+         Without the switch it is always acknowledged at once",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
         "receive.fin_ack_waits",
-        "The acknowledgment of the peer's FIN may be delayed (`tcp_fin`)",
+        "The acknowledgment of the peer's FIN may be delayed (`tcp_fin`). Without the switch it is \
+         sent immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
     Switch::flag(
         "receive.stamp_after_ack",
         "If a segment acknowledges octets that were never sent, its timestamp is not stored \
-         (`tcp_ack`); RFC 7323 §5.3 stores it",
+         (`tcp_ack`). RFC 7323 §5.3 stores it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
         "receive.takes_unstamped",
         "A segment without timestamps is accepted although the handshake agreed on them \
-         (`tcp_validate_incoming`); RFC 7323 §3.2 discards it",
+         (`tcp_validate_incoming`). RFC 7323 §3.2 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
     Switch::flag(
@@ -138,78 +141,82 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::flag(
         "receive.forgets_blocks",
-        "A SACK block that is no longer among the last four reported is forgotten; a report of \
-         data that arrives next to it does not include it (`tcp_sack_new_ofo_skb`)",
+        "The receiver remembers only the last four SACK blocks that it reported. If data arrives \
+         next to a forgotten block, the new block contains only the data that arrived \
+         (`tcp_sack_new_ofo_skb`). Without the switch the new block contains all contiguous data \
+         (RFC 2018 §4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgets_blocks)),
     Switch::flag(
         "receive.reset_behind_gap",
         "An RST whose sequence number is the end of the highest SACK block resets the connection \
-         (`tcp_validate_incoming`); RFC 5961 §3.2 answers it with a challenge ACK",
+         (`tcp_validate_incoming`). RFC 5961 §3.2 answers it with a challenge ACK",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
     Switch::flag(
         "receive.reset_at_fin",
         "After the peer's FIN an RST with the number of that FIN resets the connection \
-         (`tcp_reset_check`); RFC 5961 §3.2 answers it with a challenge ACK",
+         (`tcp_reset_check`). RFC 5961 §3.2 answers it with a challenge ACK",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
-        "From the fourth segment behind a gap on, the ACK is delayed; when it leaves, it reports \
-         all segments that have arrived (`__tcp_ack_snd_check`). The delay is a twentieth of a \
-         round trip, but at most 1 ms, plus 0.1 ms. The round trip is the smaller of both ends' \
-         estimates. In RFC 5681 §4.2 an ACK is sent for each segment",
+        "Each of the first three segments behind a gap is acknowledged immediately. After that an \
+         ACK waits, and then reports all segments that have arrived (`__tcp_ack_snd_check`). It \
+         waits for a twentieth of a round trip, but at most 1 ms, and for another 0.1 ms. The \
+         round trip is the smaller of two estimates of this host: as sender and as receiver. \
+         Without the switch each segment is acknowledged immediately (RFC 5681 §4.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
         "receive.marks_in_text",
-        "With `ecn`: a congestion mark counts only in new data. After the first mark that is \
-         echoed, the next two ACKs are sent at once; further marks do not have this effect. New \
-         data that is not ECN-capable also has this effect, if earlier data was ECN-capable. CWR \
-         counts only in data or a FIN, which is then acknowledged at once (`tcp_data_ecn_check`, \
-         `tcp_ecn_accept_cwr`). Without the switch every mark is acknowledged at once",
+        "With `ecn`: a congestion mark counts only in new data. The first mark that is echoed, but \
+         no later one, makes the receiver send its next two ACKs immediately. New data that is not \
+         ECN-capable does the same if earlier data was ECN-capable (`tcp_data_ecn_check`). CWR \
+         counts only in data or a FIN, which the receiver then acknowledges immediately \
+         (`tcp_ecn_accept_cwr`). Without the switch each mark counts and is acknowledged \
+         immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
     Switch::flag(
         "receive.stamp_may_lag",
-        "A segment whose timestamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`); \
+        "A segment whose timestamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`). \
          RFC 7323 §5.3 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "If a segment has no new octets but ends at the last acknowledged octet or later, its \
-         acknowledgment and its timestamp still count (`tcp_sequence`)",
+        "A segment without new octets may end at the last acknowledged octet or later. Its \
+         acknowledgment and its timestamp then still count (`tcp_sequence`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.gro",
-        "For how long arriving data segments are collected. Consecutive segments become one of at \
-         most 64 KiB, with one ACK. PSH, FIN, a shorter segment or any other packet ends the \
-         collection (generic receive offload; the time is the one between two interrupts of a \
-         network card)",
+        "For this time arriving data segments are collected. Consecutive segments become one \
+         segment of at most 64 KiB, which gets one ACK. PSH, FIN, a shorter segment or any other \
+         packet ends the collection early. `\"0 s\"` collects nothing. This is generic receive \
+         offload; the time is the one between two interrupts of a network card",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),
     Switch::new(
         "receive.challenge_interval",
-        "The minimum time between two challenge ACKs (RFC 5961 §7), between two answers to a \
-         repeated SYN, and between two answers to segments without payload outside the window \
-         (`tcp_invalid_ratelimit`)",
+        "The minimum time between two challenge ACKs (RFC 5961 §7). It is also the minimum time \
+         between two answers to a repeated SYN, and between two answers to segments without \
+         payload outside the window (`tcp_invalid_ratelimit`)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
         "After a SYN-ACK with a wrong acknowledgment the end sends an RST and retransmits its SYN \
-         at once (`tcp_rcv_synsent_state_process`); without the switch it waits for an RTO",
+         at once (`tcp_rcv_synsent_state_process`). Without the switch it waits for an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
         "syn.keeps_offer",
         "If both ends open at once, the SYN-ACK has all options of this end's SYN \
-         (`tcp_send_synack`); without the switch it has only those that the peer's SYN also had",
+         (`tcp_send_synack`). Without the switch it has only those that the peer's SYN also had",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
     Switch::flag(
@@ -238,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "syn_retries",
         "The number of retransmissions of a SYN before the connection is given up. With the timer \
-         `linux` a SYN is instead given up after the time that this many retransmissions would \
-         take if each doubled the timer",
+         `linux` the limit is a time: the time that this many retransmissions would take if each \
+         doubled the timer. The connection is given up at the first timeout after it",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

@@ -47,19 +47,20 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
         "bugfix_ss",
-        "A fast retransmit may always repair the loss of the second packet. After a timeout that \
-         comes before any ACK the initial window is one segment (ns-2's `bugfix_ss_`)",
+        "With `bugfix`: a fast retransmit of the second packet is always allowed. After a timeout \
+         before the first ACK the initial window is one segment (ns-2's `bugfix_ss_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix_ss)),
     Switch::flag(
         "precise_cut",
-        "Half of a window is not rounded to whole segments (ns-2's `precisionReduce_`)",
+        "When cwnd is halved, the result is not rounded to whole segments (ns-2's \
+         `precisionReduce_`)",
     )
     .ns(|c| Field::Flag(&mut c.precise_cut)),
     Switch::flag(
         "newreno.impatient",
         "Only the first partial ACK of a recovery restarts the timer (RFC 2582 §4; ns-2's \
-         `newreno_changes1_`)",
+         `newreno_changes1_`). Without the switch each partial ACK restarts it",
     )
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
@@ -76,8 +77,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
         "newreno.less_careful",
-        "With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is \
-         acknowledged (RFC 2582 §5; ns-2's `lessCareful_`)",
+        "With `bugfix`: a fast retransmit is already allowed when everything sent before the last \
+         loss is acknowledged (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch newer data \
+         must be acknowledged, too",
     )
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
@@ -88,9 +90,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
     Switch::flag(
         "newreno.bugfix_ts",
-        "With `bugfix` and timestamps: a fast retransmit is also allowed if the ACK echoes the \
-         timestamp of the last transmission of the segment that was acknowledged last (RFC 3782 \
-         §6.2; ns-2's `bugFix_ts_`)",
+        "With `bugfix` and timestamps: a fast retransmit is also allowed if the last new ACK \
+         answered the last transmission of its segment. The sender compares the echoed timestamp \
+         with the time of this transmission (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
@@ -122,8 +124,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.max_ack_delay)),
     Switch::new(
         "timer_slack",
-        "A time that RACK's timer adds to its round trips. Tail loss probes to which \
-         `max_ack_delay` does not apply add it, too, as in Linux",
+        "RACK's timer fires this much later. If several segments are outstanding, a tail loss \
+         probe also leaves this much later, as in Linux",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.timer_slack)),
@@ -141,32 +143,36 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
     Switch::flag(
         "rack_timer_delivers",
-        "When RACK's timer begins a recovery, proportional rate reduction counts this as the \
-         delivery of a segment, and the timer sends no new data, as in Linux",
+        "When RACK's timer begins a recovery, `prr` counts one segment as delivered, and the timer \
+         sends no new data, as in Linux. Without the switch `prr` counts no delivery",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
         "rack.reports_first",
-        "RACK handles the segments that an ACK reports by SACK before those that the ACK \
-         acknowledges (`tcp_ack`). The segment that it handles last determines RACK's round trip",
+        "An ACK may acknowledge some segments and report others by SACK. RACK handles the reported \
+         segments first, and takes its round trip from the segment that it handles last \
+         (`tcp_ack`). Without the switch it handles the acknowledged segments first",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
     Switch::flag(
         "rack.spares_unsent",
-        "After an undo RACK ignores the segments that it had called lost and that were not \
-         retransmitted (`tcp_rack_detect_loss`)",
+        "If an undo comes before segments that RACK called lost are retransmitted, RACK ignores \
+         these segments until they are sent again (`tcp_rack_detect_loss`). Without the switch it \
+         may call them lost again",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only after an ACK that gives RACK a round trip or undoes a cut of \
-         cwnd (`tcp_rack_mark_lost`)",
+        "RACK looks for losses only after an ACK that gives RACK a new round trip, or that undoes \
+         a cut of cwnd (`tcp_rack_mark_lost`). Without the switch it looks after each ACK that may \
+         show a loss",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
         "rack.reports_need_reordering",
-        "A duplicate that the receiver reports widens RACK's reordering window only if reordering \
-         was seen before and the duplicate is not a tail loss probe (`tcp_dsack_seen`)",
+        "If the receiver reports a duplicate, RACK widens its reordering window only in this case: \
+         reordering was seen before, and the duplicate is not a tail loss probe \
+         (`tcp_dsack_seen`). Without the switch each report may widen it (RFC 8985 §6.2)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -175,8 +181,8 @@ pub const SWITCHES: &[Switch] = &[
         .kernel(|c| Field::Flag(&mut c.frto)),
     Switch::flag(
         "frto_at_once",
-        "With `frto` and SACK the first ACK decides, as in Linux (RFC 5682 §3.1 waits for the \
-         second)",
+        "With `frto` and SACK: the first ACK after a timeout decides, as in Linux. Without the \
+         switch the second one decides (RFC 5682 §3.1)",
     )
     .rfc(|c| Field::Flag(&mut c.frto_at_once)),
     Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
@@ -190,40 +196,42 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
     Switch::flag(
         "spurious.old_acks_report",
-        "Duplicates that an ACK reports count even if a later ACK overtook this ACK and nothing is \
-         outstanding (`tcp_ack`)",
+        "An ACK may arrive after a later ACK. If it reports duplicates, these reports count even \
+         if nothing is outstanding (`tcp_ack`). Without the switch they count only while data is \
+         outstanding",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
-        "A partial ACK may prove by its timestamp that a retransmission was spurious. If \
-         retransmissions are outstanding then, this ACK undoes nothing, and no further segment is \
-         retransmitted on it (`tcp_try_undo_partial`)",
+        "With `eifel`: the timestamp of a partial ACK may prove that a retransmission was \
+         spurious. If retransmissions are outstanding then, this ACK undoes nothing, and the \
+         sender retransmits nothing on it (`tcp_try_undo_partial`). Without the switch outstanding \
+         retransmissions make no difference",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
         "spurious.teaches_reordering",
-        "A partial ACK whose timestamp proves a retransmission spurious shows RACK that the path \
-         reorders (`tcp_try_undo_partial`)",
+        "With `eifel`: if the timestamp of a partial ACK proves that a retransmission was \
+         spurious, RACK learns that the path reorders (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::flag(
         "spurious.doubts_copies",
-        "The sender stays in the state Disorder until no retransmission is outstanding and the \
-         oldest segment was sent only once (`tcp_try_keep_open`). In this state it sends no tail \
-         loss probe",
+        "The sender stays in the state Disorder while a retransmission is outstanding, or while \
+         the oldest segment is one that was sent more than once (`tcp_try_keep_open`). In this \
+         state it sends no tail loss probe",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
         "spurious.marks_keep_cuts",
-        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of cwnd \
-         is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
+        "With `undo = \"prior\"`: an ACK that echoes a congestion mark makes the last cut of cwnd \
+         permanent. The cut is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
         "spurious.reports_need_copies",
-        "Reported duplicates are ignored if they cover more segments than were ever retransmitted \
-         (`tcp_dsack_seen`)",
+        "The receiver may report more duplicates than segments were ever retransmitted. The sender \
+         ignores the reports beyond this number (`tcp_dsack_seen`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
@@ -249,8 +257,8 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "It stops permanently when this amount of data was acknowledged; by default it does \
-              not stop",
+        doc: "The timer stops permanently when this amount of data was acknowledged; by default it \
+              does not stop",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
@@ -262,9 +270,9 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "next",
-        doc: "For data that was outstanding when the timer fired: after an ACK of a part of it, \
-              the next segment leaves this many round trips of the handshake later; by default \
-              the timer rests until a new segment is sent",
+        doc: "If an ACK acknowledges only a part of the data that was outstanding when the timer \
+              fired, the next segment is retransmitted after this many round trips of the \
+              handshake; by default the timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
             min: SfrConfig::FACTORS_HALVES[0] as u64,
@@ -274,8 +282,8 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "yields",
-        doc: "Whether the timer stops when another repair sends the first unacknowledged segment; \
-              by default the timer continues and may send this segment again",
+        doc: "With `true` the timer stops when another repair retransmits the first unacknowledged \
+              segment; by default it continues, and may retransmit this segment again",
         kind: SwitchKind::Flag,
         needed: false,
     },

@@ -16,7 +16,8 @@ use crate::units::Duration;
 pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "clock",
-        "How round trips are measured; in `ns-2` the timer has the same unit",
+        "The clock with which the sender measures round trips. In `ns-2` the RTO is also computed \
+         in its ticks",
         SwitchKind::WordOr(clock_words, CLOCK_PARTS),
     )
     .ns_rule(Rule {
@@ -34,15 +35,19 @@ pub const SWITCHES: &[Switch] = &[
             Ok(())
         },
     }),
-    Switch::new("timer_clock", "How timers fire", SwitchKind::WordOr(clock_words, CLOCK_PARTS))
-        .rfc_rule(Rule {
-            read: |c: &RfcConfig| Some(clock_value(c.timer_clock)),
-            write: |c, value| {
-                c.timer_clock = clock(value)?;
-                c.rto = c.rto.on(c.timer_clock);
-                Ok(())
-            },
-        }),
+    Switch::new(
+        "timer_clock",
+        "The clock that decides when timers fire",
+        SwitchKind::WordOr(clock_words, CLOCK_PARTS),
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(clock_value(c.timer_clock)),
+        write: |c, value| {
+            c.timer_clock = clock(value)?;
+            c.rto = c.rto.on(c.timer_clock);
+            Ok(())
+        },
+    }),
     Switch::new(
         "rto.estimator",
         "The retransmission timer: an algorithm, and the constants that differ from the published \
@@ -58,7 +63,7 @@ pub const SWITCHES: &[Switch] = &[
             Ok(())
         },
     }),
-    Switch::new("rto.initial", "The timer before the first sample", SwitchKind::TIME)
+    Switch::new("rto.initial", "The RTO before the first sample", SwitchKind::TIME)
         .ns(|c| Field::Time(&mut c.rto.initial))
         .rfc_rule(Rule {
             read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
@@ -78,14 +83,15 @@ pub const SWITCHES: &[Switch] = &[
             read: |c: &RfcConfig| c.rto.bounds().max.map(nanos),
             write: |c, value| bound(c, Bounds { max: Some(time(value)), ..NONE }),
         }),
-    Switch::word::<Sampling>("rto.sampling", "Which round trips are samples of the timer")
+    Switch::word::<Sampling>("rto.sampling", "Which round trips the timer gets as samples")
         .rfc(|c| Field::Word(&mut c.sampling)),
     Switch::word::<Restart>("rto.restart", "The effect of an ACK of new octets on a running timer")
         .rfc(|c| Field::Word(&mut c.restart)),
     Switch::flag(
         "rto.old_reports_restart",
-        "SACK blocks restart the timer even if their segments were sent before the last \
-         transmission of the first outstanding segment (`tcp_clean_rtx_queue`)",
+        "An ACK without new octets may report by SACK a segment that was sent before the last \
+         transmission of the first outstanding segment. Such an ACK restarts the timer \
+         (`tcp_clean_rtx_queue`). Without the switch it does not",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(
@@ -96,28 +102,31 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
     Switch::flag(
         "rto.counts_from_head",
-        "After RACK's timer was armed, the next restart of the retransmission timer counts from \
-         the last transmission of the first outstanding segment (`tcp_rearm_rto`)",
+        "If RACK's timer was armed, the next restart of the retransmission timer counts from the \
+         last transmission of the first outstanding segment (`tcp_rearm_rto`). Without the switch \
+         it counts from the instant that `rto.restart` sets",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
-        "If the first outstanding segment after an ACK is one that SACK had reported, the ACK \
-         changes nothing. The timer then fires half a round trip later, but not before 10 ms, and \
-         all segments count as lost (`tcp_check_sack_reneging`)",
+        "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
+         discarded this segment. The sender then retransmits nothing on this ACK. The timer fires \
+         half a round trip later, but not before 10 ms, and all segments count as lost \
+         (`tcp_check_sack_reneging`). Without the switch the ACK is handled as any other",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
         "rto.head_bounds_probes",
-        "With `tlp`: after new data, a probe leaves at the latest when a timer would fire that was \
-         started with the last transmission of the first outstanding segment \
-         (`tcp_rto_delta_us`); without the switch, when the running timer would fire",
+        "With `tlp`: a probe after new data leaves at the latest one RTO after the last \
+         transmission of the first outstanding segment (`tcp_rto_delta_us`). Without the switch \
+         only the running timer sets a latest time",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
         "rto.rounds_end_beyond",
         "A round of samples ends with an ACK of the first octet that was sent after the round \
-         began (`rtt_seq`)",
+         began (`rtt_seq`). Without the switch it ends when the octets sent before are \
+         acknowledged",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(
@@ -128,7 +137,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(
         "karn",
-        "Labels samples of segments sent twice as ambiguous (Karn and Partridge 1987)",
+        "Labels samples of retransmitted segments as ambiguous (Karn and Partridge 1987)",
     )
     .rfc(|c| Field::Flag(&mut c.karn)),
 ];
@@ -145,8 +154,8 @@ const CLOCK_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: PHASE,
-        doc: "How long before the start of the run the clock last ticked; by default 0.555880716 \
-              of a tick, which is the value that ns-2 draws for its first sender with seed 1",
+        doc: "The time from the clock's last tick before the run to the start of the run; by \
+              default 0.555880716 ticks, which ns-2 draws for its first sender with seed 1",
         kind: SwitchKind::TIME,
         needed: false,
     },

@@ -66,38 +66,54 @@ impl Words for Undo {
 impl Words for SfrResponse {
     const WORDS: &'static [(Self, &'static str, &'static str)] = &[
         (SfrResponse::None, "none", "nothing"),
-        (SfrResponse::Halve, "halve", "what a loss found by duplicate ACKs does"),
-        (SfrResponse::Reset, "reset", "what a timeout does, without the backoff"),
+        (SfrResponse::Halve, "halve", "the effect of a loss that duplicate ACKs show"),
+        (SfrResponse::Reset, "reset", "the effect of a timeout, without the backoff"),
     ];
 }
 
 impl Words for Sampling {
     const WORDS: &'static [(Self, &'static str, &'static str)] = &[
-        (Sampling::OnePerRtt, "one-per-rtt", "one segment at a time (RFC 6298 §3)"),
-        (Sampling::EachAck, "each-ack", "the oldest segment that an ACK newly covers"),
+        (
+            Sampling::OnePerRtt,
+            "one-per-rtt",
+            "the round trip of one segment at a time (RFC 6298 §3)",
+        ),
+        (
+            Sampling::EachAck,
+            "each-ack",
+            "the round trip of the oldest segment that an ACK newly covers",
+        ),
         (
             Sampling::EachAckOrEcho,
             "each-ack-or-echo",
-            "the same, or the echo of a timestamp if an ACK acknowledges anything that was \
+            "as `each-ack`, but by the echoed timestamp if an ACK acknowledges anything that was \
              retransmitted, as in Linux",
         ),
         (
             Sampling::EachSegment,
             "each-segment",
-            "each segment that an ACK newly covers (Allman and Paxson 1999)",
+            "the round trips of all segments that an ACK newly covers (Allman and Paxson 1999)",
         ),
-        (Sampling::Timestamps, "timestamps", "the echo of a timestamp (RFC 7323 §4)"),
+        (
+            Sampling::Timestamps,
+            "timestamps",
+            "by the echoed timestamp of each ACK of new octets (RFC 7323 §4)",
+        ),
     ];
 }
 
 impl Words for Restart {
     const WORDS: &'static [(Self, &'static str, &'static str)] = &[
         (Restart::OnAck, "on-ack", "it restarts (RFC 6298 §5.3)"),
-        (Restart::PerSegment, "per-segment", "it counts from the oldest outstanding segment"),
+        (
+            Restart::PerSegment,
+            "per-segment",
+            "it counts from the last transmission of the oldest outstanding segment",
+        ),
         (
             Restart::Rfc7765,
             "rfc7765",
-            "it counts from the oldest segment while few are outstanding (RFC 7765)",
+            "as `per-segment` while few segments are outstanding, otherwise as `on-ack` (RFC 7765)",
         ),
     ];
 }

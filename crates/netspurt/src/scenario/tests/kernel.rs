@@ -153,7 +153,7 @@ fn connections_of_programs_come_after_all_flows() {
 fn nodes_of_programs_are_the_ends_of_the_links_or_set_by_name() {
     let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
     let ends = |side, peer| {
-        let scenario = Scenario::for_programs("x", wires, vec![], &[], [side, peer]);
+        let scenario = Scenario::for_programs("x", wires, vec![], &[], &[], [side, peer]);
         scenario.map(|scenario| {
             let Names { nodes, flows, .. } = scenario.network().names;
             [flows[0].from, flows[0].to].map(|node| nodes[node as usize].clone())
@@ -163,6 +163,21 @@ fn nodes_of_programs_are_the_ends_of_the_links_or_set_by_name() {
     assert_eq!(ends(Some("c"), None).unwrap(), ["c", "a"]);
     assert_eq!(ends(Some("b"), Some("a")).unwrap(), ["b", "a"]);
     assert!(ends(Some("b"), None).unwrap_err().message.contains("not clear"));
+}
+
+#[test]
+fn keys_of_a_scenario_for_programs_are_removed_before_values_are_set() {
+    let wire =
+        "stop = \"1 s\"\nlinks.w = { between = [\"a\", \"b\"], rate = \"1 Mbit/s\", slots = {} }";
+    let handovers = [("links.w.handovers", "[{ at = \"500 ms\" }]")];
+    let read = |unset: &[&str], values: &[(&str, &str)]| {
+        Scenario::for_programs("x", wire, vec![], unset, values, [None, None])
+    };
+    let both = read(&[], &handovers).unwrap_err();
+    assert!(both.message.contains("slots cannot have `handovers`"), "{}", both.message);
+    assert!(read(&["links.w.slots"], &handovers).is_ok());
+    let unknown = read(&["links.w.slot"], &[]).unwrap_err();
+    assert!(unknown.message.contains("has no `links.w.slot` to remove"), "{}", unknown.message);
 }
 
 #[test]
