@@ -96,7 +96,7 @@ proptest! {
         let together = explained(&packets, APART_NS, Explainer::default());
         let orderly = |found: &Explanation| found.notes.disorder == Disorder::default();
         prop_assume!(orderly(&one_by_one) && orderly(&together));
-        let text = |found: Explanation| format!("{:#?}", (found.passed, found.notes, found.connections));
+        let text = |found: Explanation| format!("{:?}", (found.passed, found.notes, found.connections));
         prop_assert_eq!(text(together), text(one_by_one));
     }
 }
