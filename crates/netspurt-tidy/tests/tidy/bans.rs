@@ -55,9 +55,9 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
 #[test]
 fn the_core_reads_no_clock_and_opens_nothing() {
     let src = root().join("crates/netspurt/src");
-    all(&src, |file, text| {
+    all(&src, |file, _| {
         let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
-        let mut found = banned_paths(&Facts::of(text, &[]));
+        let mut found = Facts::with(file, banned_paths);
         found.retain(|ban| !(threaded && ban.contains(THREADS)));
         found
     });
@@ -69,8 +69,9 @@ fn one_room_of_the_core_has_threads() {
     let mut with_threads = Vec::new();
     for file in sources(&src) {
         let module = module_of(&file, &src);
-        let facts = Facts::of(&fs::read_to_string(&file).unwrap(), &module);
-        if facts.paths.iter().any(|written| written.path.starts_with(THREADS)) {
+        let starts =
+            |facts: &Facts| facts.paths.iter().any(|written| written.path.starts_with(THREADS));
+        if Facts::with(&file, starts) {
             with_threads.push(module.first().cloned().unwrap_or_default());
         }
     }
@@ -103,8 +104,7 @@ fn unsafe_code_is_where_the_table_of_borders_allows_it() {
         let mut found = Vec::new();
         for file in sources(&src) {
             let module = module_of(&file, &src);
-            let facts = Facts::of(&fs::read_to_string(&file).unwrap(), &module);
-            if is_unsafe(&facts) {
+            if Facts::with(&file, is_unsafe) {
                 found.push(module.first().cloned().unwrap_or_default());
             }
         }

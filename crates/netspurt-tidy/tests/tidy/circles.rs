@@ -150,7 +150,9 @@ impl Crate {
             let words = words.filter(|(word, module)| {
                 !self.is_module(&[&module[..], &[(*word).clone()]].concat())
             });
-            for (path, module) in paths.chain(words) {
+            // Most names are written more than once.
+            let written: BTreeSet<_> = paths.chain(words).collect();
+            for (path, module) in written {
                 let bare = path.trim_end_matches("::*").trim_end_matches('!');
                 let named = self.find(module, bare, MOST_HANDS);
                 let Some(Named::Module(target) | Named::In(target)) = named else { continue };

@@ -96,14 +96,14 @@ fn imports_point_down() {
     let text = text_of("ARCHITECTURE.md");
     for (name, folder) in CRATES {
         let (floors, src) = (floors(&text, name), root().join(folder));
-        all(&src, |file, text| {
+        all(&src, |file, _| {
             let module = module_of(file, &src);
             // A program is above all rooms.
             let program = module.first().is_some_and(|first| first == "bin");
             if program {
                 Vec::new()
             } else {
-                bad_imports(&module, &Facts::of(text, &module), &floors)
+                Facts::with(file, |facts| bad_imports(&module, facts, &floors))
             }
         });
         for room in floors.keys() {

@@ -2,11 +2,11 @@
 //! numbers, one that counts rounds. Senders and their congestion control have books of their own,
 //! and so have the oracles of tests.
 
-use std::fs;
+use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use crate::source::{root, sources};
+use crate::source::{OnceForEach, root, sources};
 
 /// Rooms of the core that send, and know more than an observer.
 const SENDERS: &[&str] = &["tcp", "congestion"];
@@ -19,17 +19,28 @@ const NOT_TCP: &[&str] = &[
     "netspurt-live/src/probe/packet.rs",
 ];
 
+/// A source without whitespace, and its words and marks.
+struct Source {
+    dense: String,
+    tokens: Vec<String>,
+}
+
+impl Source {
+    fn of(text: &str) -> Self {
+        Self { dense: text.split_whitespace().collect(), tokens: tokens(text) }
+    }
+}
+
+static SOURCES: OnceForEach<Source> = OnceForEach::new();
+
 /// Every source of the crates, by its path below `crates`, but for tests and examples.
-fn all_sources() -> Vec<(String, String)> {
+fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
     let folders =
         ["netspurt", "netspurt-live", "netspurt-py"].map(|name| crates.join(name).join("src"));
     let files = folders.iter().flat_map(|folder| sources(folder));
     let kept = files.filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs"));
-    let named = |file: std::path::PathBuf| {
-        let name = file.strip_prefix(&crates).unwrap().display().to_string();
-        (name, fs::read_to_string(&file).unwrap())
-    };
+    let named = |file: PathBuf| (file.strip_prefix(&crates).unwrap().display().to_string(), file);
     kept.map(named).collect()
 }
 
@@ -49,14 +60,13 @@ fn tokens(text: &str) -> Vec<String> {
     out
 }
 
-fn says(text: &str, word: &str) -> bool {
-    tokens(text).iter().any(|token| token == word)
+fn says(source: &Source, word: &str) -> bool {
+    source.tokens.iter().any(|token| token == word)
 }
 
 /// Whether a source adds to a variable that is called a round.
-fn counts_rounds(text: &str) -> bool {
-    let tokens = tokens(text);
-    tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
+fn counts_rounds(source: &Source) -> bool {
+    source.tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
 }
 
 fn in_room(file: &str, room: &str) -> bool {
@@ -65,23 +75,24 @@ fn in_room(file: &str, room: &str) -> bool {
 }
 
 /// The files of which `is` says so, but for those of senders.
-fn observers(is: impl Fn(&str) -> bool) -> Vec<String> {
+fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
     assert!(all.len() > 200, "the sources were found");
     let sender = |file: &str| SENDERS.iter().any(|room| in_room(file, room));
-    let found = all.into_iter().filter(|(file, text)| !sender(file) && is(text));
+    let says_so = |path: &Path| SOURCES.with(path, Source::of, &is);
+    let found = all.into_iter().filter(|(file, path)| !sender(file) && says_so(path));
     found.map(|(file, _)| file).collect()
 }
 
 #[test]
 fn one_place_unwraps_sequence_numbers() {
-    let found = observers(|text| says(text, "from_wire"));
+    let found = observers(|source| says(source, "from_wire"));
     assert_eq!(found, ["netspurt/src/observe/sequence.rs", "netspurt/src/seq.rs"]);
 }
 
 #[test]
 fn one_room_decodes_headers_of_tcp() {
-    let mut found = observers(|text| says(text, "from_be_bytes") || says(text, "from_be"));
+    let mut found = observers(|source| says(source, "from_be_bytes") || says(source, "from_be"));
     found.retain(|file| !in_room(file, "wire"));
     found.sort();
     let mut known = NOT_TCP.to_vec();
@@ -91,12 +102,12 @@ fn one_room_decodes_headers_of_tcp() {
 
 #[test]
 fn one_file_of_that_room_knows_where_the_fields_are() {
-    let found = observers(|text| tokens(text).windows(2).any(|two| two == ["struct", "TcpHead"]));
+    let found =
+        observers(|source| source.tokens.windows(2).any(|two| two == ["struct", "TcpHead"]));
     assert_eq!(found, ["netspurt/src/wire/head.rs"]);
     // The octet that holds the header's length is read nowhere else.
-    let length = |text: &str| {
-        let text: String = text.split_whitespace().collect();
-        ["[12]>>4", "+12]>>4", "[13])"].iter().any(|part| text.contains(part))
+    let length = |source: &Source| {
+        ["[12]>>4", "+12]>>4", "[13])"].iter().any(|part| source.dense.contains(part))
     };
     assert_eq!(observers(length), ["netspurt/src/wire/head.rs"]);
 }
@@ -108,6 +119,8 @@ fn one_place_counts_rounds() {
 
 #[test]
 fn each_violation_is_found() {
+    let says = |text: &str, word: &str| says(&Source::of(text), word);
+    let counts_rounds = |text: &str| counts_rounds(&Source::of(text));
     assert!(says("fn f() { let a = seq::from_wire(1, 2, 3); }", "from_wire"));
     assert!(says("use crate::seq::{from_wire as f};", "from_wire"));
     assert!(says("fn f() { g!(u16::from_be_bytes(x)) }", "from_be_bytes"));

@@ -1,7 +1,9 @@
 //! Reads a source: the paths it writes, what it imports, what it defines, how long its functions are.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
@@ -28,6 +30,9 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Every Rust source below `folder`.
 pub fn sources(folder: &Path) -> Vec<PathBuf> {
+    if !folder.is_dir() {
+        return Vec::new();
+    }
     let rust = |path: &PathBuf| path.extension().is_some_and(|end| end == "rs");
     files(folder).into_iter().filter(rust).collect()
 }
@@ -43,6 +48,27 @@ pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
         })
         .collect();
     assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+/// What is computed of each file once, for all rules.
+pub struct OnceForEach<T>(LazyLock<Mutex<HashMap<PathBuf, Arc<OnceLock<T>>>>>);
+
+impl<T> OnceForEach<T> {
+    pub const fn new() -> Self {
+        Self(LazyLock::new(Mutex::default))
+    }
+
+    /// Calls `look` with the value of `file`, which `make` computes from the text when it is wanted
+    /// first.
+    pub fn with<R>(
+        &self,
+        file: &Path,
+        make: impl FnOnce(&str) -> T,
+        look: impl FnOnce(&T) -> R,
+    ) -> R {
+        let cell = self.0.lock().unwrap().entry(file.to_owned()).or_default().clone();
+        look(cell.get_or_init(|| make(&fs::read_to_string(file).unwrap())))
+    }
 }
 
 /// The module that a file is, as its path from the crate's root: `["link", "delay"]`.
@@ -93,14 +119,26 @@ pub struct Facts {
     pub functions: Vec<(String, usize)>,
 }
 
+/// The facts of the sources.
+static FACTS: OnceForEach<Facts> = OnceForEach::new();
+
 impl Facts {
+    /// Calls `look` with the facts of a file. Its module is its place below `src`; a file that is
+    /// elsewhere counts as the root of a crate.
+    pub fn with<R>(file: &Path, look: impl FnOnce(&Facts) -> R) -> R {
+        let src = file.ancestors().find(|folder| folder.ends_with("src"));
+        let module = src.map(|src| module_of(file, src)).unwrap_or_default();
+        FACTS.with(file, |text| Facts::of(text, &module), look)
+    }
+
     /// The facts of the text of the file that is `module`. Tokens are read and not syntax, so that
     /// what stands in macros counts as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
-        let file = syn::parse_file(text).expect("a source");
+        let tokens: TokenStream = text.parse().expect("tokens");
+        let file = syn::parse2(tokens.clone()).expect("a source");
         Closures(&mut facts.functions).visit_file(&file);
-        facts.read(text.parse().expect("tokens"), module);
+        facts.read(tokens, module);
         facts
     }
 
@@ -290,9 +328,12 @@ pub fn without_tests(tokens: TokenStream) -> TokenStream {
 
 /// Whether an attribute begins at `at` that keeps the next item for tests.
 fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
+    if !punct(tokens.get(at), '#') {
+        return false;
+    }
     let inside = group(tokens.get(at + 1), Delimiter::Bracket).map(|inside| inside.to_string());
     let text: Option<String> = inside.map(|text| text.split_whitespace().collect());
-    punct(tokens.get(at), '#') && matches!(text.as_deref(), Some("cfg(test)" | "test"))
+    matches!(text.as_deref(), Some("cfg(test)" | "test"))
 }
 
 /// The place behind the item whose attributes begin at `at`.

@@ -1,12 +1,11 @@
 //! Small types, each with a name of its own.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-use crate::source::{root, sources, without_tests};
+use crate::source::{OnceForEach, root, sources, without_tests};
 
 const MAX_FIELDS: usize = 25;
 const MAX_METHODS: usize = 60;
@@ -36,6 +35,23 @@ impl Types {
     fn read(&mut self, text: &str) {
         let tokens = without_tests(text.parse().expect("tokens"));
         self.visit_file(&syn::parse2(tokens).expect("a source"));
+    }
+
+    fn of(text: &str) -> Self {
+        let mut types = Self::default();
+        types.read(text);
+        types
+    }
+
+    /// Adds the types of another file of the same crate.
+    fn add(&mut self, other: &Self) {
+        self.defined.extend(other.defined.iter().cloned());
+        for (name, Size { fields, methods, verbs }) in &other.sizes {
+            let size = self.sizes.entry(name.clone()).or_default();
+            size.fields += fields;
+            size.methods += methods;
+            size.verbs += verbs;
+        }
     }
 
     fn define(&mut self, name: &syn::Ident, fields: usize) {
@@ -118,6 +134,9 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
     sources(&root().join("crates").join(name).join("src"))
 }
 
+/// The types of the sources.
+static TYPES: OnceForEach<Types> = OnceForEach::new();
+
 const CRATES: [&str; 4] = ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py"];
 
 /// Whether a file is compiled for tests alone.
@@ -131,7 +150,7 @@ fn types_are_small() {
     for name in CRATES {
         let mut types = Types::default();
         for file in sources_of(name).iter().filter(|file| !is_test(file)) {
-            types.read(&fs::read_to_string(file).unwrap());
+            TYPES.with(file, Types::of, |read| types.add(read));
         }
         found.extend(large(&types));
     }
@@ -152,10 +171,9 @@ fn twice(defined: &[(String, String)]) -> Vec<String> {
 fn each_type_name_is_defined_once_in_the_house() {
     let mut defined = Vec::new();
     for file in CRATES.iter().flat_map(|name| sources_of(name)).filter(|file| !is_test(file)) {
-        let mut types = Types::default();
-        types.read(&fs::read_to_string(&file).unwrap());
         let place = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
-        defined.extend(types.defined.into_iter().map(|name| (name, place.clone())));
+        let names = TYPES.with(&file, Types::of, |types| types.defined.clone());
+        defined.extend(names.into_iter().map(|name| (name, place.clone())));
     }
     let twice = twice(&defined);
     assert!(twice.is_empty(), "\n{}", twice.join("\n"));
@@ -163,9 +181,7 @@ fn each_type_name_is_defined_once_in_the_house() {
 
 /// The types of a text that are too large.
 fn large_in(text: &str) -> Vec<String> {
-    let mut types = Types::default();
-    types.read(text);
-    large(&types)
+    large(&Types::of(text))
 }
 
 #[test]
@@ -196,9 +212,7 @@ fn each_large_type_is_found() {
 #[test]
 fn a_name_defined_twice_is_found() {
     let defined = |text: &str, place: &str| {
-        let mut types = Types::default();
-        types.read(text);
-        let names = types.defined.into_iter().map(|name| (name, place.to_owned()));
+        let names = Types::of(text).defined.into_iter().map(|name| (name, place.to_owned()));
         names.collect::<Vec<_>>()
     };
     let one =

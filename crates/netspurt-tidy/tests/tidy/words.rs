@@ -1,5 +1,6 @@
 //! The field's words: synonyms that docs/glossary.md rejects stay out of everything.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,14 +57,19 @@ fn words(line: &str) -> Vec<(String, usize)> {
 
 /// The rejected phrases in a text, with their lines.
 fn found_in(text: &str, rejected: &[Phrase]) -> Vec<(usize, String)> {
+    let mut beginning: HashMap<&str, Vec<&Phrase>> = HashMap::new();
+    for phrase in rejected {
+        beginning.entry(&phrase[0]).or_default().push(phrase);
+    }
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let words: Vec<String> = words(line).into_iter().map(|(word, _)| word).collect();
-        for phrase in rejected {
-            if words.windows(phrase.len()).any(|window| window == phrase) {
-                found.push((number, phrase.join(" ")));
-            }
+        let mut here = BTreeSet::new();
+        for at in 0..words.len() {
+            let phrases = beginning.get(words[at].as_str()).into_iter().flatten();
+            here.extend(phrases.filter(|phrase| words[at..].starts_with(phrase)));
         }
+        found.extend(here.into_iter().map(|phrase: &Phrase| (number, phrase.join(" "))));
     }
     found
 }
