@@ -162,10 +162,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
     Switch::flag(
         "cwnd.validation",
-        "cwnd grows only if it was full or, in slow start, more than half full. If it did not grow \
-         for an RTO because the application had no data, half of its unused part is given up (RFC \
-         2861). Without the switch it grows by data sent while it was full, and nothing is given \
-         up",
+        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
+         the application had no data and cwnd did not grow for an RTO, half of the unused part is \
+         given up (RFC 2861). Without the switch it grows by data sent while it was full, and \
+         nothing is given up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

@@ -161,21 +161,20 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
-        "Each of the first three segments behind a gap is acknowledged immediately. After that an \
-         ACK waits, and then reports all segments that have arrived (`__tcp_ack_snd_check`). It \
-         waits for a twentieth of a round trip, but at most 1 ms, and for another 0.1 ms. The \
-         round trip is the smaller of two estimates of this host: as sender and as receiver. \
-         Without the switch each segment is acknowledged immediately (RFC 5681 §4.2)",
+        "The first three segments behind a gap are each acknowledged immediately. Later segments \
+         share one ACK, which waits for a twentieth of a round trip, at most 1 ms, plus 0.1 ms \
+         (`__tcp_ack_snd_check`). The round trip is the smaller of two estimates of this host: as \
+         sender and as receiver. Without the switch each segment is acknowledged immediately (RFC \
+         5681 §4.2)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
         "receive.marks_in_text",
-        "With `ecn`: a congestion mark counts only in new data. The first mark that is echoed, but \
-         no later one, makes the receiver send its next two ACKs immediately. New data that is not \
-         ECN-capable does the same if earlier data was ECN-capable (`tcp_data_ecn_check`). CWR \
-         counts only in data or a FIN, which the receiver then acknowledges immediately \
-         (`tcp_ecn_accept_cwr`). Without the switch each mark counts and is acknowledged \
-         immediately",
+        "With `ecn`: congestion marks count only in new data. The next two ACKs leave immediately \
+         in two cases: a mark begins a new echo, or data is not ECN-capable although earlier data \
+         was (`tcp_data_ecn_check`). CWR counts only in data, a SYN or a FIN, and such a segment \
+         is acknowledged immediately (`tcp_ecn_accept_cwr`). Without the switch each mark counts \
+         and is acknowledged immediately",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
     Switch::flag(
@@ -186,8 +185,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "A segment without new octets may end at the last acknowledged octet or later. Its \
-         acknowledgment and its timestamp then still count (`tcp_sequence`)",
+        "A segment without new octets may end at the number of this end's last ACK, or after it. \
+         Its acknowledgment and its timestamp then count (`tcp_sequence`). Without the switch they \
+         do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "syn_retries",
         "The number of retransmissions of a SYN before the connection is given up. With the timer \
-         `linux` the limit is a time: the time that this many retransmissions would take if each \
-         doubled the timer. The connection is given up at the first timeout after it",
+         `linux` this number is turned into a time: the time that these retransmissions take if \
+         the timer doubles each time. The first timeout after this time gives the connection up",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),
