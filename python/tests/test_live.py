@@ -451,6 +451,40 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
 
 
 @namespaces
+@real_time
+def test_of_two_runs_of_programs_the_one_with_the_shorter_transfer_finishes_first(
+    process: Command, tmp_path: Path
+) -> None:
+    """The table `flows` has no start of a program's data; it begins when the path sees it."""
+    (tmp_path / "path.toml").write_text(PATH)
+    (tmp_path / "file").write_bytes(bytes(100_000))
+    serve = f"{sys.executable} -m http.server 8000"
+    fetch = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
+    words = ["--budget", 10, "--set", "record.spy=['away']", "--server", serve]
+    words += ["--", sys.executable, "-c", fetch]
+    took = []
+    for name, delay in (("near", "5 ms"), ("far", "150 ms")):
+        path = ["path.toml", "--set", f"links.wire.delay={delay}", "--out", name]
+        result = process("live", "exec", *path, *words)
+        assert result.returncode == 0, result.stderr
+        run = ns.open_run(tmp_path / name)
+        began = float(run.table("connections").seconds("began_ns")[0])
+        back = run.flows.where(direction="reverse")
+        assert np.isnan(back.seconds("start_ns")).all()
+        took.append(float(back.seconds("finished_ns")[0]) - began)
+    near, far = took
+    assert near < far
+    times = f"near finishes first: after {near:.3f} s, far after {far:.3f} s ("
+    assert times in " ".join(process("compare", "far", "near").stdout.split())
+    told = json.loads(process("compare", "far", "near", "--json").stdout)["outcomes"]
+    assert [one["took_s"] for one in told] == pytest.approx([far, near])
+    rates = [8 * one["acked_bytes"] / one["took_s"] for one in told]
+    assert [one["goodput_bps"] for one in told] == pytest.approx(rates)
+    assert process("report", "far", "near", "--out", "both.html").returncode == 0
+    assert times in (tmp_path / "both.html").read_text()
+
+
+@namespaces
 def test_a_set_below_a_key_that_is_unset_holds(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]

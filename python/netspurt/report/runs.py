@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from netspurt._core import __version__
+from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
 from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
-from netspurt.report.programs import connections, starts, told_programs
+from netspurt.report.programs import connections, told_programs
 from netspurt.report.repairs import (
     ALL,
     Drawn,
@@ -185,7 +186,9 @@ def _took(run: Run, n: int) -> float:
     flows = run.flows
     start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
     if np.isnan(start):
-        start = starts(run).get((str(flows["flow"][n]), str(flows["direction"][n])), np.nan)
+        start = starts_of_programs(run).get(
+            (str(flows["flow"][n]), str(flows["direction"][n])), np.nan
+        )
     return (run.stop_ns / 1e9 if np.isnan(end) else end) - start
 
 
