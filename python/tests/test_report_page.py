@@ -647,6 +647,29 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
 
 
+def test_the_pictures_of_a_recording_have_only_timers_of_its_table(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The advice also replays timers that it then does not mention."""
+    rng = np.random.default_rng(7)
+    rows, rtt = [], 45.0
+    for n in range(1800):
+        rtt = 45 + 0.9 * (rtt - 45) + float(rng.normal(0, 4))
+        ms = max(20.0, rtt) + (150 * float(rng.exponential()) if rng.random() < 0.01 else 0)
+        gone = 400 <= n < 425 or 1100 <= n < 1112 or rng.random() < 0.006
+        rows.append("" if gone else f"{ms:.2f}")
+    text = "\n".join(f"{n / 5},{n},{row}" for n, row in enumerate(rows))
+    (tmp_path / "d.csv").write_text(f"time,seq,rtt_ms\n{text}\n")
+    told = netspurt("replay", "d.csv").stdout
+    (data,) = json.loads(netspurt("replay", "d.csv", "--json").stdout)
+    replayed = [cost["estimator"] for cost in data["advice"]["costs"]]
+    absent = [name for name in replayed if f"\n{name} " not in told]
+    assert absent, "the advice must have replayed a timer that it does not mention"
+    assert netspurt("report", "d.csv", "--out", "page.html").returncode == 0
+    text = (tmp_path / "page.html").read_text()
+    assert not [name for name in absent if name in text]
+
+
 def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
     """Open a page of pictures by name, each apart."""
     groups = [

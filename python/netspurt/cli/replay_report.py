@@ -66,7 +66,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
     rows = [list(heads)]
     best = [min(_alone(advice, of), key=lambda pair: pair[1])[0] for of in advice.replays]
     for one in advice.weighing.costs if advice.weighing else ():
-        if one.estimator not in _mentioned(advice):
+        if one.estimator not in mentioned(advice):
             continue
         timer = sum(of[one.estimator].timer.value * len(of.delays) for of in advice.replays)
         timer /= sum(len(of.delays) for of in advice.replays)
@@ -86,18 +86,18 @@ def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
     from netspurt.analysis.replayed import Tally
 
     for place, one in enumerate(of.algorithms):
-        if one.estimator in _mentioned(advice):
+        if one.estimator in mentioned(advice):
             total = cost([Tally.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
             yield one.estimator, float(total[0])
 
 
-def _mentioned(advice: Advice) -> set[str]:
+def mentioned(advice: Advice) -> set[str]:
     """Return the timers to show: those that the user named and those that the advice names."""
     return {*advice.asked, *advice.alike, advice.pick, advice.linux}
 
 
 def _shown(algorithm: Algorithm, advice: Advice) -> bool:
-    return algorithm.estimator in _mentioned(advice)
+    return algorithm.estimator in mentioned(advice)
 
 
 def about(delays: Delays) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netspurt.pictures.replay import histogram, pareto, timeline
+from netspurt.pictures.replay import MOST_OF_PAGE, histogram, pareto, timeline
 from netspurt.report.parts import (
     MOST_ROWS,
     Flow,
@@ -62,12 +62,12 @@ def _answer(lines: Sequence[str]) -> str:
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:
     """Yield the picture over time, and the other pictures that can be drawn from the replay."""
-    over = Panel("timeline", "Delays and timers", timeline(replay, pick))
+    over = Panel("timeline", "Delays and timers", timeline(replay, pick, MOST_OF_PAGE))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():
-        apart = histogram(replay, pick)
+        apart = histogram(replay, pick, MOST_OF_PAGE)
         yield _group(Panel("apart-histogram", "Distributions", apart), replay.delays.name, "")
-        title, front = "Spurious retransmissions against the timer", pareto(replay)
+        title, front = "Spurious retransmissions against the timer", pareto(replay, pick)
         yield _group(Panel("apart-pareto", title, front), replay.delays.name, "")
 
 
