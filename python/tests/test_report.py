@@ -343,15 +343,15 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert advice.pick in lines, "the recommended timer must lie within the axis"
+    assert f"{advice.pick} (recommended)" in lines, "the recommended timer must lie within the axis"
     names = [one.estimator for one in advice.replays[0].algorithms]
-    assert [line.partition(" (")[0] for line in lines] == names, (
-        "all timers of the text must be drawn"
-    )
+    drawn = [line.partition(" (")[0] for line in lines]
+    assert len(drawn) == 5, "more lines hide each other"
+    assert set(drawn) < set(names)
     looks = [
         (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Line"
     ]
-    assert len(set(looks)) == len(looks) > 6
+    assert len(set(looks)) == len(looks) == 5
 
 
 def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(

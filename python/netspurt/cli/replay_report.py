@@ -28,10 +28,10 @@ _MEANINGS = {
     "efficiency": "efficiency: delays / (delays + waits + delays of spurious probes), RFC 889",
     "cost": "cost: for 1,000 probes",
 }
-#: How timers learn of replies.
+#: When timers learn of replies.
 _ORDERS = {
-    "causal": "replies in order of arrival",
-    "sequence": "one probe in flight: each reply is known before the next probe leaves",
+    "causal": "when they arrive",
+    "sequence": "before the next probe leaves, as if one probe were in flight",
 }
 _PERCENTS = (50, 90, 99, 100)
 
@@ -40,8 +40,7 @@ def lines(advice: Advice) -> Iterator[str]:
     """Yield the report on a recording. Each sentence or paragraph is one line."""
     of = advice.replays[0]
     yield from about(of.delays)
-    backoff = "backoff" if of.told else "no backoff"
-    yield paint(f"{_ORDERS[of.order]}; {of.clock} clock; {backoff}", "dim")
+    yield paint(_assumed(of), "dim")
     yield ""
     if advice.weighing is None:
         yield from (*advice.paragraphs(), "")
@@ -55,6 +54,21 @@ def lines(advice: Advice) -> Iterator[str]:
     for text in advice.paragraphs() if advice.weighing else ():
         yield ""
         yield text
+
+
+def _assumed(of: Replay) -> str:
+    """Return in a sentence how the timers were replayed.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"]))
+    'The timers learn of replies when they arrive, use an exact clock and do not double at a loss.'
+    """
+    clock = "an exact clock" if of.clock == "exact" else f"the clock {of.clock}"
+    doubling = "double" if of.told else "do not double"
+    order = _ORDERS[of.order]
+    return f"The timers learn of replies {order}, use {clock} and {doubling} at a loss."
 
 
 def pooled_lines(advice: Advice) -> Iterator[str]:

@@ -55,9 +55,10 @@ def replay_section(
 
 
 def _answer(lines: Sequence[str]) -> str:
-    """Return of the lines on a recording the sentence with the timer to take; empty if none."""
-    told = next((line for line in lines if line.startswith(("Take ", "None of these "))), "")
-    return re.split(r"(?<=\w\.) ", told, maxsplit=1)[0]
+    """Return of the lines on a recording the sentences with what to set and which timer to take."""
+    starts = ("On a Linux server: ",), ("Take ", "None of these ")
+    told = (next((line for line in lines if line.startswith(start)), "") for start in starts)
+    return " ".join(re.split(r"(?<=[\w)]\.) ", line, maxsplit=1)[0] for line in told if line)
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:
