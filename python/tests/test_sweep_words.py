@@ -80,9 +80,9 @@ def test_the_axis_must_be_named_only_if_there_are_several(
     several = swept(tmp_path / "several", LOSSY)
     refused = netspurt("sweep", "compare", several, "-m", "goodput_bps")
     assert refused.returncode == 2
-    assert "--axis: name one of window, rate" in refused.stderr
+    assert "error: --axis is missing: name one of window, rate" in refused.stderr
     refused = netspurt("sweep", "compare", several, "--axis", "rate")
-    assert "it needs a measure, such as -m completion_ns_mean" in refused.stderr
+    assert "error: --measure is missing: take one, such as -m completion_ns_mean" in refused.stderr
 
 
 def test_a_bar_without_an_interval_has_no_caps() -> None:

@@ -294,6 +294,8 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
 
     algorithms = []
     for text in named:
+        if several := _several(text):
+            raise ValueError(f"`{text}` names several timers: repeat -e, as in `{several}`")
         if not is_grid(text):
             algorithms.append(text)
             continue
@@ -308,6 +310,20 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
         if not how.quiet:
             typer.echo(f"{note}; --all shows every one", err=True)
     return algorithms
+
+
+def _several(text: str) -> str:
+    """Return the options for a text that names several timers; empty if it names one.
+
+    Examples
+    --------
+    >>> _several("linux,quic"), _several("mills:g=3,karn=true")
+    ('-e linux -e quic', '')
+    """
+    parts = text.split(",")
+    names = [part.partition(":")[0].strip() for part in parts]
+    known = len(parts) > 1 and all(name in _core.ALGORITHMS for name in names)
+    return " ".join(f"-e {part.strip()}" for part in parts) if known else ""
 
 
 #: The number of settings of a grid that are shown.
