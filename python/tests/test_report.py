@@ -155,6 +155,8 @@ def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
         "4 of 6 directions with data finished, the last at 10.218 s. The senders, all together, "
         "spent 5 s in silence before timers and 1.183 s in repair."
     ]
+    netspurt("run", "requests", "--set", "stop='300 ms'", "--out", "cut")
+    assert answers("cut")[0].startswith("The run stopped after 300 ms, before the requests ended.")
     longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "patient")
     netspurt("run", "early-timeout", *longer)
     first, *_ = answers(early, "patient")

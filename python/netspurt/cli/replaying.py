@@ -305,10 +305,12 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
             )
         shown = _spread(front, _MOST_OF_A_GRID)
         algorithms += shown
-        note = f"{text}: {count(number, 'setting')}, {len(front)} that no other one beats"
-        note += f", {len(shown)} of these shown" if len(shown) < len(front) else ""
+        note = (
+            f"{text}: {count(number, 'setting')}. No other one is better than {len(front)} of them"
+        )
+        note += f", and {len(shown)} of these are shown" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}; --all shows every one", err=True)
+            typer.echo(f"{note}. --all shows every one.", err=True)
     return algorithms
 
 
