@@ -438,7 +438,7 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
     assert result.returncode == 0, result.stderr
     assert process("report", "r").returncode == 0
     text = (tmp_path / "r" / "report.html").read_text()
-    assert f"At the other end ran `{serve}`." in text
+    assert f"At the other end ran <code>{serve}</code>." in text
     assert "ended with status 0." in text
     ((name, *_, asked, back),) = rows_of(text, "Connections of the programs")
     assert name.endswith(".0")

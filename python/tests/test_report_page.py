@@ -31,7 +31,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.report import Section, compared_section, page, replay_section, run_section
 from netspurt.report.compared import Subject
-from netspurt.report.parts import Flow, Group, Panel, Part, Side
+from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
 
 from conftest import ROOT, Command
 from report_pages import all_of, opened, settled, wait
@@ -604,6 +604,34 @@ def test_wide_tables_of_a_summary_have_smaller_type_on_paper(tmp_path: Path) -> 
         line = "timer  " + "x" * (width - 7)
         section = Section("one", [Part("one", lines=["a sentence " * 40, line])])
         assert start in page([section], tmp_path / "page.html")
+
+
+def test_names_are_whole_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
+    """A long name of a timer takes several lines; a short one is not broken at its hyphen."""
+    file = tmp_path / "page.html"
+    long = "mills:min=43ms,max=60s,karn=true"
+    lines = [f"{'':32}  spurious  cost", f"{long:32}         0  1.2 s", f"{'quic':32}  0  1 s"]
+    rows = Rows("Means", ("profile", *"abcdef"), [("linux-6", *["1,234,567 .. 8"] * 6)])
+    file.write_text(page([Section("one", [Part("one", lines=lines, tables=[rows])])], file))
+    opened(browser, file, 420)
+    script = """
+    const cut = [...document.querySelectorAll(".own")].filter(
+      (one) => one.scrollWidth > one.clientWidth + 1 || one.clientHeight < one.scrollHeight);
+    const cell = document.querySelector("td");
+    const line = parseFloat(getComputedStyle(cell).lineHeight);
+    return [cut.map((one) => one.textContent), cell.clientHeight < 2 * line];
+    """
+    assert browser.execute_script(script) == [[], True]
+
+
+def test_commands_in_sentences_are_code(tmp_path: Path) -> None:
+    words = "Run `netspurt run x` again."
+    rows = Rows("Empty", ("a",), [], empty=words)
+    part = Part("one", answer=words, words=[words], lines=[words], notes=[words], tables=[rows])
+    text = page([Section("one", [part])], tmp_path / "page.html")
+    body = text.partition("<main>")[2].partition("</main>")[0]
+    assert body.count("Run <code>netspurt run x</code> again.") == 5
+    assert "`" not in body
 
 
 def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:

@@ -135,7 +135,9 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
         ],
         links=[Link("the sweep's folder", folder.where)],
         notes=[*_without(sweep), *_notes(sweep, within)],
-        foot=[f"fingerprint {folder.fingerprint}"],
+        foot=[
+            f"fingerprint {folder.fingerprint}: sweeps with equal fingerprints have equal results"
+        ],
     )
     groups = list(_groups(sweep))
     return Section(plain(folder.title or name), [part], groups=groups)
