@@ -226,27 +226,6 @@ def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(
     assert f"first divergence: {LIMITED_TRANSMIT}" in back
 
 
-def test_the_comparison_says_in_sentences_what_both_runs_share(
-    netspurt: Command, tmp_path: Path
-) -> None:
-    base = ns.new_scenario().replace({"stop": "30 s"})
-    base.run().save(tmp_path / "near")
-    base.replace({"links.modem.delay": "450 ms"}).run().save(tmp_path / "far")
-    data = json.loads(netspurt("compare", "near", "far", "--json").stdout)
-    told = " ".join(netspurt("compare", "near", "far").stdout.split())
-    near, far = data["only"]
-    assert (
-        f"Of all events, {data['matched']} are in both runs, {near} are only in near and {far} "
-        "are only in far."
-    ) in told
-    median = data["difference_s_median"]
-    assert abs(median) > 1
-    when = "later" if median > 0 else "earlier"
-    assert f"Events in both came {abs(median):.4g} s {when} in far in the median; the" in told
-    same = " ".join(netspurt("compare", "near", "near").stdout.split())
-    assert "Events in both came at the same times." in same
-
-
 def test_the_comparison_begins_with_which_run_finished_first(
     netspurt: Command, tmp_path: Path
 ) -> None:

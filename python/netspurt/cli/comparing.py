@@ -16,11 +16,11 @@ from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, 
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, fitted, hint_at_direction, named
+from netspurt.cli.output import columns, hint_at_direction, named
 from netspurt.cli.paired import as_data, paired
 from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
-from netspurt.wording import counted, number
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
@@ -353,42 +353,14 @@ def _lines(
             *lines[1:],
             *_again(comparison, names, ways),
         ]
-    return [*lines, *fitted(_shared(comparison, names)), *_again(comparison, names, ways)]
-
-
-def _shared(comparison: Comparison, names: list[str]) -> Iterator[str]:
-    """Yield how many events are in both runs, and how much later they came in the second."""
-    only = [
-        f"{number(count)} {'is' if count == 1 else 'are'} only in {name}"
-        for name, count in zip(names, comparison.only, strict=True)
-    ]
-    are = "is" if comparison.matched == 1 else "are"
-    yield f"Of all events, {number(comparison.matched)} {are} in both runs, {' and '.join(only)}."
-    if not comparison.matched:
-        return
-    median, most = float(_median(comparison)), _most(comparison)
-    if median == most == 0:
-        yield "Events in both came at the same times."
-        return
-    yield (
-        f"Events in both came {_shift(median, names[1])} in the median; the largest difference is "
-        f"{_shift(most, names[1])}."
+    missing = [f"only in {name}: {n}" for name, n in zip(names, comparison.only, strict=True)]
+    median, largest = 1e3 * float(_median(comparison)), 1e3 * _most(comparison)
+    lines.append(
+        f"of all: {comparison.matched} in both, {', '.join(missing)}; "
+        f"times of {names[1]} less those of {names[0]}: "
+        f"median {median:+.3f} ms, largest {largest:+.3f} ms"
     )
-
-
-def _shift(seconds: float, name: str) -> str:
-    """Return how much earlier or later something came in a run.
-
-    Examples
-    --------
-    >>> _shift(-5.991574, "second"), _shift(0.002, "second"), _shift(0, "second")
-    ('5.992 s earlier in second', '2 ms later in second', 'at the same time')
-    """
-    from netspurt.pictures.measures import in_unit
-
-    if seconds == 0:
-        return "at the same time"
-    return f"{in_unit(abs(seconds), 's')} {'later' if seconds > 0 else 'earlier'} in {name}"
+    return lines + _again(comparison, names, ways)
 
 
 #: Two runs have nothing in common if fewer than this share of their events are in both.
