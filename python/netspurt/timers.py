@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -273,6 +273,11 @@ class Replay:
             one = self._one(estimator)
             core.setdefault(one.estimator, one)
         return _assembled(self.delays, list(core.values()), self.clock, self.told, self.seed)
+
+    def only(self, estimators: Collection[str]) -> Replay:
+        """Return a replay on the same probes that has only those algorithms of these estimators."""
+        core = [one._core for one in self.algorithms if one.estimator in estimators]
+        return _assembled(self.delays, core, self.clock, self.told, self.seed)
 
     def waits_of(self, estimator: str) -> NDArray[np.float64]:
         """Return the timers that an estimator arms for each probe, shape (probes,)."""

@@ -277,6 +277,47 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
         assert name in bare
 
 
+#: 300 delays of about 25 ms with some losses: a short rto_min costs measurably less than 200 ms.
+SHORT = np.random.default_rng(6).normal(0.025, 0.001, 300)
+SHORT[::40] = np.nan
+
+
+def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_with_quic() -> None:
+    advice = advice_on(path_of(SHORT), ["linux", "quic"])
+    assert advice.pick == "quic"
+    first, second = advice.paragraphs()[:2]
+    floor = advice.linux.removeprefix("linux:rto_min=").removesuffix("ms")
+    assert first.startswith(f"On a Linux server: an rto_min of {floor} ms costs ")
+    assert "; the default of 200 ms costs " in first
+    assert f"The {floor} ms were computed from these delays, so test them on another" in first
+    assert f"Set {floor} ms only if all receivers delay ACKs by less" in first
+    assert re.search(r"With QUIC there is nothing to set; its timer costs \S+ m?s \(", first)
+    assert second.startswith("Take quic: ")
+
+
+def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
+    advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
+    first, *_, last = advice.paragraphs()
+    assert first.startswith("On a Linux server: an rto_min of 60 ms costs ")
+    assert "computed" not in first
+    assert "The best named value for these delays is linux:rto_min=60ms" in last
+    assert "tcp_rto_min_us=60000`" in last
+
+
+def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
+    advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=199ms", "quic"])
+    first, *_, last = advice.paragraphs()
+    assert first.startswith("On a Linux server: keep the rto_min of 200 ms: it costs ")
+    assert "which is no measurable gain" in first
+    assert "Its gain over 200 ms is not measurable." in last
+
+
+def test_the_advice_says_nothing_of_linux_if_its_timer_was_not_named() -> None:
+    texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
+    assert texts[0].startswith("Take quic: ")
+    assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
+
+
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
     """Delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 have only whole milliseconds."""
     rng = np.random.default_rng(3)
@@ -341,7 +382,7 @@ def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_th
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
     assert [lesson.part for lesson in advice.lessons] == [0, 1, 2, 3]
-    assert "and judged on that one: fixed:rto=300ms,max=60s each time" in str(advice)
+    assert "tried on that one. Chosen: fixed:rto=300ms,max=60s each time" in str(advice)
     assert len(advice.replays) == 4
 
 

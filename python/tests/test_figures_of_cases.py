@@ -17,11 +17,9 @@ from netspurt.analysis.cases import (
     compare,
     direction,
     figure,
-    groups,
-    label_text,
-    measures,
     summarise,
 )
+from netspurt.analysis.grouping import groups, label_text, measures
 
 Columns = dict[str, NDArray[Any]]
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -438,7 +439,7 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
     assert result.returncode == 0, result.stderr
     assert process("report", "r").returncode == 0
     text = (tmp_path / "r" / "report.html").read_text()
-    assert f"At the other end ran `{serve}`." in text
+    assert f"At the other end ran <code>{serve}</code>." in text
     assert "ended with status 0." in text
     ((name, *_, asked, back),) = rows_of(text, "Connections of the programs")
     assert name.endswith(".0")
@@ -448,6 +449,40 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
     assert rows["reverse"][5] == "not known", "a kernel does not tell the time in repair"
     assert rows["reverse"][3].endswith("bit/s")
     assert text.count("Not drawn") == 1
+
+
+@namespaces
+@real_time
+def test_of_two_runs_of_programs_the_one_with_the_shorter_transfer_finishes_first(
+    process: Command, tmp_path: Path
+) -> None:
+    """The table `flows` has no start of a program's data; it begins when the path sees it."""
+    (tmp_path / "path.toml").write_text(PATH)
+    (tmp_path / "file").write_bytes(bytes(100_000))
+    serve = f"{sys.executable} -m http.server 8000"
+    fetch = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
+    words = ["--budget", 10, "--set", "record.spy=['away']", "--server", serve]
+    words += ["--", sys.executable, "-c", fetch]
+    took = []
+    for name, delay in (("near", "5 ms"), ("far", "150 ms")):
+        path = ["path.toml", "--set", f"links.wire.delay={delay}", "--out", name]
+        result = process("live", "exec", *path, *words)
+        assert result.returncode == 0, result.stderr
+        run = ns.open_run(tmp_path / name)
+        began = float(run.table("connections").seconds("began_ns")[0])
+        back = run.flows.where(direction="reverse")
+        assert np.isnan(back.seconds("start_ns")).all()
+        took.append(float(back.seconds("finished_ns")[0]) - began)
+    near, far = took
+    assert near < far
+    times = f"near finishes first: after {near:.3f} s, far after {far:.3f} s ("
+    assert times in " ".join(process("compare", "far", "near").stdout.split())
+    told = json.loads(process("compare", "far", "near", "--json").stdout)["outcomes"]
+    assert [one["took_s"] for one in told] == pytest.approx([far, near])
+    rates = [8 * one["acked_bytes"] / one["took_s"] for one in told]
+    assert [one["goodput_bps"] for one in told] == pytest.approx(rates)
+    assert process("report", "far", "near", "--out", "both.html").returncode == 0
+    assert times in (tmp_path / "both.html").read_text()
 
 
 @namespaces
@@ -601,3 +636,7 @@ def test_linux_default_names_the_sysctls_that_differ_from_the_machines(
     ), "equal sysctls, sysctls that the machine lacks and other profiles must be left out"
     (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
     assert command._unlike_machine([end("linux-default", "bbr")]) == []
+    # In `live exec` the sockets are the programs', and the route sets their congestion control.
+    routed = replace(end("linux-default", "bbr"), route={"congctl": "cubic"}, socket={})
+    (note,) = command._unlike_machine([routed])
+    assert "net.ipv4.tcp_congestion_control=cubic (here bbr)" in " ".join(note.split())

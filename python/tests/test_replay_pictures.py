@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 import netspurt as ns
-from netspurt.pictures.marks import Bars, Points, Spans
-from netspurt.pictures.replay import replayed
+from netspurt.pictures.marks import Bars, Line, Points, Spans
+from netspurt.pictures.replay import histogram, pareto, replayed, timeline
 from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES, root_figure
 from netspurt.timers import Replay
@@ -143,6 +143,29 @@ def test_some_of_many_timers_are_drawn_and_a_note_says_so() -> None:
     axes = axes_of(many, "pareto")
     assert axes.get_title(loc="right") == ""
     assert len([label for label in shown(axes) if label.startswith("fixed")]) == 16
+
+
+def test_the_recommended_timer_has_a_broad_line_and_few_others_are_beside_it() -> None:
+    names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 5)]
+    many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
+    for picture in (timeline(many, names[-1], 5), histogram(many, names[-1], 5)):
+        lines = {mark.label: mark for mark in picture.marks if isinstance(mark, Line)}
+        assert len(lines) == 5
+        assert picture.aside == "5 of 16 timers drawn"
+        first = lines.pop(f"{names[-1]} (recommended)")
+        assert first.width > 2 * max(line.width for line in lines.values())
+        assert first.rank > max(line.rank for line in lines.values())
+    front = pareto(many, names[3])
+    told = [mark.label for mark in front.marks if "recommended" in mark.label]
+    assert told == [f"{names[3]} (recommended)"]
+
+
+def test_a_replay_of_some_of_its_timers_has_the_same_figures(replay: Replay) -> None:
+    only = replay.only({SETTINGS[1], "quic"})
+    assert [one.estimator for one in only.algorithms] == SETTINGS[1:2]
+    own, former = only[SETTINGS[1]], replay[SETTINGS[1]]
+    assert own.waits.tolist() == former.waits.tolist()
+    assert (own.spurious, own.timer.value) == (former.spurious, former.timer.value)
 
 
 def test_timers_far_above_all_delays_are_marked_above_an_axis_that_fits_the_delays() -> None:

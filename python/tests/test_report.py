@@ -155,6 +155,8 @@ def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
         "4 of 6 directions with data finished, the last at 10.218 s. The senders, all together, "
         "spent 5 s in silence before timers and 1.183 s in repair."
     ]
+    netspurt("run", "requests", "--set", "stop='300 ms'", "--out", "cut")
+    assert answers("cut")[0].startswith("The run stopped after 300 ms, before the requests ended.")
     longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "patient")
     netspurt("run", "early-timeout", *longer)
     first, *_ = answers(early, "patient")
@@ -343,15 +345,15 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert advice.pick in lines, "the recommended timer must lie within the axis"
+    assert f"{advice.pick} (recommended)" in lines, "the recommended timer must lie within the axis"
     names = [one.estimator for one in advice.replays[0].algorithms]
-    assert [line.partition(" (")[0] for line in lines] == names, (
-        "all timers of the text must be drawn"
-    )
+    drawn = [line.partition(" (")[0] for line in lines]
+    assert len(drawn) == 5, "more lines hide each other"
+    assert set(drawn) < set(names)
     looks = [
         (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Line"
     ]
-    assert len(set(looks)) == len(looks) > 6
+    assert len(set(looks)) == len(looks) == 5
 
 
 def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(

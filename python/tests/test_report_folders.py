@@ -43,7 +43,7 @@ def test_a_folder_of_captures_has_one_title_and_leads_to_each(
     headings = re.findall(r'id="part-(\d+)">\s*<h2>([^<]*)</h2>', text)
     listed = re.findall(r'<td><a href="#part-(\d+)">([^<]*)</a>', text)
     assert headings == listed
-    assert text.count('<a href="#part-0">List</a>') == len(listed)
+    assert text.count('<a href="#part-0">Back to the list</a>') == len(listed)
     assert len(listed) == 3
 
 

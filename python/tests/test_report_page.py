@@ -31,7 +31,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.report import Section, compared_section, page, replay_section, run_section
 from netspurt.report.compared import Subject
-from netspurt.report.parts import Flow, Group, Panel, Part, Side
+from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
 
 from conftest import ROOT, Command
 from report_pages import all_of, opened, settled, wait
@@ -606,6 +606,34 @@ def test_wide_tables_of_a_summary_have_smaller_type_on_paper(tmp_path: Path) -> 
         assert start in page([section], tmp_path / "page.html")
 
 
+def test_names_are_whole_in_a_narrow_window(browser: Any, tmp_path: Path) -> None:
+    """A long name of a timer takes several lines; a short one is not broken at its hyphen."""
+    file = tmp_path / "page.html"
+    long = "mills:min=43ms,max=60s,karn=true"
+    lines = [f"{'':32}  spurious  cost", f"{long:32}         0  1.2 s", f"{'quic':32}  0  1 s"]
+    rows = Rows("Means", ("profile", *"abcdef"), [("linux-6", *["1,234,567 .. 8"] * 6)])
+    file.write_text(page([Section("one", [Part("one", lines=lines, tables=[rows])])], file))
+    opened(browser, file, 420)
+    script = """
+    const cut = [...document.querySelectorAll(".own")].filter(
+      (one) => one.scrollWidth > one.clientWidth + 1 || one.clientHeight < one.scrollHeight);
+    const cell = document.querySelector("td");
+    const line = parseFloat(getComputedStyle(cell).lineHeight);
+    return [cut.map((one) => one.textContent), cell.clientHeight < 2 * line];
+    """
+    assert browser.execute_script(script) == [[], True]
+
+
+def test_commands_in_sentences_are_code(tmp_path: Path) -> None:
+    words = "Run `netspurt run x` again."
+    rows = Rows("Empty", ("a",), [], empty=words)
+    part = Part("one", answer=words, words=[words], lines=[words], notes=[words], tables=[rows])
+    text = page([Section("one", [part])], tmp_path / "page.html")
+    body = text.partition("<main>")[2].partition("</main>")[0]
+    assert body.count("Run <code>netspurt run x</code> again.") == 5
+    assert "`" not in body
+
+
 def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
     from selenium.webdriver.support.ui import Select
 
@@ -645,6 +673,29 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     at = all_of(browser, ".readout")[1].text.split(" · ")[0]
     rtt = found.delays.rtt_s
     assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
+
+
+def test_the_pictures_of_a_recording_have_only_timers_of_its_table(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """The advice also replays timers that it then does not mention."""
+    rng = np.random.default_rng(7)
+    rows, rtt = [], 45.0
+    for n in range(1800):
+        rtt = 45 + 0.9 * (rtt - 45) + float(rng.normal(0, 4))
+        ms = max(20.0, rtt) + (150 * float(rng.exponential()) if rng.random() < 0.01 else 0)
+        gone = 400 <= n < 425 or 1100 <= n < 1112 or rng.random() < 0.006
+        rows.append("" if gone else f"{ms:.2f}")
+    text = "\n".join(f"{n / 5},{n},{row}" for n, row in enumerate(rows))
+    (tmp_path / "d.csv").write_text(f"time,seq,rtt_ms\n{text}\n")
+    told = netspurt("replay", "d.csv").stdout
+    (data,) = json.loads(netspurt("replay", "d.csv", "--json").stdout)
+    replayed = [cost["estimator"] for cost in data["advice"]["costs"]]
+    absent = [name for name in replayed if f"\n{name} " not in told]
+    assert absent, "the advice must have replayed a timer that it does not mention"
+    assert netspurt("report", "d.csv", "--out", "page.html").returncode == 0
+    text = (tmp_path / "page.html").read_text()
+    assert not [name for name in absent if name in text]
 
 
 def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:

@@ -10,13 +10,16 @@ import pytest
 
 import netspurt as ns
 from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.grouping import seeds_change_nothing
 from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.measures import alike, in_words
 from netspurt.report import page, sweep_section
-from netspurt.report.best import best_of
+from netspurt.report.best import Axis, best_of
 from netspurt.report.parts import Section
 from netspurt.sweep import Sweep, SweepFolder, run_sweep
+from netspurt.sweep.randomness import is_exact
 
+from conftest import Command
 from report_pages import opened, rows_of
 
 #: A page whose last segments are lost: stacks differ, and so do the losses.
@@ -37,11 +40,11 @@ def section(folder: SweepFolder) -> Section:
 def test_a_sweep_s_page_begins_with_the_best_value_of_each_axis(section: Section) -> None:
     (part,) = section.parts
     best = re.match(
-        r"By mean completion time, tail = (\S+) is best: \S+ ms \(95 %: \S+ \.\. \S+\)\.",
+        r"By mean time to the whole reply, tail = (\S+) is best: \S+ ms \(95 %: \S+ \.\. \S+\)\.",
         part.answer,
     )
     assert best
-    assert "By mean completion time, stack = linux-sfr is best" in part.answer
+    assert "By mean time to the whole reply, stack = linux-sfr is best" in part.answer
     assert re.search(r"Cannot be told apart from stack = linux-sfr: .*linux\.", part.answer)
     assert re.search(r"Worse: reno, .*rack\.", part.answer)
     assert part.words[0] == "120 cases: tail (4), stack (10), 3 runs each, paired."
@@ -82,16 +85,11 @@ def test_dots_are_sorted_and_their_axis_is_near_the_figures() -> None:
 def test_the_best_value_is_the_one_that_the_comparison_calls_best(folder: SweepFolder) -> None:
     cases = folder.read()
     shown = alike({"completion_ns_mean": 1e9})["completion_ns_mean"]
-    found = best_of(cases, folder, "stack", "completion_ns_mean", shown)
+    found = best_of(Axis(cases, folder, "stack", "completion_ns_mean", shown, exact=False))
     assert found is not None
     assert found.decided
-    only = best_of(
-        {name: column[:1] for name, column in cases.items()},
-        folder,
-        "stack",
-        "completion_ns_mean",
-        shown,
-    )
+    first = {name: column[:1] for name, column in cases.items()}
+    only = best_of(Axis(first, folder, "stack", "completion_ns_mean", shown, exact=False))
     assert only is None  # one label leaves nothing to compare
 
 
@@ -106,7 +104,7 @@ def test_all_times_of_a_sweep_s_page_have_one_unit(section: Section) -> None:
     }
     units = re.findall(r"\[(\S*s)\]", " ".join(heads | labels))
     assert set(units) - {"kbit/s"} == {"ms"}
-    assert {"mean completion time [ms]", "waited for timeouts [ms]"} <= heads & labels
+    assert {"mean time to the whole reply [ms]", "waited for timeouts [ms]"} <= heads & labels
 
 
 def test_a_common_unit_is_legible_for_the_smallest_and_the_largest_measure() -> None:
@@ -148,3 +146,102 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"
     assert browser.execute_script(bar) == "scroll"
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+
+
+#: Four packets into three buffers: nothing is random, and with a short queue Reno is better.
+CERTAIN = {
+    "stop": "240 s",
+    "sweep": {
+        "seeds": 3,
+        "over": {
+            "queue": {
+                "path": "links.modem.queue",
+                "values": ["3 packets", "10 packets", "30 packets"],
+            },
+            "recovery": {"path": "flows.transfer.tcp.recovery", "values": ["reno", "sack"]},
+        },
+    },
+}
+
+
+def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(CERTAIN)), str(tmp_path / "own"))
+    (part,) = sweep_section(folder, "own").parts
+    text = " ".join([part.answer, *part.words, *part.notes])
+    assert "95 %" not in text
+    assert "chance" not in text
+    assert part.answer.endswith(
+        "By goodput, recovery = sack is best: 8.96 kbit/s. reno is worse. But with queue = 3 "
+        "packets, reno is better: 8.64 kbit/s against 8.512 kbit/s."
+    )
+    cells = [cell for table in part.tables[:3] for row in table.rows for cell in row]
+    assert not [cell for cell in cells if ".." in cell]
+    assert "0" in cells, "a count that is zero in all runs is zero, and not at most some bound"
+    words = ("-m", "goodput_bps", "-m", "retransmissions", "--axis", "recovery")
+    told = netspurt("sweep", "compare", "own", *words).stdout
+    assert told.count("all equal") == 6
+    assert ".." not in told
+
+
+def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> None:
+    """No run has a loss, but one with another seed may have one."""
+    rare = {**CERTAIN, "links.lan.loss": {"probability": 1e-9}}
+    folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(rare)), str(tmp_path / "rare"))
+    assert seeds_change_nothing(folder.read(), folder.labels)
+    assert not is_exact(folder, folder.read())
+    (part,) = sweep_section(folder, "rare").parts
+    assert any("0\n0 .. 1.23" in cell for row in part.tables[0].rows for cell in row)
+
+
+@pytest.mark.parametrize(
+    ("axis", "exact"),
+    [
+        ({"path": "links.lan.loss.probability", "values": [0, 1e-9]}, False),
+        ({"path": "links.modem.queue", "values": ["3 packets", "9 packets"]}, True),
+        ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 1e-9}}}}, False),
+        ({"sets": {"a": {}, "b": {"links.lan.loss": {"probability": 0}}}}, True),
+    ],
+)
+def test_an_axis_with_random_losses_makes_a_sweep_inexact(
+    axis: dict[str, Any], exact: bool, tmp_path: Path
+) -> None:
+    values = {"stop": "5 s", "sweep": {"seeds": 2, "over": {"axis": axis}}}
+    folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(values)), str(tmp_path / "s"))
+    assert is_exact(folder, folder.read()) == exact
+
+
+def test_all_dots_of_an_axis_have_the_order_of_its_first_picture(tmp_path: Path) -> None:
+    values = {
+        "stop": "60 s",
+        "sweep": {
+            "seeds": 1,
+            "over": {
+                "recovery": {
+                    "path": "flows.transfer.tcp.recovery",
+                    "values": ["tahoe", "reno", "newreno", "sack"],
+                }
+            },
+        },
+    }
+    folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(values)), str(tmp_path / "s"))
+    section = sweep_section(folder, "s")
+    drawn = [group.sides[0].flows[0] for group in section.groups]
+    assert [one.panels[0].kind for one in drawn] == ["apart-dot"] * len(drawn)
+    orders = {tuple(text for _, text in one.panels[0].picture.y.ticks) for one in drawn}
+    assert len(drawn) > 3
+    assert len(orders) == 1
+    goodput = folder.read()["goodput_bps"]
+    best = folder.labels["recovery"][int(goodput.argmax())]
+    assert drawn[0].name == "goodput_bps"
+    assert next(iter(orders))[-1] == best, "the best is at the top"
+
+
+def test_the_page_of_a_sweep_shows_the_mean_time_of_requests(tmp_path: Path) -> None:
+    over = {"profile": {"path": "flows.web.profile", "values": ["linux-6", "reno-1998"]}}
+    requests = ns.load("requests").replace({"sweep": {"seeds": 2, "over": over}})
+    folder, _ = run_sweep(Sweep.of(requests), str(tmp_path / "s"))
+    (part,) = sweep_section(folder, "s").parts
+    assert part.tables[0].head[1] == "mean time to the whole reply [ms]"
+    assert part.answer.startswith("By mean time to the whole reply, profile = ")

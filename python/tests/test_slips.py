@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import netspurt as ns
 from netspurt.cli.main import application
 
 from conftest import Command, refused
@@ -95,7 +96,10 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("new absent/x.toml", "absent/x.toml: No such file"),
         ("rnu good.toml", "No such command 'rnu'"),
         ("run good.toml --sed 1", "No such option: --sed"),
-        ("sweep good.toml --out s", "good.toml has no [sweep]: add `seeds = 10`"),
+        (
+            "sweep good.toml --out s",
+            "good.toml has no [sweep]: add one with `--set sweep.seeds=10`",
+        ),
         ("sweep absent.toml --out s", "absent.toml cannot be read"),
         ("sweep swept.toml", "Missing option '--out'"),
         ("sweep swept.toml --out s --threads x", "'x' is not a whole number, 0 or more"),
@@ -166,7 +170,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("table r --to 0", "--to applies to one table"),
         ("compare r absent", "absent does not exist"),
         ("compare r r --flow x", "the run has no flow x: there are transfer"),
-        ("compare r r --node x", "no data of flow transfer was seen at x"),
+        ("compare r r --node x", "was seen at x, but at receiver, source: `--node` or `spy`"),
         ("compare r r --span x", "'x' is not a time above zero"),
         ("compare r r --span -1", "'-1' is not a time above zero"),
         ("compare r r --span 0", "'0' is not a time above zero"),
@@ -302,3 +306,64 @@ def test_the_schema_is_json_and_the_starting_point_is_a_scenario(
         "wrote new.toml: edit it, then: netspurt run"
     )
     assert (tmp_path / "new.toml").read_text() == printed
+
+
+# The command for what was given.
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("delays.csv", "delays.csv is a recording of delays: `netspurt replay delays.csv`"),
+        ("good.toml", "good.toml may be a scenario: `netspurt run good.toml`"),
+        ("good.pkt", "good.pkt may be a script: `netspurt script good.pkt`"),
+        ("run delays.csv", "delays.csv is a recording of delays: `netspurt replay delays.csv`"),
+        ("replay delays.csv -e linux,quic", "repeat -e, as in `-e linux -e quic`"),
+    ],
+)
+def test_a_file_for_another_command_names_that_command(
+    words: str, says: str, netspurt: Command
+) -> None:
+    refused(netspurt(*words.split()), says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("r", "r is the folder of a run: `netspurt report r` writes its page"),
+        ("run r", "this command takes a scenario; r is the folder of a run"),
+        ("r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),
+        ("run r/source.pcapng", "is a capture: `netspurt explain r/source.pcapng`"),
+        ("run s", "s is the folder of a sweep: `netspurt sweep show s` prints its results"),
+        ("sweep compare s", "--axis is missing: name one of one, two"),
+        ("sweep compare s --axis one", "--measure is missing: take one, such as -m "),
+    ],
+)
+def test_a_folder_for_another_command_names_that_command(
+    words: str, says: str, netspurt: Command, tmp_path: Path
+) -> None:
+    over = {
+        name: {"path": path, "values": ["2 segments", "3 segments"]}
+        for name, path in {
+            "one": "flows.transfer.tcp.initial_window",
+            "two": "flows.transfer.send",
+        }.items()
+    }
+    base = ns.new_scenario().replace({"stop": "2 s"})
+    base.run().save(tmp_path / "r")
+    sweep = ns.Sweep.of(base.replace({"sweep": {"seeds": 1, "over": over}}))
+    ns.run_sweep(sweep, tmp_path / "s")
+    refused(netspurt(*words.split()), says)
+
+
+def test_the_number_of_a_connection_of_a_capture_is_a_name_of_its_flow(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    ns.new_scenario().replace({"stop": "2 s"}).run().save(tmp_path / "r")
+    named, numbered = (
+        netspurt("table", "r/source.pcapng", "flows", "--flow", flow) for flow in ("c0", "0")
+    )
+    assert named.returncode == numbered.returncode == 0, numbered.stderr
+    assert named.stdout == numbered.stdout
+    assert netspurt("plot", "r/source.pcapng", "--flow", "0", "--out", "p.svg").returncode == 0
+    refused(netspurt("plot", "r", "--flow", "0"), "no flow '0'")

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import netspurt as ns
-from netspurt.analysis.cases import compare, label_text, summarise
+from netspurt.analysis.cases import compare, summarise
+from netspurt.analysis.grouping import label_text
 from netspurt.sweep import Sweep, run_sweep
 
 from conftest import Command

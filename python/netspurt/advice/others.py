@@ -81,7 +81,8 @@ def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
     for name in different:
         sentence = f"{_costs(advice, [name])} costs measurably {_less_or_more(advice, name)}"
         yield (
-            f"{sentence}, but its constants were computed from these delays."
+            f"{sentence}, but its constants were computed from these delays: test it on another "
+            "recording before you use it."
             if was_asked
             else f"{sentence}."
         )
@@ -141,13 +142,13 @@ def _rule(advice: Advice) -> Iterator[str]:
     if len(others) > NAMED_MAX:
         named.append(f"the other {len(others) - NAMED_MAX:,} more")
     cheapest = _cheapest(advice)
-    from_cheapest, too = f" from {cheapest}, the cheapest", ""
-    if cheapest == advice.pick:
-        from_cheapest, too = "", ", too"
-    those = "those" if advice.tuned or advice.pick not in advice.asked else "those asked for"
+    is_cheapest = cheapest == advice.pick
+    from_cheapest = "" if is_cheapest else f" from {cheapest}, the cheapest"
+    also = " also" if is_cheapest else ""
+    those = "timers" if advice.tuned or advice.pick not in advice.asked else "named timers"
     yield (
-        f"Of {those} that cannot be told apart{from_cheapest}, {advice.pick} has the lowest upper "
-        f"end of the cost{too}: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
+        f"Of the {those} that cannot be told apart{from_cheapest}, {advice.pick}{also} has the "
+        f"lowest upper end of the cost: {_at_worst(advice, advice.pick)}; {', '.join(named)}."
     )
 
 

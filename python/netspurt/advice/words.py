@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from netspurt.advice.by_stack import by_stack, gains, linux_timer
 from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
 from netspurt.advice.losses import rests_on, without_choice
 from netspurt.advice.others import not_taken, others
@@ -36,6 +37,7 @@ def paragraphs(advice: Advice) -> list[str]:
     if len(advice.asked) < 2 and not advice.tuned:
         return []
     texts = [
+        " ".join(by_stack(advice)),
         " ".join([*_choice(advice), *others(advice)]),
         " ".join(rests_on(advice)),
         " ".join(not_taken(advice)),
@@ -179,8 +181,8 @@ def _tried(advice: Advice) -> list[str]:
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
     each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
-    how = f"Check: chosen{_among(advice)} on all recordings but one{_computed(advice)}"
-    sentence = f"{how}, and judged on that one: {each}"
+    how = f"Check: a timer{_among(advice)} was chosen on all recordings but one{_computed(advice)}"
+    sentence = f"{how}, and tried on that one. Chosen: {each}"
     cost, least = (sum(getattr(one, name) for one in lessons) for name in ("cost", "least"))
     if cost > 1.0005 * least:
         sentence += (
@@ -204,7 +206,7 @@ def _among(advice: Advice) -> str:
     if _computed(advice):
         return ""
     names = [name for name in advice.asked if not shortcomings(name)]
-    return f" among {listed(names)}" if 1 < len(names) < 7 else ""
+    return f" of {listed(names)}" if 1 < len(names) < 7 else ""
 
 
 def _computed(advice: Advice) -> str:
@@ -219,23 +221,24 @@ def _times(count: int) -> str:
 def _halves(advice: Advice) -> str:
     # The part of a lesson is the half on which the choice is judged.
     second, first = sorted(advice.lessons, key=lambda lesson: -lesson.part)
-    how = f"Check: chosen{_among(advice)} on one half{_computed(advice)}, judged on the other: "
+    how = f"Check: a timer{_among(advice)} was chosen on one half{_computed(advice)} and tried on "
+    how += "the other. "
     if first.choice == second.choice:
         costs = (
             f"{ms(THOUSAND * second.cost)} on the second half and {ms(THOUSAND * first.cost)} on "
             "the first"
         )
-        return f"{how}both halves choose {first.choice}; it costs {costs}."
+        return f"{how}Both halves choose {first.choice}, which costs {costs}."
     clauses = []
     for lesson, (half, other) in ((second, ("first", "second")), (first, ("second", "first"))):
-        clause = f"the {half} half chooses {lesson.choice}, which costs "
+        clause = f"The {half} half chooses {lesson.choice}, which costs "
         clause += f"{ms(THOUSAND * lesson.cost)} on the {other}"
         if lesson.best != lesson.choice and lesson.cost > EQUAL_RATIO_MAX * lesson.least:
             clause += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
         clauses.append(clause)
     agree = all(lesson.cost <= EQUAL_RATIO_MAX * lesson.least for lesson in (first, second))
     end = "" if agree else " The halves disagree: record for longer."
-    return f"{how}{'; '.join(clauses)}.{end}"
+    return f"{how}{'. '.join(clauses)}.{end}"
 
 
 def _caveats(advice: Advice) -> list[str]:
@@ -264,11 +267,13 @@ def _deploy(advice: Advice) -> list[str]:
     if not advice.linux:
         return []
     name = advice.pick.partition(":")[0]
-    linux = advice.pick if name == "linux" else advice.linux
+    linux = advice.pick if name == "linux" else linux_timer(advice)
     quic = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     words = linux_commands(floor_of(linux))
     if name != "linux":
-        words = [f"The best value for these delays is {linux}: {_bill(advice, linux)}.", *words]
+        best = "The best named value" if linux in advice.asked else "The best value"
+        unsure = [] if gains(advice, linux) else ["Its gain over 200 ms is not measurable."]
+        words = [f"{best} for these delays is {linux}: {_bill(advice, linux)}.", *unsure, *words]
         introduction = "its estimator has one constant, rto_min."
         if name != "quic":
             introduction = (

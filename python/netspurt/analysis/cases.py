@@ -11,18 +11,25 @@ Student's interval for the linear part of the figure.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
 from netspurt.analysis.counts import most_unseen
+from netspurt.analysis.grouping import (
+    Columns,
+    groups,
+    labels_of,
+    measures,
+    not_varied,
+    places_of,
+)
 
 Floats = NDArray[np.float64]
-Columns = Mapping[str, NDArray[np.generic]]
 
 #: The maximum number of sums that are resampled.
 _SUMS_MAX = 4000
@@ -74,6 +81,15 @@ MORE = (
     "delivered_bytes",
     "finished",
     "requests_complete",
+)
+
+#: The measures to begin with, the most important first.
+USUAL = (
+    "request_ns_mean",
+    "connection_ns_mean",
+    "completion_ns_mean",
+    "goodput_bps",
+    "retransmissions",
 )
 
 
@@ -155,11 +171,6 @@ def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
     return top, (_numbers(cases, denominator.strip()) if slash else np.ones_like(top))
 
 
-def measures(cases: Columns) -> list[str]:
-    """Return the columns of numbers."""
-    return [name for name, column in cases.items() if column.dtype.kind in "iuf"]
-
-
 def _numbers(cases: Columns, name: str) -> Floats:
     if name not in cases or cases[name].dtype.kind not in "iuf":
         known = measures(cases)
@@ -171,75 +182,6 @@ def _numbers(cases: Columns, name: str) -> Floats:
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)
     return filled
-
-
-def label_text(label: object) -> str:
-    """Return a label as text, in the form of a column whose labels are not all numbers.
-
-    Examples
-    --------
-    >>> label_text(1.0), label_text(1e-7), label_text("4 segments")
-    ('1', '0.0000001', '4 segments')
-    """
-    if not isinstance(label, float) or not np.isfinite(label):
-        return str(label)
-    return format(Decimal(repr(label)), "f").removesuffix(".0")
-
-
-def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
-    """Return the labels of an axis in order; for another column, return its values.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or it has too many values to form groups.
-    """
-    if name in order:
-        return [label_text(label) for label in order[name]]
-    if name in cases and cases[name].dtype.kind in "iuU":
-        return [label_text(value) for value in np.unique(np.ma.compressed(cases[name])).tolist()]
-    raise ValueError(_not_varied(name, order))
-
-
-def _not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
-    axes = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
-    return f"there is no axis {name!r}: {axes}"
-
-
-def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
-    """Return the index of each case's label in `labels`; -1 for other labels."""
-    values, inverse = np.unique(np.ma.getdata(cases[name]), return_inverse=True)
-    place = {label: n for n, label in enumerate(labels)}
-    if values.dtype.kind == "f":
-        numbers = {float(label): n for label, n in place.items()}
-        found = [numbers.get(value, -1) for value in values.tolist()]
-    else:
-        found = [place.get(label_text(value), -1) for value in values.tolist()]
-    places: NDArray[np.intp] = np.array(found, dtype=np.intp)[inverse.reshape(-1)]
-    return places
-
-
-def groups(
-    cases: Columns, by: Sequence[str], order: Mapping[str, Sequence[object]]
-) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
-    """Return the labels and the rows of each group, in the order of the labels.
-
-    Axes form groups, and so does any other column of whole numbers or texts.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-    """
-    if not by:
-        return [((), np.arange(len(cases["case"])))]
-    labels = {name: _labels(cases, name, order) for name in by}
-    keys = np.stack([_places(cases, name, labels[name]) for name in by], axis=1)
-    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-    rows = np.argsort(inverse.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
-    names = [tuple(labels[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
-    return list(zip(names, np.split(rows, ends), strict=True))
 
 
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
@@ -297,20 +239,21 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
     return _widened(value, drawn.low, drawn.high, [spread])
 
 
-def _unseen(
-    cases: Columns, measure: str, rows: NDArray[np.intp], columns: tuple[Floats, Floats]
-) -> float:
+def _unseen(cases: Columns, measure: str, rows: NDArray[np.intp]) -> float:
     """Return the largest likely count of an event that no case has; NaN if a case has it."""
+    top, bottom = figure(cases, measure)
     repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
-    return most_unseen(measure, columns[0][rows], columns[1][rows], repeats)
+    return most_unseen(measure, top[rows], bottom[rows], repeats)
 
 
-def summarise(
+def summarise(  # noqa: PLR0913 - the cases, what is summarised, and how
     cases: Columns,
     measure: str,
     by: Sequence[str],
     order: Mapping[str, Sequence[object]],
     percentiles: Sequence[float] = (5, 95),
+    *,
+    exact: bool = False,
 ) -> list[Summary]:
     """Summarise a measure of groups of cases.
 
@@ -326,6 +269,8 @@ def summarise(
         The labels of all axes, in order.
     percentiles
         Percentiles to compute, from 0 to 100.
+    exact
+        Whether nothing in the sweep is random. If so, an event that no run had is impossible.
     """
     top, bottom = figure(cases, measure)
     summaries = []
@@ -335,7 +280,7 @@ def summarise(
             values = top[with_measure] / bottom[with_measure]
         values = values[np.isfinite(values)]
         mean = _interval(_by_repeat(cases, with_measure, top, bottom))
-        unseen = _unseen(cases, measure, with_measure, (top, bottom))
+        unseen = math.nan if exact else _unseen(cases, measure, with_measure)
         mean = mean if np.isnan(unseen) else replace(mean, high=unseen)
         if len(values) and values.min() >= 0:
             # A mean of values that are not negative is not negative.
@@ -366,6 +311,7 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
     baseline: str | None = None,
     by: Sequence[str] | None = None,
     better: str | None = None,
+    exact: bool = False,
 ) -> list[Comparison]:
     """Compare the labels of an axis with one of them, group by group.
 
@@ -388,6 +334,8 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
         The axes that form groups; by default all other axes.
     better
         `less` or `more`. The default depends on the measure.
+    exact
+        Whether nothing in the sweep is random. If so, an event that no run had is impossible.
 
     Raises
     ------
@@ -395,23 +343,18 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
         If a name or a label does not exist, or if neither `better` nor the measure decides what is
         better.
     """
-    if axis not in order:
-        raise ValueError(_not_varied(axis, order))
-    labels = _labels(cases, axis, order)
+    others, by = _other_axes(axis, by, order)
+    labels = labels_of(cases, axis, order)
     baseline = labels[0] if baseline is None else _known(baseline, axis, labels)
     top, bottom = figure(cases, measure)
     sign = direction(measure, better)
-    others = [name for name in order if name != axis]
-    by = others if by is None else list(by)
-    if axis in by:
-        raise ValueError(f"{axis} is the compared axis and cannot form groups")
     has_measure = np.isfinite(top) & np.isfinite(bottom)
     combination = _combinations(cases, others, order)
     repeat = np.asarray(cases["repeat"]).astype(np.int64)
     partners = _Counterparts(combination, repeat, has_measure, paired)
     rows = dict(groups(cases, [*by, axis], order))
     found = []
-    for key in dict.fromkeys(labels_of[:-1] for labels_of in rows):
+    for key in dict.fromkeys(group[:-1] for group in rows):
         first = rows.get((*key, baseline))
         for label in labels:
             second = rows.get((*key, label))
@@ -419,13 +362,33 @@ def compare(  # noqa: PLR0913 - the cases, what is compared, and how
                 continue
             chosen = partners.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
-            difference = _allowing_unseen(difference, cases, measure, chosen)
+            if not exact:
+                difference = _allowing_unseen(difference, cases, measure, chosen)
             words = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
             verdict = "same" if partners.same(chosen, (top, bottom)) else words
             found.append(Comparison(key, label, baseline, pairs, without, difference, verdict))
     return found
+
+
+def _other_axes(
+    axis: str, by: Sequence[str] | None, order: Mapping[str, Sequence[object]]
+) -> tuple[list[str], list[str]]:
+    """Return the other axes, and those that form groups: by default all of them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis, or if the compared axis is to form groups.
+    """
+    if axis not in order:
+        raise ValueError(not_varied(axis, order))
+    others = [name for name in order if name != axis]
+    by = others if by is None else list(by)
+    if axis in by:
+        raise ValueError(f"{axis} is the compared axis and cannot form groups")
+    return others, by
 
 
 def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
@@ -513,8 +476,8 @@ def _combinations(
     """Return, for each case, the number of its combination of labels of these axes."""
     combination = np.zeros(len(cases["case"]), dtype=np.int64)
     for name in names:
-        texts = _labels(cases, name, order)
-        combination = combination * len(texts) + _places(cases, name, texts)
+        texts = labels_of(cases, name, order)
+        combination = combination * len(texts) + places_of(cases, name, texts)
     return combination
 
 
@@ -522,7 +485,7 @@ def _allowing_unseen(
     difference: Interval, cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]]
 ) -> Interval:
     """Return the difference of two counts, with an interval that allows for unseen events."""
-    unseen = float(np.max([_unseen(cases, measure, own, figure(cases, measure)) for own in rows]))
+    unseen = float(np.max([_unseen(cases, measure, own) for own in rows]))
     return difference if np.isnan(unseen) else replace(difference, low=-unseen, high=unseen)
 
 

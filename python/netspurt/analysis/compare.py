@@ -108,11 +108,15 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
     data = np.flatnonzero(own["len_bytes"] > 0)
     if len(data) == 0:
-        raise ValueError(
-            f"no data of flow {flow} was seen at {node}: try the other direction "
-            "(--direction reverse), or another node"
-        )
+        raise ValueError(f"no data of flow {flow} was seen at {node}{_elsewhere(segments, flow)}")
     return list(_events(own.take(np.arange(data[0], len(own)))))
+
+
+def _elsewhere(segments: Table, flow: str) -> str:
+    """Say at which nodes data of a flow was seen; empty if there are none."""
+    own = segments.where(flow=flow)
+    nodes = ", ".join(np.unique(own.select(own["len_bytes"] > 0)["node"]).tolist())
+    return f", but at {nodes}: `--node` or `spy` under [record] names another node" if nodes else ""
 
 
 def _events(own: Table) -> Iterator[Seen]:

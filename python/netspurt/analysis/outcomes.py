@@ -66,14 +66,20 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     In a capture, the time starts at the first packet of the connection. For the direction
     `reverse`, it starts at its first data. It ends when the connection was closed and all its data
     was acknowledged.
+
+    The result is `None` as well if the start of the direction is not known.
     """
     sums = run.table("flows").where(flow=flow, direction=direction)
     if len(sums) == 0:
         return None
     start, end = (float(sums.seconds(name)[0]) for name in ("start_ns", "finished_ns"))
+    if math.isnan(start):
+        start = starts_of_programs(run).get((flow, direction), math.nan)
+    if math.isnan(start):
+        return None
     connections = optional(run, "connections")
     timeouts = int(sums["timeouts"][0])
-    # In a run, the table of this name has the connections of populations.
+    # In a run, the table of this name has the connections of populations or of programs.
     if connections is not None and "ending" in connections:
         own = connections.where(connection=int(flow.removeprefix("c")))
         segments = run.table("segments").where(flow=flow)
@@ -93,6 +99,25 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         timeouts=timeouts,
         replies=_replies(run, flow),
     )
+
+
+def starts_of_programs(run: HasTables) -> dict[tuple[str, str], float]:
+    """Return when each direction of the connections of `netspurt live exec` began [s].
+
+    The side that opened a connection begins with its SYN, and the other one with its first data.
+    The table `flows` has no such instants, because netspurt does not see when a program writes.
+    The result is empty for a run without programs.
+    """
+    table = optional(run, "connections")
+    if table is None or "opened_by_to" not in table:
+        return {}
+    found = {}
+    syn, began = table.seconds("syn_ns"), table.seconds("began_ns")
+    for n, flow in enumerate(table["flow"].tolist()):
+        opened_by_to = bool(table["opened_by_to"][n])
+        found[flow, "reverse" if opened_by_to else "forward"] = float(syn[n])
+        found[flow, "forward" if opened_by_to else "reverse"] = float(began[n])
+    return found
 
 
 def _all_acknowledged(segments: Table, direction: str) -> float:
@@ -121,6 +146,8 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     ...     return Outcome(took_s, 20.0, octets, 10, 0, 0)
     >>> faster(("a", "b"), (of(4.0), of(5.0)))
     'a finishes first: after 4.000 s, b after 5.000 s (25 % longer)'
+    >>> faster(("a", "b"), (of(0.0601), of(0.0602)))
+    'both finish after 0.060 s'
     >>> faster(("a", "b"), (of(math.inf), of(5.0)))
     'b finishes after 5.000 s, a not within its 20 s'
     >>> faster(("a", "b"), (of(math.inf), of(math.inf, 11_000)))
@@ -133,10 +160,11 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
     if math.isinf(slow.took_s):
         within = f"within its {slow.watched_s:.4g} s"
         return f"{first} finishes after {fast.took_s:.3f} s, {second} not {within}"
-    if slow.took_s - fast.took_s <= _DIFFERENCE_MAX * slow.took_s:
-        return f"both finish after {fast.took_s:.3f} s{_different_amounts(both)}"
+    fastest, slowest = (f"{one.took_s:.3f} s" for one in (fast, slow))
+    if fastest == slowest or slow.took_s - fast.took_s <= _DIFFERENCE_MAX * slow.took_s:
+        return f"both finish after {fastest}{_different_amounts(both)}"
     longer = f" ({_more(slow.took_s / fast.took_s, 'longer', 'long')})" if fast.took_s else ""
-    times = f"after {fast.took_s:.3f} s, {second} after {slow.took_s:.3f} s"
+    times = f"after {fastest}, {second} after {slowest}"
     return f"{first} finishes first: {times}{longer}{_different_amounts(both)}"
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netspurt.cli.opening import busiest, is_explained, is_run
+from netspurt.cli.opening import busiest, flow_of, is_explained, is_run
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Seen
@@ -51,10 +52,11 @@ def titled(ways: Sequence[ComparedWay]) -> str:
     return " and ".join(dict.fromkeys(way.titled for way in ways))
 
 
-def flow_of_each(flow: str | None) -> list[str | None]:
+def flow_of_each(paths: tuple[Path, Path], flow: str | None) -> list[str | None]:
     """Return the flow of each run. A single name applies to both; `A,B` names one for each."""
     first, comma, second = (flow or "").partition(",")
-    return [first or None, (second if comma else first) or None]
+    names = [first or None, (second if comma else first) or None]
+    return [flow_of(path, name) for path, name in zip(paths, names, strict=True)]
 
 
 def ways_of(

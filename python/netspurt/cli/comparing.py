@@ -75,7 +75,7 @@ def compare(
     from netspurt.analysis.compare import compare as align
 
     form = Form(as_json, as_csv)
-    flows = flow_of_each(flow)
+    flows = flow_of_each((first, second), flow)
     runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
     if flow is None and (pairs := paired(runs)) is not None:
         _tell_pairs(runs, pairs, form)

@@ -252,7 +252,9 @@ def _unlike_machine(ends: list[EndReport]) -> list[str]:
     """Return lines on the settings of ends with `linux-default` that this machine does not have."""
     seen: dict[str, list[str]] = {}
     for end in ends:
-        own = {**end.sysctls, "net.ipv4.tcp_congestion_control": end.socket.get("TCP_CONGESTION")}
+        # Programs have sockets of their own, so the route sets their congestion control.
+        control = end.socket.get("TCP_CONGESTION") or end.route.get("congctl")
+        own = {**end.sysctls, "net.ipv4.tcp_congestion_control": control}
         here = {name: _of_machine(name) for name in own}
         parts = [
             f"{name}={value} (here {here[name]})"

@@ -78,6 +78,21 @@ _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
 }
 
 
+def _known() -> set[str]:
+    """Return the names of all commands."""
+    return {name for names, _ in _COMMANDS.values() for name in names.split()}
+
+
+def _refuse_file(word: str) -> None:
+    """Raise an error that names the command, if a file or folder stands in a command's place."""
+    from pathlib import Path
+
+    from netspurt.cli.hints import command_for
+
+    if Path(word).exists() and (told := command_for(Path(word))):
+        raise ValueError(f"the first word must be a command; {told}")
+
+
 def application(words: Sequence[str] = ()) -> App:
     """Return the command with all subcommands, or with the one that is the first of `words`.
 
@@ -94,7 +109,7 @@ def application(words: Sequence[str] = ()) -> App:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    known = {name for names, _ in _COMMANDS.values() for name in names.split()}
+    known = _known()
     wanted = known.intersection(words[:1]) or known
     for panel, (names, commands) in _COMMANDS.items():
         if wanted.isdisjoint(names.split()):
@@ -159,6 +174,8 @@ def _carry_out(words: list[str]) -> int | None:
         return explain_files(**given)
     from netspurt.cli.words import usage_error
 
+    if words and not words[0].startswith("-") and words[0] not in _known():
+        _refuse_file(words[0])
     try:
         status: int | None = application(words)(prog_name="netspurt", standalone_mode=False)
     except usage_error() as error:

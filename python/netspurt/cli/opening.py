@@ -45,6 +45,13 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     return found
 
 
+def flow_of(path: Path, flow: str | None) -> str | None:
+    """Return the name of a flow. In a capture, the number of a connection is a name, too."""
+    from netspurt.captures import is_capture
+
+    return f"c{flow}" if flow is not None and flow.isdecimal() and is_capture(path) else flow
+
+
 def is_recording(file: str | os.PathLike[str]) -> bool:
     """Return whether a file is a recording of delays and not a capture."""
     from netspurt.captures import is_capture

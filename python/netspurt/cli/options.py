@@ -188,12 +188,18 @@ def loaded(
         If the file cannot be read, an axis of its `[sweep]` replaces the value of a `--set`, or a
         `--set` and an `--unset` contradict each other.
     """
+    from netspurt.cli.hints import command_for
     from netspurt.scenario import load
 
     over = settings(values, unset)
     if seed is not None:
         over["seed"] = str(seed)
-    chosen = load(scenario).alone() if alone else load(scenario)
+    try:
+        chosen = load(scenario).alone() if alone else load(scenario)
+    except (ValueError, OSError):
+        if scenario.suffix != ".toml" and (told := command_for(scenario)):
+            raise ValueError(f"this command takes a scenario; {told}") from None
+        raise
     if not over and not unset:
         return chosen
     chosen = chosen.set_text(over, unset or ())

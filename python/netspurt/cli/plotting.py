@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.crossing import crossing_lines
-from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
+from netspurt.cli.opening import busiest, flow_of, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, some_of
 from netspurt.cli.output import hint_at_direction, named, paint
 from netspurt.picture_files import check_ending
@@ -95,6 +95,7 @@ def plot(
     end: To = None,
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
+    flow = flow_of(run, flow)
     opened = open_tables(run, flow)
     kinds = list(dict.fromkeys(kind.split(",")))
     _check_out(out, kinds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.opening import busiest, is_explained, open_tables
+from netspurt.cli.opening import busiest, flow_of, is_explained, open_tables
 from netspurt.cli.options import Direction
 from netspurt.wording import counted
 
@@ -55,6 +55,7 @@ def qlog(
     from netspurt.qlog import CURRENT, ENDINGS, QVIS, vantages, write_qlog
 
     one = out.suffix == ENDINGS[0]
+    flow = flow_of(run, flow)
     opened = open_tables(run, flow)
     captured = is_explained(opened)
     if captured and one and flow is None:

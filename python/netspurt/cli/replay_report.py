@@ -28,10 +28,10 @@ _MEANINGS = {
     "efficiency": "efficiency: delays / (delays + waits + delays of spurious probes), RFC 889",
     "cost": "cost: for 1,000 probes",
 }
-#: How timers learn of replies.
+#: When timers learn of replies.
 _ORDERS = {
-    "causal": "replies in order of arrival",
-    "sequence": "one probe in flight: each reply is known before the next probe leaves",
+    "causal": "when they arrive",
+    "sequence": "before the next probe leaves, as if one probe were in flight",
 }
 _PERCENTS = (50, 90, 99, 100)
 
@@ -40,8 +40,7 @@ def lines(advice: Advice) -> Iterator[str]:
     """Yield the report on a recording. Each sentence or paragraph is one line."""
     of = advice.replays[0]
     yield from about(of.delays)
-    backoff = "backoff" if of.told else "no backoff"
-    yield paint(f"{_ORDERS[of.order]}; {of.clock} clock; {backoff}", "dim")
+    yield paint(_assumed(of), "dim")
     yield ""
     if advice.weighing is None:
         yield from (*advice.paragraphs(), "")
@@ -57,6 +56,21 @@ def lines(advice: Advice) -> Iterator[str]:
         yield text
 
 
+def _assumed(of: Replay) -> str:
+    """Return in a sentence how the timers were replayed.
+
+    Examples
+    --------
+    >>> import netspurt as ns
+    >>> _assumed(ns.replay(ns.Delays.of([0.05] * 9, every=1.0), ["linux"]))
+    'The timers learn of replies when they arrive, use an exact clock and do not double at a loss.'
+    """
+    clock = "an exact clock" if of.clock == "exact" else f"the clock {of.clock}"
+    doubling = "double" if of.told else "do not double"
+    order = _ORDERS[of.order]
+    return f"The timers learn of replies {order}, use {clock} and {doubling} at a loss."
+
+
 def pooled_lines(advice: Advice) -> Iterator[str]:
     """Yield the report on several recordings together."""
     for of in advice.replays:
@@ -66,7 +80,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
     rows = [list(heads)]
     best = [min(_alone(advice, of), key=lambda pair: pair[1])[0] for of in advice.replays]
     for one in advice.weighing.costs if advice.weighing else ():
-        if one.estimator not in _mentioned(advice):
+        if one.estimator not in mentioned(advice):
             continue
         timer = sum(of[one.estimator].timer.value * len(of.delays) for of in advice.replays)
         timer /= sum(len(of.delays) for of in advice.replays)
@@ -86,18 +100,18 @@ def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
     from netspurt.analysis.replayed import Tally
 
     for place, one in enumerate(of.algorithms):
-        if one.estimator in _mentioned(advice):
+        if one.estimator in mentioned(advice):
             total = cost([Tally.of(of.resamples.sums, place)], [Terms.of(of, advice.price)])
             yield one.estimator, float(total[0])
 
 
-def _mentioned(advice: Advice) -> set[str]:
+def mentioned(advice: Advice) -> set[str]:
     """Return the timers to show: those that the user named and those that the advice names."""
     return {*advice.asked, *advice.alike, advice.pick, advice.linux}
 
 
 def _shown(algorithm: Algorithm, advice: Advice) -> bool:
-    return algorithm.estimator in _mentioned(advice)
+    return algorithm.estimator in mentioned(advice)
 
 
 def about(delays: Delays) -> Iterator[str]:

@@ -294,6 +294,8 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
 
     algorithms = []
     for text in named:
+        if several := _several(text):
+            raise ValueError(f"`{text}` names several timers: repeat -e, as in `{several}`")
         if not is_grid(text):
             algorithms.append(text)
             continue
@@ -303,11 +305,27 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
             )
         shown = _spread(front, _MOST_OF_A_GRID)
         algorithms += shown
-        note = f"{text}: {count(number, 'setting')}, {len(front)} that no other one beats"
-        note += f", {len(shown)} of these shown" if len(shown) < len(front) else ""
+        note = (
+            f"{text}: {count(number, 'setting')}. No other one is better than {len(front)} of them"
+        )
+        note += f", and {len(shown)} of these are shown" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}; --all shows every one", err=True)
+            typer.echo(f"{note}. --all shows every one.", err=True)
     return algorithms
+
+
+def _several(text: str) -> str:
+    """Return the options for a text that names several timers; empty if it names one.
+
+    Examples
+    --------
+    >>> _several("linux,quic"), _several("mills:g=3,karn=true")
+    ('-e linux -e quic', '')
+    """
+    parts = text.split(",")
+    names = [part.partition(":")[0].strip() for part in parts]
+    known = len(parts) > 1 and all(name in _core.ALGORITHMS for name in names)
+    return " ".join(f"-e {part.strip()}" for part in parts) if known else ""
 
 
 #: The number of settings of a grid that are shown.

@@ -189,7 +189,7 @@ def _replays(
     """Yield a section for each recording of a file or of a folder."""
     from netspurt.advice import advise
     from netspurt.cli.recordings import How, read_all
-    from netspurt.cli.replay_report import lines
+    from netspurt.cli.replay_report import lines, mentioned
     from netspurt.report import replay_section
 
     for file, reading in read_all([path], How(None, None, {}, captures=not beside)):
@@ -200,8 +200,10 @@ def _replays(
             told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
             text = [unstyled(line) for line in lines(advice)]
-            # The replay of the advice also has the timers whose constants were computed.
-            yield replay_section(advice.replays[0], told, text, str(file), advice.pick)
+            # The replay of the advice also has timers with computed constants. The page shows
+            # those timers that its table has.
+            shown = advice.replays[0].only(mentioned(advice))
+            yield replay_section(shown, told, text, str(file), advice.pick)
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:

@@ -10,7 +10,8 @@ from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.analysis.cases import Columns, Comparison
+    from netspurt.analysis.cases import Comparison, Summary
+    from netspurt.analysis.grouping import Columns
     from netspurt.sweep import SweepFolder
 
 
@@ -31,16 +32,18 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
 
 def suggested(cases: Columns, folder: SweepFolder) -> str:
     """Return a measure to begin with: if possible, a usual one that differs between cases."""
+    from netspurt.analysis.cases import USUAL
+
     kinds = _by_kind(cases, folder)
     there = kinds["differ"] or kinds["equal"] or ["sent"]
-    return next((name for name in _USUAL if name in there), there[0])
+    return next((name for name in USUAL if name in there), there[0])
 
 
 def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
     """Return the measures in three groups: different values, equal values, zero or no values."""
     import numpy as np
 
-    from netspurt.analysis.cases import measures
+    from netspurt.analysis.grouping import measures
 
     kinds: dict[str, list[str]] = {"differ": [], "equal": [], "nothing": []}
     for name in measures(cases):
@@ -54,32 +57,41 @@ def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
     return kinds
 
 
-#: The measures that are suggested, the best first.
-_USUAL = (
-    "completion_ns_mean",
-    "request_ns_mean",
-    "connection_ns_mean",
-    "goodput_bps",
-    "retransmissions",
-)
-
-
 def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
     """Yield a line if the seeds had no effect, or if a missing interval needs more runs."""
-    from netspurt.analysis.seeds import change_nothing
+    from netspurt.analysis.grouping import seeds_change_nothing
+    from netspurt.sweep.randomness import is_exact
 
-    if change_nothing(cases, folder.labels):
+    if is_exact(folder, cases):
         yield (
             f"The {counted(folder.seeds, 'run')} of each combination are equal: nothing in this "
-            "scenario is random, so more seeds are no more evidence. Figures and verdicts hold for "
-            "this one path exactly, and say nothing of others; an axis with `draw = true`, or "
-            "random losses, would make seeds differ."
+            "scenario is random, so more seeds add no evidence. Figures and verdicts hold for this "
+            "path only. Random losses, or an axis with `draw = true`, would make the runs differ."
+        )
+    elif seeds_change_nothing(cases, folder.labels):
+        yield (
+            f"The {counted(folder.seeds, 'run')} of each combination are equal. If anything in the "
+            "scenario is random, it changed nothing in these runs."
         )
     elif any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
         yield (
             f"An interval needs 2 runs of each combination, and 3 where two are equal; there "
             f"{'is' if folder.seeds == 1 else 'are'} {folder.seeds}. `--set sweep.seeds=20` in a "
             "new folder gives 20, from which intervals are about right."
+        )
+
+
+#: If at least this many groups have only one run each, a hint on larger groups is printed.
+_MANY_GROUPS = 10
+
+
+def joinable(rows: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
+    """Yield how groups of one run each can be joined to groups that have an interval."""
+    if len(rows) >= _MANY_GROUPS and all(row.cases + row.without == 1 for row in rows):
+        yield (
+            f"{number(len(rows))} groups of one run each have no interval. If the values of an "
+            f"axis ({', '.join(names)}) are random paths, give it `draw = true` and the sweep "
+            f"`seeds = {len(rows)}`; otherwise give the sweep more `seeds`."
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli import completing, crossing, listing
-from netspurt.cli.opening import is_run, open_tables
+from netspurt.cli.opening import flow_of, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
 from netspurt.cli.output import columns
 from netspurt.cli.programs import AsCsv, AsJson, Form, cell
@@ -49,6 +49,7 @@ def table(
     from netspurt.table import aligned
 
     form = Form(as_json, as_csv)
+    flow = flow_of(run, flow)
     opened = open_tables(run, flow)
     if name is None:
         given = {"--flow": flow, "--direction": direction, "--from": start, "--to": end}

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import compare, groups, summarise
+from netspurt.analysis.cases import compare, summarise
+from netspurt.analysis.grouping import groups
 from netspurt.papers.data import Paper, PaperError
 from netspurt.scenario import load
 from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep

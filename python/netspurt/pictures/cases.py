@@ -71,12 +71,13 @@ def _number(label: str) -> tuple[str, float]:
     return "", value
 
 
-def of_cases(
+def of_cases(  # noqa: PLR0913 - what to draw, and how
     kind: str,
     figures: Figures,
     names: Sequence[str],
     measure: str,
     shown: Shown | None = None,
+    order: Sequence[str] | None = None,
 ) -> Picture:
     """Return a picture of figures.
 
@@ -92,6 +93,8 @@ def of_cases(
         The column, or the ratio of two columns, of the figures. The picture has its name in words.
     shown
         The name and the unit; by default the unit that suits the figures.
+    order
+        The labels of dots from the top to the bottom; by default the greatest value is at the top.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def of_cases(
     if kind == "heat-map":
         return _heat(figures, rows, series, names, label)
     if kind == "dot":
-        return _dots({labels[0]: one for labels, one in figures.items()}, names[0], label)
+        return _dots({labels[0]: one for labels, one in figures.items()}, names[0], label, order)
     drawn = _bars if kind == "bar" else _lines
     return drawn(figures, rows, series, names, label)
 
@@ -171,25 +174,32 @@ def _bars(
     return Picture(marks, y, x, legend=_second(names))
 
 
-def _dots(figures: Mapping[str, Interval], name: str, label: str) -> Picture:
-    """Return a dot with its interval for each label, sorted, with the greatest value at the top.
+def _dots(
+    figures: Mapping[str, Interval], name: str, label: str, order: Sequence[str] | None
+) -> Picture:
+    """Return a dot with its interval for each label, in this order from the top to the bottom.
+
+    By default the greatest value is at the top.
 
     Unlike bars, dots need no zero on the axis: it is near the figures, so that small differences
     can be seen.
     """
     known = {one: figure for one, figure in figures.items() if np.isfinite(figure.value)}
-    order = sorted(known, key=lambda one: known[one].value)
-    values, reach = _bounds([known[one] for one in order])
-    y = np.arange(float(len(order)))
+    if order is None:
+        upwards = sorted(known, key=lambda one: known[one].value)
+    else:
+        upwards = [one for one in reversed(order) if one in known]
+    values, reach = _bounds([known[one] for one in upwards])
+    y = np.arange(float(len(upwards)))
     left, right = values - reach[0], values + reach[1]
     marks = (
         Spans(label="", ink="blue", y=y, left=left, right=right, width=1.6),
         Points(label="", ink="blue", x=values, y=y, size=7, rank=2.1),
     )
-    ticks = tuple((float(n), one) for n, one in enumerate(order))
-    scale = Scale(name, low=-0.6, high=len(order) - 0.4, ticks=ticks)
+    ticks = tuple((float(n), one) for n, one in enumerate(upwards))
+    scale = Scale(name, low=-0.6, high=len(upwards) - 0.4, ticks=ticks)
     # No count and no time is below zero.
-    start = 0.0 if order and float(left.min()) >= 0.0 else None
+    start = 0.0 if upwards and float(left.min()) >= 0.0 else None
     return Picture(marks, scale, Scale(label, start=start))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -92,19 +93,26 @@ class Judged(Protocol):
         """Return the algorithms that no other algorithm beats in both measures."""
 
 
-def timeline(replay: Judged, first: str = "") -> Picture:
+#: The most timers of a picture.
+_MOST = len(_LOOKS)
+
+#: The most timers of a picture of a page. More lines hide each other.
+MOST_OF_PAGE = 5
+
+
+def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most twelve algorithms are shown, including the one named `first`. The spurious
-    retransmissions of an algorithm have its colour. The axis suits the delays, the shortest timer
-    and the one named `first`: other timers far above all delays are beyond it, where triangles and
-    the legend tell how long they are.
+    At most `most` algorithms are shown, including the recommended one, which is named `first` and
+    has a broad line. The spurious retransmissions of an algorithm have its colour. The axis suits
+    the delays, the shortest timer and the one named `first`: other timers far above all delays are
+    beyond it, where triangles and the legend tell how long they are.
     """
     delays = replay.delays
     rtt = delays.rtt_s
     counted = delays.send_times == "unknown"
     t = np.arange(len(rtt), dtype=float) if counted else delays.sent_s
-    algorithms = _drawn(replay, first)
+    algorithms = _drawn(replay, first, most)
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
@@ -116,7 +124,8 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     for place, (algorithm, (ink, dashed)) in enumerate(zip(algorithms, _LOOKS, strict=False)):
         # Triangles of several timers stand beside each other.
         beside = place / len(algorithms)
-        marks += _over_time(algorithm, t, (ink, dashed), scale, (start, beside))
+        look = _LineLook.of(algorithm, ink, first, dashed=dashed)
+        marks += _over_time(algorithm, t, look, scale, (start, beside))
         with np.errstate(invalid="ignore"):
             early = rtt > algorithm.waits
         marks.append(Points(label="", ink=ink, x=t[early], y=rtt[early], shape="cross", size=4))
@@ -126,7 +135,38 @@ def timeline(replay: Judged, first: str = "") -> Picture:
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
     x = Scale("probe") if counted else Scale("sent", ELAPSED, start=0.0)
-    return Picture(tuple(marks), scale, x, aside=_told(replay))
+    return Picture(tuple(marks), scale, x, aside=_told(replay, most))
+
+
+@dataclass(frozen=True)
+class _LineLook:
+    """How the line of a timer looks: the recommended one is broad, and above the others."""
+
+    label: str
+    ink: Ink
+    dashed: bool
+    width: float
+    rank: float
+
+    @classmethod
+    def of(cls, one: JudgedBy, ink: Ink, recommended: str, *, dashed: bool) -> _LineLook:
+        """Return the look of a timer's line."""
+        if one.estimator == recommended:
+            return cls(f"{one.estimator} (recommended)", ink, dashed, 2.6, 2.2)
+        return cls(one.estimator, ink, dashed, 1.1, 2.0)
+
+    def line(self, x: Floats, y: Floats, more: str = "") -> Line:
+        """Return a line of steps; `more` follows its label in the legend."""
+        return Line(
+            label=self.label + more,
+            ink=self.ink,
+            x=x,
+            y=y,
+            steps=True,
+            dashed=self.dashed,
+            width=self.width,
+            rank=self.rank,
+        )
 
 
 def _roof(rtt: Floats, waits: Sequence[Floats], named: Sequence[bool]) -> float:
@@ -146,33 +186,29 @@ _TRIANGLES = 12
 
 
 def _over_time(
-    one: JudgedBy, t: Floats, look: tuple[Ink, bool], scale: Scale, shown: tuple[int, float]
+    one: JudgedBy, t: Floats, look: _LineLook, scale: Scale, shown: tuple[int, float]
 ) -> list[Mark]:
     """Return the line of a timer, and triangles at the upper end of the axis where it is above.
 
     `shown` has the first probe whose timer counts, and the place of the triangles, from 0 to 1.
     """
-    (ink, dashed), (start, beside) = look, shown
+    start, beside = shown
     top = scale.high if scale.high is not None else np.inf
     above = one.waits > top
     early = np.arange(len(t)) < start
     y = np.where(early & above, np.nan, one.waits)
     far = np.flatnonzero(above & ~early)
     if not len(far):
-        return [Line(label=one.estimator, ink=ink, x=t, y=y, steps=True, dashed=dashed, width=1.1)]
+        return [look.line(t, y)]
     most = in_unit(float(one.waits[far].max()), "s")
     always = len(far) == int((~early).sum())
-    label = (
-        f"{one.estimator} (above the picture: {most})"
-        if always
-        else f"{one.estimator} (up to {most})"
-    )
+    more = f" (above the picture: {most})" if always else f" (up to {most})"
     step = -(-len(far) // _TRIANGLES)
     some = far[int(beside * step) :: step]
     edge = np.full(len(some), _below(scale, top))
     return [
-        Line(label=label, ink=ink, x=t, y=y, steps=True, dashed=dashed, width=1.1),
-        Points(label="", ink=ink, x=t[some], y=edge, shape="up", size=5, rank=2.4),
+        look.line(t, y, more),
+        Points(label="", ink=look.ink, x=t[some], y=edge, shape="up", size=5, rank=2.4),
     ]
 
 
@@ -188,13 +224,13 @@ def _of_legend(label: str, shape: Shape) -> Points:
     return Points(label=label, ink="grey", x=none, y=none, shape=shape, size=5)
 
 
-def histogram(replay: Judged, first: str = "") -> Picture:
-    """Show the distributions of the delays and of the timers of at most twelve algorithms.
+def histogram(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
+    """Show the distributions of the delays and of the timers of at most `most` algorithms.
 
-    The algorithm named `first` is always shown.
+    The recommended algorithm, named `first`, is always shown, with a broad line.
     """
     known = _answered(replay)
-    algorithms = _drawn(replay, first)
+    algorithms = _drawn(replay, first, most)
     everything = np.concatenate([known, *(algorithm.waits for algorithm in algorithms)])
     low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
     edges = np.geomspace(low, high * 1.001, 80)
@@ -204,11 +240,11 @@ def histogram(replay: Judged, first: str = "") -> Picture:
     ]
     for algorithm, (ink, dashed) in zip(algorithms, _LOOKS, strict=False):
         own = np.append(_counts(algorithm.waits, edges), 0.0)
-        name = algorithm.estimator
-        marks.append(Line(label=name, ink=ink, x=edges, y=own, steps=True, dashed=dashed))
-    most = max(float(np.max(getattr(mark, "y", 0.0))) for mark in marks)
-    y = Scale("probes", low=0.5, high=2 * most, log=True)
-    return Picture(tuple(marks), y, Scale("delay, timer", "s", log=True), aside=_told(replay))
+        marks.append(_LineLook.of(algorithm, ink, first, dashed=dashed).line(edges, own))
+    highest = max(float(np.max(getattr(mark, "y", 0.0))) for mark in marks)
+    y = Scale("probes", low=0.5, high=2 * highest, log=True)
+    x = Scale("delay, timer", "s", log=True)
+    return Picture(tuple(marks), y, x, aside=_told(replay, most))
 
 
 def _counts(values: Floats, edges: Floats) -> Floats:
@@ -245,8 +281,11 @@ def _answered(replay: Judged) -> Floats:
     return known
 
 
-def pareto(replay: Judged) -> Picture:
-    """Show spurious retransmissions against the mean timer, with intervals, and the front."""
+def pareto(replay: Judged, first: str = "") -> Picture:
+    """Show spurious retransmissions against the mean timer, with intervals, and the front.
+
+    The legend says which algorithm is recommended, if `first` names one.
+    """
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
     # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at a place
@@ -257,7 +296,8 @@ def pareto(replay: Judged) -> Picture:
     marks: list[Mark] = []
     for algorithm in replay.algorithms:
         look = _look(named.index(algorithm)) if algorithm in named else _OTHER
-        marks += _of_front(algorithm, algorithm in front, look, least)
+        recommended = algorithm.estimator == first
+        marks += _of_front(algorithm, algorithm in front, look, least, recommended=recommended)
     xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
     marks.append(Line(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
@@ -271,7 +311,14 @@ def pareto(replay: Judged) -> Picture:
     return Picture(tuple(marks), y, x)
 
 
-def _of_front(algorithm: JudgedBy, best: bool, look: tuple[Ink, Shape], least: float) -> list[Mark]:
+def _of_front(
+    algorithm: JudgedBy,
+    best: bool,
+    look: tuple[Ink, Shape],
+    least: float,
+    *,
+    recommended: bool,
+) -> list[Mark]:
     """Return an algorithm's point and its two intervals. Points on the front are filled."""
     ink, shape = look
     named = look != _OTHER
@@ -280,11 +327,20 @@ def _of_front(algorithm: JudgedBy, best: bool, look: tuple[Ink, Shape], least: f
     low = share.low or (least if share.value == 0 else least / 100)
     rank = 2.0 if named else 1.5
     at, mean = np.array([x]), np.array([timer.value])
-    label = algorithm.estimator + ("" if share.value > 0 else " (none seen)") if named else ""
+    remarks = ["recommended"] * recommended + ["none seen"] * (not share.value > 0)
+    told = f" ({', '.join(remarks)})" if remarks else ""
+    label = algorithm.estimator + told if named else ""
     left, right = np.array([max(low, least)]), np.array([high])
     bottom, top = np.array([min(timer.low, timer.value)]), np.array([max(timer.high, timer.value)])
     point = Points(
-        label=label, ink=ink, x=at, y=mean, shape=shape, size=6, hollow=not best, rank=rank + 0.1
+        label=label,
+        ink=ink,
+        x=at,
+        y=mean,
+        shape=shape,
+        size=9 if recommended else 6,
+        hollow=not best,
+        rank=rank + 0.1,
     )
     of_share = Spans(label="", ink=ink, y=mean, left=left, right=right, width=1.4, rank=rank)
     of_timer = Bars(label="", ink=ink, x=at, low=bottom, high=top, width=1.4, caps=True, rank=rank)
@@ -315,7 +371,7 @@ def _named(replay: Judged) -> list[JudgedBy]:
     return front[:: -(-len(front) // _NAMED)]
 
 
-def _drawn(replay: Judged, first: str = "", most: int = len(_LOOKS)) -> list[JudgedBy]:
+def _drawn(replay: Judged, first: str = "", most: int = _MOST) -> list[JudgedBy]:
     """Return the estimators to show, at most `most`.
 
     The estimator named `first` comes first, then the estimators of the front.
@@ -331,7 +387,7 @@ def _drawn(replay: Judged, first: str = "", most: int = len(_LOOKS)) -> list[Jud
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 
-def _told(replay: Judged, most: int = len(_LOOKS)) -> str:
+def _told(replay: Judged, most: int = _MOST) -> str:
     """Return a note on the number of timers that are shown, if not all of them are."""
     count = len(replay.algorithms)
     return f"{most} of {count} timers drawn" if count > most else ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import Columns, Comparison, Summary, compare, direction, summarise
+from netspurt.analysis.cases import Comparison, Summary, compare, direction, summarise
+from netspurt.analysis.grouping import Columns
 from netspurt.pictures.measures import Shown
 from netspurt.report.flows import few
 from netspurt.sweep import SweepFolder
@@ -25,49 +27,137 @@ def figure(value: float) -> str:
 
 @dataclass(frozen=True)
 class Best:
-    """Sentences on the best label of an axis. `decided` says whether any other one is worse."""
+    """Sentences on the best label of an axis.
+
+    Attributes
+    ----------
+    words
+        The sentences.
+    decided
+        Whether any other label is worse.
+    compared
+        The number of comparisons within the combinations of the other axes.
+    """
 
     words: str
     decided: bool
+    compared: int = 0
 
 
-def best_of(
-    cases: Columns, folder: SweepFolder, axis: str, measure: str, shown: Shown
-) -> Best | None:
-    """Return which label of an axis is best by a measure, and which cannot be told apart from it.
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a sweep whose labels are compared by a measure.
 
-    The result is `None` if fewer than two labels have the measure. The cases of all values of the
-    other axes count together.
-
-    Parameters
+    Attributes
     ----------
     cases, folder
         The cases of the sweep, and its folder.
     axis
-        The axis whose labels are compared.
+        The name of the axis.
     measure, shown
         The measure, and how its figures are shown.
+    exact
+        Whether nothing in the sweep is random.
     """
-    rows = summarise(cases, measure, [axis], folder.labels)
+
+    cases: Columns
+    folder: SweepFolder
+    axis: str
+    measure: str
+    shown: Shown
+    exact: bool
+
+    @property
+    def others(self) -> list[str]:
+        """The names of the other axes."""
+        return [name for name in self.folder.names if name != self.axis]
+
+    def summary(self, by: Sequence[str]) -> list[Summary]:
+        """Return the means of groups."""
+        return summarise(self.cases, self.measure, by, self.folder.labels, exact=self.exact)
+
+    def compared(self, baseline: str, by: Sequence[str]) -> list[Comparison]:
+        """Compare the other labels with this one, in each group of other axes."""
+        return compare(
+            self.cases,
+            self.measure,
+            self.axis,
+            self.folder.labels,
+            paired=self.folder.paired,
+            baseline=baseline,
+            by=by,
+            exact=self.exact,
+        )
+
+
+def best_of(axis: Axis) -> Best | None:
+    """Return which label of an axis is best by a measure, and which cannot be told apart from it.
+
+    The result is `None` if fewer than two labels have the measure. The cases of all values of the
+    other axes count together. A further sentence names a combination of the other axes in which
+    another label is better.
+    """
+    rows = axis.summary([axis.axis])
     known = [row for row in rows if np.isfinite(row.mean.value)]
     if len(known) < 2:
         return None
-    sign = direction(measure, None)
+    sign = direction(axis.measure, None)
     for row in sorted(known, key=lambda row: -sign * row.mean.value):
-        others = compare(
-            cases,
-            measure,
-            axis,
-            folder.labels,
-            paired=folder.paired,
-            baseline=row.labels[0],
-            by=[],
-        )
+        others = axis.compared(row.labels[0], [])
         # A label may beat that of the best mean in those cases that both have.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
-            return Best(" ".join(_told(row, others, axis, shown)), decided)
+            words = [*_told(row, others, axis.axis, axis.shown)]
+            within = _within(axis, row.labels[0]) if decided else []
+            words += _exceptions(axis, within)
+            return Best(" ".join(words), decided, len(within))
     return None
+
+
+#: The share of comparisons that chance alone decides wrongly.
+_WRONG = 0.05
+
+#: The most comparisons within combinations of the other axes.
+_MOST_WITHIN = 300
+
+
+def _within(axis: Axis, best: str) -> list[Comparison]:
+    """Compare the other labels of an axis with the best one, in each combination of other axes.
+
+    The result is empty if there is only one combination, or if there are too many comparisons.
+    """
+    labels = axis.folder.labels
+    combinations = math.prod(len(labels[name]) for name in axis.others)
+    if combinations == 1 or combinations * (len(labels[axis.axis]) - 1) > _MOST_WITHIN:
+        return []
+    return axis.compared(best, axis.others)
+
+
+def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
+    """Yield a sentence on combinations of the other axes in which another label is better.
+
+    There is none if these are no more than the wrong verdicts that chance alone gives.
+    """
+    better = [one for one in within if one.verdict == "better"]
+    if len(better) <= (0 if axis.exact else _WRONG * len(within)):
+        return
+    means = {row.labels: row.mean.value for row in axis.summary([*axis.others, axis.axis])}
+    first = better[0]
+    where = ", ".join(f"{a} = {b}" for a, b in zip(axis.others, first.labels, strict=True))
+    unit = f" {axis.shown.unit}" if axis.shown.unit else ""
+    own, best = (
+        f"{figure(axis.shown.factor * means[*first.labels, label])}{unit}"
+        for label in (first.label, first.baseline)
+    )
+    told = f"with {where}, {first.label} is better: {own} against {best}"
+    count = len({one.labels for one in better})
+    if count == 1:
+        yield f"But {told}."
+    else:
+        every = len({one.labels for one in within})
+        yield (
+            f"But in {count} of {every} combinations another value is better. For example, {told}."
+        )
 
 
 def _told(best: Summary, others: Sequence[Comparison], axis: str, shown: Shown) -> Iterator[str]:
@@ -91,6 +181,9 @@ def _told(best: Summary, others: Sequence[Comparison], axis: str, shown: Shown) 
         yield f"Equal in every case: {few(names['same'])}."
     if names["cannot tell"]:
         yield f"Cannot be told apart from {what}: {few(names['cannot tell'])}."
+    if len(names["worse"]) == len(others) == 1:
+        yield f"{names['worse'][0]} is worse."
+        return
     whole = len(names["worse"]) == len(others)
     yield "All other values are worse." if whole else f"Worse: {few(names['worse'])}."
 
@@ -100,6 +193,8 @@ def _with_interval(mean: Interval, shown: Shown) -> str:
     unit = f" {shown.unit}" if shown.unit else ""
     if not np.isfinite(told.low):
         return f"{figure(told.value)}{unit} (too few runs for an interval)"
+    if told.low == told.high:
+        return f"{figure(told.value)}{unit}"
     return f"{figure(told.value)}{unit} (95 %: {figure(told.low)} .. {figure(told.high)})"
 
 

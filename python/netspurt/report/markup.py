@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
@@ -53,9 +54,9 @@ def section_markup(section: Section, spot: Spot) -> str:
         "" if spot.alone else f"<h2>{_text(section.heading)}</h2>",
         ""
         if spot.home is None
-        else f'<p class="links"><a href="#{anchor(spot.home)}">List</a></p>',
-        *(f'<p class="answer">{_text(words)}</p>' for words in section.answers),
-        *(f"<p>{_text(words)}</p>" for words in section.words),
+        else f'<p class="links"><a href="#{anchor(spot.home)}">Back to the list</a></p>',
+        *(f'<p class="answer">{_prose(words)}</p>' for words in section.answers),
+        *(f"<p>{_prose(words)}</p>" for words in section.words),
         *(_table(rows, spot) for rows in section.tables),
         f'<div class="parts{" beside" if beside else ""}">',
         *(_part(part, spot, named=beside) for part in section.parts),
@@ -82,6 +83,17 @@ def _text(text: str) -> str:
     return escape(plain(text))
 
 
+def _prose(text: str) -> str:
+    """Return a sentence as HTML. Commands and names between backticks are code.
+
+    Examples
+    --------
+    >>> _prose("Run `netspurt run x < y` again; a ` alone stays.")
+    'Run <code>netspurt run x &lt; y</code> again; a ` alone stays.'
+    """
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
 def _printed_lines(lines: Sequence[str]) -> str:
     """Return the HTML of lines that a command prints. Sentences may wrap; rows of tables may not.
 
@@ -93,7 +105,7 @@ def _printed_lines(lines: Sequence[str]) -> str:
             cells = "\n".join(_with_names(list(alike)))
             texts.append(f'<span class="cells" tabindex="0">{cells}\n</span>')
         else:
-            texts += [f'<span class="prose">{_text(line)}\n</span>' for line in alike]
+            texts += [f'<span class="prose">{_prose(line)}\n</span>' for line in alike]
     return "".join(texts)
 
 
@@ -135,8 +147,8 @@ def _wide_class(lines: Sequence[str]) -> str:
 def _part(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the words and tables of a part that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
-    lines += [f'<p class="answer">{_text(part.answer)}</p>'] if part.answer else []
-    lines += [f"<p>{_text(words)}</p>" for words in part.words]
+    lines += [f'<p class="answer">{_prose(part.answer)}</p>'] if part.answer else []
+    lines += [f"<p>{_prose(words)}</p>" for words in part.words]
     if part.lines:
         text = _printed_lines(part.lines)
         wide = _wide_class(part.lines)
@@ -153,9 +165,9 @@ def _places(part: Part, spot: Spot, *, named: bool) -> str:
 
 def _foot(part: Part, out: Path, *, named: bool) -> str:
     """Return the end of a part: notes, links, and how to make the same results again."""
-    notes = "".join(f"<li>{_text(note)}</li>" for note in part.notes)
+    notes = "".join(f"<li>{_prose(note)}</li>" for note in part.notes)
     prefix = f"{_text(part.name)}: " if named else ""
-    foot = prefix + " · ".join(_text(words) for words in part.foot)
+    foot = prefix + " · ".join(_prose(words) for words in part.foot)
     lines = [
         f'<ul class="notes">{notes}</ul>' if notes else "",
         f'<p class="links">Numbers: {", ".join(_links(part.links, out))}</p>' if part.links else "",
@@ -180,14 +192,14 @@ def _table(rows: Rows, spot: Spot, prefix: str = "") -> str:
     """
     caption = f"{prefix}{rows.caption}"
     if not rows.rows:
-        return f'<p class="empty">{_text(prefix + rows.empty)}</p>' if rows.empty else ""
+        return f'<p class="empty">{_prose(prefix + rows.empty)}</p>' if rows.empty else ""
     head = "".join(
         f"<th scope=col{_cell_class(n, rows)}>{_text(text)}</th>"
         for n, text in enumerate(rows.head)
     )
     body = "\n".join(_row(n, rows, spot) for n in range(len(rows.rows)))
     left_out = f"{counted(rows.more, 'more row')} not shown: a table has at most {MOST_ROWS}."
-    more = f'<p class="more">{_text(f"{left_out} {rows.elsewhere}")}</p>' if rows.more else ""
+    more = f'<p class="more">{_prose(f"{left_out} {rows.elsewhere}")}</p>' if rows.more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(caption)}">'
         f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>"

@@ -70,20 +70,3 @@ def connections(run: Run) -> Rows | None:
 def _received(opened_by_to: bool) -> tuple[str, str]:
     """Return the columns with the octets that the asked end got, and that the opener got."""
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")
-
-
-def starts(run: Run) -> dict[tuple[str, str], float]:
-    """Return when each direction of the programs' connections began [s].
-
-    The side that opened a connection begins with its SYN, and the other one with its first data.
-    """
-    table = _connections(run)
-    if table is None:
-        return {}
-    found = {}
-    syn, began = table.seconds("syn_ns"), table.seconds("began_ns")
-    for n, flow in enumerate(table["flow"].tolist()):
-        opened_by_to = bool(table["opened_by_to"][n])
-        found[flow, "reverse" if opened_by_to else "forward"] = float(syn[n])
-        found[flow, "forward" if opened_by_to else "reverse"] = float(began[n])
-    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netspurt.pictures.replay import histogram, pareto, timeline
+from netspurt.pictures.replay import MOST_OF_PAGE, histogram, pareto, timeline
 from netspurt.report.parts import (
     MOST_ROWS,
     Flow,
@@ -55,19 +55,20 @@ def replay_section(
 
 
 def _answer(lines: Sequence[str]) -> str:
-    """Return of the lines on a recording the sentence with the timer to take; empty if none."""
-    told = next((line for line in lines if line.startswith(("Take ", "None of these "))), "")
-    return re.split(r"(?<=\w\.) ", told, maxsplit=1)[0]
+    """Return of the lines on a recording the sentences with what to set and which timer to take."""
+    starts = ("On a Linux server: ",), ("Take ", "None of these ")
+    told = (next((line for line in lines if line.startswith(start)), "") for start in starts)
+    return " ".join(re.split(r"(?<=[\w)]\.) ", line, maxsplit=1)[0] for line in told if line)
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:
     """Yield the picture over time, and the other pictures that can be drawn from the replay."""
-    over = Panel("timeline", "Delays and timers", timeline(replay, pick))
+    over = Panel("timeline", "Delays and timers", timeline(replay, pick, MOST_OF_PAGE))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():
-        apart = histogram(replay, pick)
+        apart = histogram(replay, pick, MOST_OF_PAGE)
         yield _group(Panel("apart-histogram", "Distributions", apart), replay.delays.name, "")
-        title, front = "Spurious retransmissions against the timer", pareto(replay)
+        title, front = "Spurious retransmissions against the timer", pareto(replay, pick)
         yield _group(Panel("apart-pareto", title, front), replay.delays.name, "")
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt._core import __version__
+from netspurt.analysis.outcomes import starts_of_programs
 from netspurt.causes import in_words
 from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
-from netspurt.report.programs import connections, starts, told_programs
+from netspurt.report.programs import connections, told_programs
 from netspurt.report.repairs import (
     ALL,
     Drawn,
@@ -104,9 +106,22 @@ def _answer(run: Run) -> str:
             f"{when}, at {_goodput(run, 0)}." if carried else f"{when}: no data was acknowledged."
         )
     else:
-        last = f", the last at {_to_the_ms(float(np.nanmax(ends)))}" if done else ""
-        told = f"{done} of {len(flows)} directions with data finished{last}."
+        told = _ended(run, ends)
     return " ".join([told, *_costs(run)])
+
+
+def _ended(run: Run, ends: NDArray[np.float64]) -> str:
+    """Return a sentence on the ends of several directions [s]; NaN for one that did not end."""
+    done = int(np.count_nonzero(~np.isnan(ends)))
+    if done:
+        last = _to_the_ms(float(np.nanmax(ends)))
+        return f"{done} of {len(ends)} directions with data finished, the last at {last}."
+    what = (
+        "the requests ended"
+        if optional(run, "requests") is not None
+        else f"any of its {len(ends)} directions with data finished"
+    )
+    return f"The run stopped after {span(run.stop_ns / 1e9)}, before {what}."
 
 
 def _to_the_ms(seconds: float) -> str:
@@ -185,7 +200,9 @@ def _took(run: Run, n: int) -> float:
     flows = run.flows
     start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
     if np.isnan(start):
-        start = starts(run).get((str(flows["flow"][n]), str(flows["direction"][n])), np.nan)
+        start = starts_of_programs(run).get(
+            (str(flows["flow"][n]), str(flows["direction"][n])), np.nan
+        )
     return (run.stop_ns / 1e9 if np.isnan(end) else end) - start
 
 

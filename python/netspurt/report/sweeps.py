@@ -8,23 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.analysis.bootstrap import Interval
-from netspurt.analysis.cases import Comparison, Summary, compare, measures, summarise
+from netspurt.analysis.cases import (
+    USUAL,
+    Comparison,
+    Summary,
+    compare,
+    direction,
+    summarise,
+)
+from netspurt.analysis.grouping import measures
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import Shown, alike, in_words
 from netspurt.report.axes import explained_axes
-from netspurt.report.best import best_of, chance, figure
+from netspurt.report.best import Axis, best_of, chance, figure
 from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
+from netspurt.sweep.randomness import is_exact
 from netspurt.wording import counted, number, plain
 
 #: The measures of a page, the most important first. A page has those that the sweep has and that
 #: vary.
 MEASURES = (
-    "completion_ns_mean",
-    "request_ns_p50",
+    *(one for one in USUAL if one.endswith("_mean")),
     "request_ns_p99",
-    "connection_ns_p50",
     "connection_ns_p99",
     "goodput_bps",
     "spurious",
@@ -57,6 +64,8 @@ class _Sweep:
         For each measure the rows of all groups.
     verdicts
         For each axis that is compared, and each measure, the comparisons with the first label.
+    exact
+        Whether all runs of each combination are equal, because nothing in the scenario is random.
     """
 
     folder: SweepFolder
@@ -64,22 +73,28 @@ class _Sweep:
     shown: Mapping[str, Shown]
     means: Mapping[str, Sequence[Summary]]
     verdicts: Mapping[str, Mapping[str, Sequence[Comparison]]]
+    exact: bool
 
     @classmethod
     def of(cls, folder: SweepFolder) -> _Sweep:
         """Read a sweep."""
         cases = folder.read()
         chosen = _chosen(cases)
-        means = {one: summarise(cases, one, folder.names, folder.labels) for one in chosen}
+        exact = is_exact(folder, cases)
+        means = {
+            one: summarise(cases, one, folder.names, folder.labels, exact=exact) for one in chosen
+        }
         verdicts = {
             axis: {
-                one: compare(cases, one, axis, folder.labels, paired=folder.paired, by=[])
+                one: compare(
+                    cases, one, axis, folder.labels, paired=folder.paired, by=[], exact=exact
+                )
                 for one in chosen
             }
             for axis in folder.names
             if 2 <= len(folder.labels[axis]) <= _COMPARED
         }
-        return cls(folder, cases, alike(dict(_most(means))), means, verdicts)
+        return cls(folder, cases, alike(dict(_most(means))), means, verdicts, exact)
 
 
 def _most(means: Mapping[str, Sequence[Summary]]) -> Iterator[tuple[str, float]]:
@@ -107,7 +122,7 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
         If no case has ended.
     """
     sweep = _Sweep.of(folder)
-    answers = _answers(sweep)
+    answers, within = _answers(sweep)
     verdicts = [rows for axis in sweep.verdicts if (rows := _verdicts(sweep, axis))]
     part = Part(
         name=name,
@@ -119,8 +134,10 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
             *explained_axes(folder),
         ],
         links=[Link("the sweep's folder", folder.where)],
-        notes=[*_without(sweep), *_notes(sweep)],
-        foot=[f"fingerprint {folder.fingerprint}"],
+        notes=[*_without(sweep), *_notes(sweep, within)],
+        foot=[
+            f"fingerprint {folder.fingerprint}: sweeps with equal fingerprints have equal results"
+        ],
     )
     groups = list(_groups(sweep))
     return Section(plain(folder.title or name), [part], groups=groups)
@@ -130,22 +147,26 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
 _MOST_ANSWERED = 4
 
 
-def _answers(sweep: _Sweep) -> list[str]:
-    """Return for each measure which value of each axis is best.
+def _answers(sweep: _Sweep) -> tuple[list[str], int]:
+    """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first one is by the most important measure that decides anything.
+    The first one is by the most important measure that decides anything. Only the comparisons
+    within combinations of the other axes count.
     """
     told: list[tuple[bool, str]] = []
+    within = 0
     for measure in [*sweep.shown][:_MOST_ANSWERED]:
         shown = sweep.shown[measure]
         found = [
-            best_of(sweep.cases, sweep.folder, axis, measure, shown) for axis in sweep.verdicts
+            best_of(Axis(sweep.cases, sweep.folder, axis, measure, shown, sweep.exact))
+            for axis in sweep.verdicts
         ]
         known = [one for one in found if one]
         if known:
             words = plain(" ".join(one.words for one in known))
             told.append((any(one.decided for one in known), words))
-    return [words for _, words in sorted(told, key=lambda one: not one[0])]
+            within += sum(one.compared for one in known)
+    return [words for _, words in sorted(told, key=lambda one: not one[0])], within
 
 
 def _words(folder: SweepFolder) -> Iterator[str]:
@@ -178,7 +199,7 @@ def _without(sweep: _Sweep) -> Iterator[str]:
         )
 
 
-def _notes(sweep: _Sweep) -> Iterator[str]:
+def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
     folder = sweep.folder
     if not folder.names:
         yield "Nothing is varied, so there are no groups to compare."
@@ -187,16 +208,24 @@ def _notes(sweep: _Sweep) -> Iterator[str]:
     elif len(folder.names) > 1:
         yield "A value is compared with others over all values of the other axes together."
     compared = sum(len(rows) for each in sweep.verdicts.values() for rows in each.values())
-    if told := chance(compared):
+    if (told := chance(compared + within)) and not sweep.exact:
         yield told
     yield "`netspurt sweep show` and `netspurt sweep compare` tell every other measure."
 
 
 def _chosen(cases: Cases) -> list[str]:
-    """Return those of the measures that the cases have and that vary."""
+    """Return those of the measures that the cases have and that vary.
+
+    Of measures with equal values only the first is returned, as of the times of flows with one
+    request.
+    """
     known = set(measures(cases))
-    varying = (name for name in MEASURES if name in known and _varies(cases, name))
-    return list(varying)[:_MOST_MEASURES]
+    chosen: dict[bytes, str] = {}
+    for name in MEASURES:
+        if name in known and _varies(cases, name):
+            values = np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan)
+            chosen.setdefault(values.tobytes(), name)
+    return list(chosen.values())[:_MOST_MEASURES]
 
 
 def _varies(cases: Cases, name: str) -> bool:
@@ -213,7 +242,7 @@ def _table(sweep: _Sweep) -> Rows:
         (
             *labels,
             *(
-                _interval(own[n].mean.scaled(sweep.shown[measure].factor))
+                _interval(own[n].mean.scaled(sweep.shown[measure].factor), exact=sweep.exact)
                 for measure, own in sweep.means.items()
             ),
         )
@@ -221,7 +250,7 @@ def _table(sweep: _Sweep) -> Rows:
     ]
     more = len(groups) - len(rows)
     return Rows(
-        "Means and 95 % intervals",
+        "Means" if sweep.exact else "Means and 95 % intervals",
         (*by, *(shown.label for shown in sweep.shown.values())),
         rows,
         tuple(range(len(by), len(by) + len(told))),
@@ -240,7 +269,8 @@ def _verdicts(sweep: _Sweep, axis: str) -> Rows | None:
     for measure, rows in sweep.verdicts[axis].items():
         for row in rows:
             baseline = row.baseline
-            told = _interval(row.difference.scaled(sweep.shown[measure].factor), row.verdict)
+            scaled = row.difference.scaled(sweep.shown[measure].factor)
+            told = _interval(scaled, row.verdict, exact=sweep.exact)
             cells.setdefault(row.label, []).append(told)
     count = len(sweep.shown)
     whole = [(label, *told) for label, told in cells.items() if len(told) == count]
@@ -250,11 +280,17 @@ def _verdicts(sweep: _Sweep, axis: str) -> Rows | None:
     return Rows(caption, head, whole, tuple(range(1, 1 + count))) if whole else None
 
 
-def _interval(mean: Interval, verdict: str = "") -> str:
-    """Return a figure, with its verdict if there is one, and its interval in a line below."""
+def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
+    """Return a figure, with its verdict if there is one, and its interval in a line below.
+
+    The interval is left out if there is none, or if nothing in the sweep is random.
+    """
     if not np.isfinite(mean.value):
         return "-"
-    around = f"\n{figure(mean.low)} .. {figure(mean.high)}" if np.isfinite(mean.low) else ""
+    around = ""
+    if np.isfinite(mean.low) and not exact:
+        all_equal = mean.low == mean.high
+        around = "\nall equal" if all_equal else f"\n{figure(mean.low)} .. {figure(mean.high)}"
     return ", ".join(filter(None, (figure(mean.value), verdict))) + around
 
 
@@ -263,16 +299,29 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]
+    orders: dict[str, list[str]] = {}
     for measure, shown in sweep.shown.items():
         for by in ways:
-            rows = summarise(sweep.cases, measure, by, folder.labels)
+            rows = summarise(sweep.cases, measure, by, folder.labels, exact=sweep.exact)
             figures: Figures = {row.labels: row.mean for row in rows}
             if not any(np.isfinite(row.mean.value) for row in rows):
                 continue
             kind = _kind(figures, by)
+            order = orders.setdefault(by[0], _best_first(figures, measure))
             title = f"{shown.words[0].upper()}{shown.words[1:]}, by {' and '.join(by)}"
-            panel = Panel(f"apart-{kind}", title, of_cases(kind, figures, by, measure, shown))
+            drawn = of_cases(kind, figures, by, measure, shown, order)
+            panel = Panel(f"apart-{kind}", title, drawn)
             yield Group([Side(folder.where, [Flow(measure, [panel])])], "")
+
+
+def _best_first(figures: Figures, measure: str) -> list[str]:
+    """Return the first labels of figures, the best first by this measure.
+
+    All pictures of an axis have the order of the first one, so that a reader finds a label again.
+    """
+    sign = direction(measure, None)
+    known = {labels[0]: one.value for labels, one in figures.items()}
+    return sorted(known, key=lambda label: np.nan_to_num(-sign * known[label], nan=np.inf))
 
 
 def _kind(figures: Figures, by: Sequence[str]) -> str:

@@ -77,8 +77,8 @@ class Sweep:
         core = _core.Sweep.of(scenario._core)
         if core is None:
             raise ValueError(
-                f"{scenario.name} has no [sweep]: add `seeds = 10`, or `[sweep.over.NAME]` with a "
-                "`path` and `values`"
+                f"{scenario.name} has no [sweep]: add one with `--set sweep.seeds=10`, or in a "
+                "file of your own with `[sweep.over.NAME]`, a `path` and `values`"
             )
         remake = (_of_source, (scenario.name, *scenario._core.source()))
         return cls(core, scenario, scenario.title, remake)

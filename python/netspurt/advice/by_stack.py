@@ -1,0 +1,97 @@
+"""The first sentences of an advice: what to set on a Linux server and with QUIC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from netspurt.advice.deploying import floor_of
+from netspurt.advice.phrases import THOUSAND, ms
+
+if TYPE_CHECKING:
+    from netspurt.advice.advising import Advice
+
+#: Linux's timer with its own `rto_min` of 200 ms.
+_OWN = "linux"
+_OWN_FLOOR_S = 0.2
+
+
+def by_stack(advice: Advice) -> list[str]:
+    """Return sentences on Linux and QUIC, for a reader who cannot choose another kind of timer.
+
+    Only stacks whose timer was named have sentences. There are none if the recommended timer is
+    Linux's, because then the advice is about Linux anyway, and none for one-way delays, because a
+    sender waits for round trips.
+    """
+    one_way = any(replay.delays.measure == "one-way" for replay in advice.replays)
+    named = any(map(_is_linux, advice.asked))
+    if _is_linux(advice.pick) or not advice.linux or not advice.suits or one_way or not named:
+        return []
+    return [*_linux(advice), *_quic(advice)]
+
+
+def linux_timer(advice: Advice) -> str:
+    """Return Linux's timer to compare with its own: the cheapest one named, or else the computed.
+
+    Timers that were named come first, because they were not made from these delays.
+    """
+    named = [name for name in advice.asked if _is_linux(name) and name != _OWN]
+    return min(named or [advice.linux], key=lambda name: advice.cost(name).total.value)
+
+
+def gains(advice: Advice, name: str) -> bool:
+    """Return whether a timer costs measurably less than Linux's own, or whether that is unknown."""
+    weighing = advice.weighing
+    assert weighing is not None, "there are costs"
+    if _OWN not in weighing.names:
+        return True
+    place, own = (weighing.names.index(timer) for timer in (name, _OWN))
+    return weighing.difference(place, own).sign < 0
+
+
+def _is_linux(name: str) -> bool:
+    return name.partition(":")[0] == "linux"
+
+
+def _linux(advice: Advice) -> Iterator[str]:
+    """Yield which `rto_min` to set."""
+    best = linux_timer(advice)
+    floor_s = floor_of(best)
+    floor, bill = ms(floor_s), _bill(advice, best)
+    if abs(floor_s - _OWN_FLOOR_S) < 1e-9:
+        yield f"On a Linux server: keep the rto_min of 200 ms: it costs {bill} per 1,000 probes."
+        return
+    if not gains(advice, best):
+        yield (
+            f"On a Linux server: keep the rto_min of 200 ms: it costs {_bill(advice, _OWN)} per "
+            f"1,000 probes, and {floor} costs {bill}, which is no measurable gain."
+        )
+        return
+    than = f"; the default of 200 ms costs {_bill(advice, _OWN)}" if _OWN in advice.asked else ""
+    yield f"On a Linux server: an rto_min of {floor} costs {bill} per 1,000 probes{than}."
+    if best not in advice.asked:
+        yield (
+            f"The {floor} were computed from these delays, so test them on another recording "
+            "before you set them."
+        )
+    if floor_s < _OWN_FLOOR_S:
+        yield (
+            f"Set {floor} only if all receivers delay ACKs by less (see the last paragraph); "
+            "otherwise keep 200 ms."
+        )
+
+
+def _quic(advice: Advice) -> Iterator[str]:
+    """Yield what QUIC's timer costs, if it was named."""
+    named = [name for name in advice.asked if name.partition(":")[0] == "quic"]
+    if named:
+        best = min(named, key=lambda name: advice.cost(name).total.value)
+        what = " there is nothing to set; its timer" if best == "quic" else f": {best}"
+        yield f"With QUIC{what} costs {_bill(advice, best)}."
+
+
+def _bill(advice: Advice, name: str) -> str:
+    """Return a timer's cost per 1,000 probes with its interval."""
+    total = advice.cost(name).total
+    value, low, high = (ms(THOUSAND * end) for end in (total.value, total.low, total.high))
+    return f"{value} ({low} .. {high})"

@@ -1,0 +1,106 @@
+"""The cases of a sweep in groups by their labels, and whether all runs of a group are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Columns = Mapping[str, NDArray[np.generic]]
+
+#: Columns that differ even between equal runs.
+_ALWAYS_DIFFERENT = ("case", "seed", "repeat")
+
+
+def measures(cases: Columns) -> list[str]:
+    """Return the columns of numbers."""
+    return [name for name, column in cases.items() if column.dtype.kind in "iuf"]
+
+
+def label_text(label: object) -> str:
+    """Return a label as text, in the form of a column whose labels are not all numbers.
+
+    Examples
+    --------
+    >>> label_text(1.0), label_text(1e-7), label_text("4 segments")
+    ('1', '0.0000001', '4 segments')
+    """
+    if not isinstance(label, float) or not np.isfinite(label):
+        return str(label)
+    return format(Decimal(repr(label)), "f").removesuffix(".0")
+
+
+def labels_of(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
+    """Return the labels of an axis in order; for another column, return its values.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, or it has too many values to form groups.
+    """
+    if name in order:
+        return [label_text(label) for label in order[name]]
+    if name in cases and cases[name].dtype.kind in "iuU":
+        return [label_text(value) for value in np.unique(np.ma.compressed(cases[name])).tolist()]
+    raise ValueError(not_varied(name, order))
+
+
+def not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
+    """Return the text of the error that a sweep has no such axis."""
+    axes = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
+    return f"there is no axis {name!r}: {axes}"
+
+
+def places_of(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
+    """Return the index of each case's label in `labels`; -1 for other labels."""
+    values, inverse = np.unique(np.ma.getdata(cases[name]), return_inverse=True)
+    place = {label: n for n, label in enumerate(labels)}
+    if values.dtype.kind == "f":
+        numbers = {float(label): n for label, n in place.items()}
+        found = [numbers.get(value, -1) for value in values.tolist()]
+    else:
+        found = [place.get(label_text(value), -1) for value in values.tolist()]
+    places: NDArray[np.intp] = np.array(found, dtype=np.intp)[inverse.reshape(-1)]
+    return places
+
+
+def groups(
+    cases: Columns, by: Sequence[str], order: Mapping[str, Sequence[object]]
+) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
+    """Return the labels and the rows of each group, in the order of the labels.
+
+    Axes form groups, and so does any other column of whole numbers or texts.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    if not by:
+        return [((), np.arange(len(cases["case"])))]
+    labels = {name: labels_of(cases, name, order) for name in by}
+    keys = np.stack([places_of(cases, name, labels[name]) for name in by], axis=1)
+    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
+    rows = np.argsort(inverse.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=len(unique)))[:-1]
+    names = [tuple(labels[n][int(k)] for n, k in zip(by, key, strict=True)) for key in unique]
+    return list(zip(names, np.split(rows, ends), strict=True))
+
+
+def seeds_change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
+    """Return whether all runs of each combination are equal in all measures.
+
+    If so, the scenario has nothing random, and further seeds give no further evidence. The result
+    is false if no combination ran twice.
+    """
+    names = [name for name in measures(cases) if name not in _ALWAYS_DIFFERENT]
+    several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
+    values = [np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan) for name in names]
+    equal = (
+        np.array_equal(column[rows], np.full(len(rows), column[rows[0]]), equal_nan=True)
+        for rows in several
+        for column in values
+    )
+    return bool(several) and all(equal)

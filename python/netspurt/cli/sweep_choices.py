@@ -1,0 +1,45 @@
+"""The measure and the axis that a command on a sweep needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from netspurt.cli.sweep_words import suggested
+
+if TYPE_CHECKING:
+    from netspurt.sweep import SweepFolder
+
+
+def no_measure(folder: SweepFolder, option: str = "--measure") -> list[str]:
+    """Raise the error that a measure is missing. The message says what to add.
+
+    Raises
+    ------
+    ValueError
+        Always; `typer.BadParameter` for an option that needs a measure.
+    """
+    first = suggested(folder.read(), folder)
+    told = f"-m {first}; `netspurt sweep show {folder.where}` lists all"
+    if option == "--measure":
+        raise ValueError(f"--measure is missing: take one, such as {told}")
+    raise typer.BadParameter(f"it needs a measure, such as {told}", param_hint=option)
+
+
+def only_axis(folder: SweepFolder) -> str:
+    """Return the only axis whose labels can be compared.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there are no such axes.
+    ValueError
+        If there are several.
+    """
+    several = [name for name in folder.names if len(folder.labels[name]) > 1]
+    if len(several) == 1:
+        return several[0]
+    if several:
+        raise ValueError(f"--axis is missing: name one of {', '.join(several)}")
+    raise typer.BadParameter("no axis has labels to compare", param_hint="--axis")

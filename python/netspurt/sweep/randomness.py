@@ -1,0 +1,55 @@
+"""Decides whether a sweep is exact: whether nothing in it is random, so that runs must be equal."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from netspurt.analysis.grouping import Columns, seeds_change_nothing
+from netspurt.sweep.folder import SweepFolder
+
+#: The keys of a scenario that may draw random numbers.
+_DRAWING = {
+    "probability",
+    "bit_error_rate",
+    "bursts",
+    "follows",
+    "slots",
+    "red",
+    "pie",
+    "fq-codel",
+    "spread",
+    "populations",
+    "echo_probes",
+    "draw",
+}
+
+#: The values with which such a key draws nothing.
+_NOTHING = (0, False, "none", "0 s", "0 ms")
+
+
+def is_exact(folder: SweepFolder, cases: Columns) -> bool:
+    """Return whether all runs of each combination are equal because nothing draws random numbers.
+
+    Equal runs alone are no proof: rare losses may have had no effect in any of them. So the
+    scenario must have no key that draws. The result is false if the folder has no scenario.
+    """
+    if not seeds_change_nothing(cases, folder.labels):
+        return False
+    text = folder.scenario()
+    return bool(text) and not any(_draws(tomllib.loads(text)))
+
+
+def _draws(value: Any) -> Iterator[str]:
+    """Yield the keys below a value that draw random numbers, including those that a sweep sets."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            set_by_path = key == "path" and isinstance(below, str)
+            parts = {*key.split("."), *(below.split(".") if set_by_path else ())}
+            if parts & _DRAWING and not any(below == one for one in _NOTHING):
+                yield key
+            yield from _draws(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _draws(below)
