@@ -16,7 +16,7 @@ from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, 
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_direction, named
+from netspurt.cli.output import columns, fitted, hint_at_direction, named
 from netspurt.cli.paired import as_data, paired
 from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
@@ -81,8 +81,13 @@ def compare(
         _tell_pairs(runs, pairs, form)
         return
     ways = ways_of(runs, flows, direction, node)
-    seen, span = _seen(runs, ways, span)
+    every = _every(runs, ways)
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
+    # If no span is given, causes count as in the table of both outcomes: to the end of each run.
+    to_the_end, span = span is None, min(ends) if span is None else span
+    seen = [[event for event in own if event.t_s <= span] for own in every]
     aligned = align(seen[0], seen[1])
+    whole = every if to_the_end else seen
     changed = _scenario_differences(runs)
     if plot is not None:
         _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
@@ -94,8 +99,10 @@ def compare(
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
+        _shared_span(ends, names) if to_the_end else [],
         _lines(aligned, seen, names, ways),
-        _differences(seen, names),
+        _again(align(whole[0], whole[1]), names, ways),
+        _differences(whole, names),
         settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
@@ -169,16 +176,28 @@ def _early_acks(
             )
 
 
-def _seen(
-    runs: list[Run | Explained], ways: list[ComparedWay], span: float | None
-) -> tuple[list[list[Seen]], float]:
-    """Return the events of a flow at a node in both runs within a span, and the span [s]."""
+def _every(runs: list[Run | Explained], ways: list[ComparedWay]) -> list[list[Seen]]:
+    """Return the events of a flow at a node in both runs."""
     seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
         seen = [[_as_captured(event) for event in own] for own in seen]
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
-    span = min(ends) if span is None else span
-    return [[event for event in own if event.t_s <= span] for own in seen], span
+    return seen
+
+
+#: If one run lasts longer than the other by this factor, a line says what is compared.
+_LONGER = 1.01
+
+
+def _shared_span(ends: list[float], names: list[str]) -> list[str]:
+    """Return a line on the part that both runs last, if one lasts longer. Ends are in seconds."""
+    longer = ends.index(max(ends))
+    if max(ends) <= _LONGER * min(ends):
+        return []
+    line = (
+        f"events are compared for the first {min(ends):.3f} s, in which both last; {names[longer]} "
+        f"lasts {max(ends):.3f} s; retransmissions and causes of sending count to the end of each"
+    )
+    return list(fitted([line]))
 
 
 #: Causes that look the same in a capture.
@@ -351,16 +370,14 @@ def _lines(
             *lines[:1],
             *_nothing_in_common(comparison, names),
             *lines[1:],
-            *_again(comparison, names, ways),
         ]
-    missing = [f"only in {name}: {n}" for name, n in zip(names, comparison.only, strict=True)]
-    median, largest = 1e3 * float(_median(comparison)), 1e3 * _most(comparison)
+    missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
+    typical, most = _later(_median(comparison)), _later(_most(comparison))
     lines.append(
-        f"of all: {comparison.matched} in both, {', '.join(missing)}; "
-        f"times of {names[1]} less those of {names[0]}: "
-        f"median {median:+.3f} ms, largest {largest:+.3f} ms"
+        f"of these events, {comparison.matched} are in both, {' and '.join(missing)}; those of "
+        f"both come {typical} in {names[1]} (median), {most} at most"
     )
-    return lines + _again(comparison, names, ways)
+    return lines
 
 
 #: Two runs have nothing in common if fewer than this share of their events are in both.
@@ -402,6 +419,12 @@ def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) ->
 def _tally(counts: dict[str, dict[str, int]], way: str) -> str:
     told = [f"{in_words(cause)} {n}" for cause, n in counts.get(way, {}).items()]
     return ", ".join(told) or "none"
+
+
+def _later(seconds: float) -> str:
+    """Return in words how much later something comes."""
+    word, size = "later" if seconds >= 0 else "earlier", abs(seconds)
+    return f"{size:.3f} s {word}" if size >= 1 else f"{1e3 * size:.3f} ms {word}"
 
 
 def _median(comparison: Comparison) -> float:
