@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,28 +81,24 @@ def compare(
         _tell_pairs(runs, pairs, form)
         return
     ways = ways_of(runs, flows, direction, node)
-    every = _every(runs, ways)
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
-    # If no span is given, causes count as in the table of both outcomes: to the end of each run.
-    to_the_end, span = span is None, min(ends) if span is None else span
-    seen = [[event for event in own if event.t_s <= span] for own in every]
+    found = _events_of(runs, ways, span)
+    seen = found.compared
     aligned = align(seen[0], seen[1])
-    whole = every if to_the_end else seen
     changed = _scenario_differences(runs)
     if plot is not None:
         _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
         document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(aligned, seen, changed)
-        document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
+        document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        _shared_span(ends, names) if to_the_end else [],
+        _shared_span(found.ends_s, names) if span is None else [],
         _lines(aligned, seen, names, ways),
-        _again(align(whole[0], whole[1]), names, ways),
-        _differences(whole, names),
+        _again(align(found.counted[0], found.counted[1]), names, ways),
+        _differences(found.counted, names),
         settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
@@ -176,12 +172,38 @@ def _early_acks(
             )
 
 
-def _every(runs: list[Run | Explained], ways: list[ComparedWay]) -> list[list[Seen]]:
-    """Return the events of a flow at a node in both runs."""
-    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+@dataclass(frozen=True)
+class _Events:
+    """The events of a flow at a node in both runs.
+
+    Attributes
+    ----------
+    compared
+        The events within the span.
+    counted
+        The events whose causes are counted. If no span is given, these are all events, as in the
+        table of both outcomes.
+    span_s
+        The span [s].
+    ends_s
+        When each run ends, from its first data [s].
+    """
+
+    compared: list[list[Seen]]
+    counted: list[list[Seen]]
+    span_s: float
+    ends_s: list[float]
+
+
+def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float | None) -> _Events:
+    """Return the events of both runs. Without a `span` it lasts until one of the runs ends."""
+    every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
-        seen = [[_as_captured(event) for event in own] for own in seen]
-    return seen
+        every = [[_as_captured(event) for event in own] for own in every]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
+    until = min(ends) if span is None else span
+    seen = [[event for event in own if event.t_s <= until] for own in every]
+    return _Events(seen, every if span is None else seen, until, ends)
 
 
 #: If one run lasts longer than the other by this factor, a line says what is compared.

@@ -135,7 +135,7 @@ _DIFFER = 1.05
 #: The meanings of the names of causes that look the same.
 ALIKE = (
     "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
-    "depends on its configuration. Linux with its default settings uses RACK."
+    "depends on its configuration (on Linux: RACK, unless it is switched off)."
 )
 
 #: The columns next to the column of causes.
