@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,107 @@ def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_sc
     cut.write_bytes(without_handshake((folder / "b.pcapng").read_bytes()))
     words = finding(explain(cut), [])
     assert "back: the receive window, its congestion window" in words
+
+
+def made_up(packets: Sequence[tuple[float, int, int, int, int, int, int]]) -> bytes:
+    """Return a capture of packets of TCP.
+
+    Each has a time in seconds, the end that sends it, its sequence number and acknowledgment, its
+    flags, its window and its octets of data.
+    """
+    capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP)
+    for at, end, seq, ack, flags, window, length in packets:
+        ports = (4000, 80) if end == 0 else (80, 4000)
+        tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, window, 0, 0)
+        addresses = [bytes((10, 0, 0, 1 + end)), bytes((10, 0, 0, 2 - end))]
+        total = 20 + len(tcp) + length
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, 0, 0x4000, 64, 6, 0, *addresses)
+        seconds, micros = divmod(round(1e6 * at), 1_000_000)
+        packet = ip + tcp + bytes(length)
+        capture += struct.pack("<IIII", seconds, micros, len(packet), len(packet)) + packet
+    return capture
+
+
+#: The link type of packets that begin with the header of IP.
+_RAW_IP = 101
+_SYN, _SYN_ACK, _ACK = 0x02, 0x12, 0x10
+
+
+def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    packets = [(0.0, 0, 0, 0, _SYN, 9000, 0), (0.03, 1, 0, 1, _SYN_ACK, 9000, 0)]
+    packets += [(0.03, 0, 1, 1, _ACK, 9000, 0), (0.03, 1, 1, 1, _ACK, 9000, 0)]
+    octet, at = 1, 0.03
+    for _ in range(4):
+        packets += [(at, 0, octet + 1000 * n, 1, _ACK, 9000, 1000) for n in range(9)]
+        octet += 9000
+        packets += [(at + 0.03, 1, 1, octet, _ACK, 0, 0), (at + 0.3, 1, 1, octet, _ACK, 9000, 0)]
+        at += 0.3
+    file = tmp_path / "closed.pcap"
+    file.write_bytes(made_up(packets))
+    words = told(netspurt, file)
+    assert "10.0.0.2 closed it 4 times, because its application read more slowly" in words
+    assert "An application that reads faster helps." in words
+    assert "larger receive buffer" not in words
+    assert share(explain(file), "application") == 0
+
+
+#: Data that is lost before a capture on a router, which is on the way.
+ON_THE_WAY = """
+stop = "60 s"
+seed = 3
+[links.near]
+between = ["a", "r"]
+rate    = "50 Mbit/s"
+delay   = "10 ms"
+loss    = { probability = 0.01 }
+[links.far]
+between = ["r", "b"]
+rate    = "50 Mbit/s"
+delay   = "10 ms"
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "1 MB"
+[record]
+spy     = ["a", "r", "b"]
+capture = true
+"""
+
+
+def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_way(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    Scenario.parse(ON_THE_WAY, name="path").run().save(tmp_path / "run")
+    words = {end: told(netspurt, tmp_path / f"run/{end}.pcapng") for end in ("a", "r", "b")}
+    cautions = {end: "originals never came to the capture point" in words[end] for end in words}
+    assert cautions == {"a": False, "r": True, "b": False}
+    alone = netspurt("explain", tmp_path / "run/r.pcapng", "--connection", "0").stdout
+    assert "originals never came to the capture point" in " ".join(alone.split())
+
+
+def test_a_comparison_says_which_part_of_captures_is_compared_and_counts_to_their_ends(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    files = [captured(tmp_path / str(loss), loss=loss) / "a.pcapng" for loss in (0, 0.02)]
+    again = len(explain(files[1]).table("retransmissions"))
+    assert again > 20
+    words = " ".join(netspurt("compare", *files).stdout.split())
+    assert "in which both last" in words
+    assert f"retransmissions in {files[1]}: SACK recovery or RACK {again}" in words
+    assert f"SACK recovery or RACK 0 {again}" in words, "the table of causes"
+    span = " ".join(netspurt("compare", *files, "--span", "500ms").stdout.split())
+    assert "in which both last" not in span
+
+
+def test_a_list_of_retransmissions_gives_causes_that_look_alike_one_name(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, loss=0.01)
+    output = netspurt("explain", folder / "a.pcapng", "--connection", "0").stdout
+    listed = output.partition("Retransmissions (time")[2]
+    assert "loss seen in ACKs (" in listed
+    assert "SACK recovery (" not in listed
+    assert "--json names the most likely one." in listed

@@ -87,6 +87,8 @@ def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
         spent = explain(file).table("spent")
         lost[file.name] = float((spent["timeout_ns"] + spent["repair_ns"]).sum())
     assert [row[0] for row in rows] == sorted(lost, key=lambda name: -lost[name])
+    assert all(re.fullmatch(r"[\d.]+ s", row[1]) for row in rows), "the time of connections"
+    assert all(re.fullmatch(r"[a-z A-Z]+ \d+%", row[2]) for row in rows), "the largest part"
     again = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
     assert sum(int(row[4].replace(",", "")) for row in rows) == len(again)
 

@@ -82,29 +82,26 @@ def compare(
         return
     ways = ways_of(runs, flows, direction, node)
     found = _events_of(runs, ways, span)
-    seen = found.compared
-    aligned = align(seen[0], seen[1])
+    seen, aligned = found.compared, align(*found.compared)
     changed = _scenario_differences(runs)
     if plot is not None:
         _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(aligned, seen, changed)
+        document = _as_json(aligned, ways[0]) | _details(aligned, seen, changed)
         document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        _shared_span(found.ends_s, names) if span is None else [],
-        _lines(aligned, seen, names, ways),
-        _again(align(found.counted[0], found.counted[1]), names, ways),
+        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
+        _again(align(*found.counted), names, ways),
         _differences(found.counted, names),
         settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
     ]
-    for line in itertools.chain.from_iterable(parts):
-        typer.echo(line)
+    typer.echo("\n".join(itertools.chain.from_iterable(parts)))
     if direction is None and is_run(runs[0]):
         hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
 
@@ -186,7 +183,7 @@ class _Events:
     span_s
         The span [s].
     ends_s
-        When each run ends, from its first data [s].
+        When each run ends, from its first data [s]. Empty if a span is given.
     """
 
     compared: list[list[Seen]]
@@ -203,7 +200,7 @@ def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
     until = min(ends) if span is None else span
     seen = [[event for event in own if event.t_s <= until] for own in every]
-    return _Events(seen, every if span is None else seen, until, ends)
+    return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
 
 
 #: If one run lasts longer than the other by this factor, a line says what is compared.
@@ -212,9 +209,9 @@ _LONGER = 1.01
 
 def _shared_span(ends: list[float], names: list[str]) -> list[str]:
     """Return a line on the part that both runs last, if one lasts longer. Ends are in seconds."""
-    longer = ends.index(max(ends))
-    if max(ends) <= _LONGER * min(ends):
+    if not ends or max(ends) <= _LONGER * min(ends):
         return []
+    longer = ends.index(max(ends))
     line = (
         f"events are compared for the first {min(ends):.3f} s, in which both last; {names[longer]} "
         f"lasts {max(ends):.3f} s; retransmissions and causes of sending count to the end of each"
@@ -472,13 +469,13 @@ def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
     return [f"  {line}" for line in columns(rows)]
 
 
-def _as_json(comparison: Comparison, flow: str, node: str) -> dict[str, Any]:
+def _as_json(comparison: Comparison, way: ComparedWay) -> dict[str, Any]:
     def event(seen: Seen | None) -> dict[str, Any] | None:
         return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
 
     return {
-        "flow": flow,
-        "node": node,
+        "flow": way.flow,
+        "node": way.node,
         "same": comparison.same,
         "parted": [event(seen) for seen in comparison.parted],
         "difference_s_max": float(abs(comparison.differences_s).max()) if comparison.same else None,

@@ -18,9 +18,8 @@ pub struct Limits {
     window_end: Option<u64>,
     /// The largest window that the receiver advertised, in octets.
     window_max: u64,
-    /// The end of a window, and when it was advertised, until it is known whether the sender fills
-    /// that window.
-    offer: Option<(u64, Time)>,
+    /// A window until it is known whether the sender fills it.
+    offer: Option<WindowOffer>,
     /// Away from the sender: whether the sender filled the last window of which this is known.
     fills: bool,
     /// Octets of payload in a full segment: the MSS in the receiver's SYN, or else the most seen.
@@ -35,6 +34,17 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged, which restarts the retransmission timer.
     pub progress: Option<Time>,
+}
+
+/// A window that the receiver advertised.
+#[derive(Clone, Copy, Debug)]
+struct WindowOffer {
+    /// The octet after the last one that it allows.
+    end: u64,
+    /// Its size.
+    bytes: u64,
+    /// When it was captured.
+    since: Time,
 }
 
 /// An acknowledgment, as far as it may tell what limits a sender.
@@ -53,6 +63,8 @@ pub struct AckForLimits {
 impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
+    /// Data may take longer to pass the capture by this part of the round trip to the sender.
+    const SLACK_PART: u64 = 16;
 
     /// Takes a segment of this direction, with the result `sent` of adding it to `octets`.
     #[inline]
@@ -118,7 +130,7 @@ impl Limits {
         }
         // A segment of a flight in the other direction repeats what the one before told.
         if let Some(near) = near.filter(|_| news || packet.len() == 0) {
-            self.look_at_offer(at, octets.sequence().highest(), near);
+            self.look_at_offer(at, ack, octets.sequence().highest(), near);
         }
         self.heard = true;
         if news {
@@ -138,22 +150,24 @@ impl Limits {
     ///
     /// A sender that fills the window sends up to its end as soon as the window is known to it. So
     /// these octets pass the capture `near` after the window did: the time from the capture to the
-    /// sender and back. If they take longer, something else holds the sender back.
-    fn look_at_offer(&mut self, at: Time, highest: u64, near: Duration) {
-        let Some((end, since)) = self.offer else {
-            self.offer = self.window_end.map(|end| (end, at));
-            return;
-        };
-        let limit = near * 9 / 8;
-        if highest + u64::from(self.full_bytes.max(1)) > end {
-            // The last data came after the last acknowledgment, so this is its time.
-            self.fills = self.progress.unwrap_or(at).saturating_since(since) <= limit;
-        } else if at.saturating_since(since) > limit {
-            self.fills = false;
-        } else {
-            return;
+    /// sender and back. If they take longer by the time of a segment, something else holds the sender
+    /// back.
+    fn look_at_offer(&mut self, at: Time, ack: u64, highest: u64, near: Duration) {
+        let full = u64::from(self.full_bytes.max(1));
+        if let Some(WindowOffer { end, bytes, since }) = self.offer {
+            let segment = near * full / bytes.max(1);
+            let limit = near + segment.max(near / Self::SLACK_PART);
+            if highest + full > end {
+                // The last data came after the last acknowledgment, so this is its time.
+                self.fills = self.progress.unwrap_or(at).saturating_since(since) <= limit;
+            } else if at.saturating_since(since) > limit {
+                self.fills = false;
+            } else {
+                return;
+            }
         }
-        self.offer = self.window_end.map(|end| (end, at));
+        let offer = |end: u64| WindowOffer { end, bytes: end.saturating_sub(ack), since: at };
+        self.offer = self.window_end.map(offer);
     }
 
     /// Whether the receiver's window has no room for a full segment after the octet `highest`.
