@@ -92,7 +92,7 @@ def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None
     packets = talk(3)
     packets[2] = (5.5, packets[2][1])
     output = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
-    assert "times that go back, by 5470 ms at most: 1 packet;" in output
+    assert "times up to 5470 ms before that of the packet in front: 1 packet;" in output
     assert "Note" not in netspurt("explain", pcap(tmp_path / "good.pcap", talk(3))).stdout
 
 

@@ -126,6 +126,7 @@ def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
+    assert "data on its way (the congestion window, which losses kept small)" in words
     assert "Twice the rate needs a quarter of the losses or half the round trip." in words
     assert "A congestion control that does not, such as BBR, may be faster" in words
 
@@ -137,9 +138,9 @@ def test_a_constant_rate_with_longer_round_trips_is_that_of_a_full_link(
     (limit,) = full_links(explain(folder / "a.pcapng").tables)
     assert limit.rate_bps == pytest.approx(4e6 * 1448 / 1500, rel=0.05)
     assert limit.rtt_s > 2 * limit.rtt_s_min
-    assert "most likely the slowest link of the path was full" in told(
-        netspurt, folder / "a.pcapng"
-    )
+    words = told(netspurt, folder / "a.pcapng")
+    assert "most likely the slowest link of the path was full" in words
+    assert "data on its way (most likely the slowest link was full)" in words
 
 
 @pytest.mark.parametrize(

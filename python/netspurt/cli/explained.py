@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netspurt.analysis.seen import heard
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
 from netspurt.cli.common import of_files
@@ -101,7 +100,7 @@ def lines(
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
         yield ""
-        yield time_line(_chosen(heard(found.tables), connection), "this connection")
+        yield time_line(found, connection)
         yield from limit_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage, vantages
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts
 from netspurt.analysis.spent import WORDS as SPENT
@@ -40,7 +41,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _causes(found, room)
     yield from lost_before(found)
     yield ""
-    yield time_line(heard(found.tables), "all connections")
+    yield time_line(found)
     yield from limit_lines(found)
     yield from remedy_lines(found.tables)
     yield from _longest(found)
@@ -161,14 +162,18 @@ def _waited(found: Explained, own: Table) -> float:
     return float(sum(waited.get(key, 0.0) for key in of))
 
 
-def time_line(spent: Table, whose: str) -> str:
-    """Return the shares of the time of the connections `whose`, the largest first."""
+def time_line(found: Explained, connection: int | None = None) -> str:
+    """Return the shares of the time of all connections, or of one; the largest is first."""
+    spent = heard(found.tables)
+    spent = spent if connection is None else spent.where(connection=connection)
+    whose = "all connections" if connection is None else "this connection"
     if len(spent) == 0:
         return "Without acknowledgments it is not known how the time was spent."
     shares, whole = parts(spent)
     if not shares:
         return "All packets have the same time, so it is not known how the time was spent."
-    told = [f"{SPENT[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
+    told_of = words(found.tables, connection)
+    told = [f"{told_of[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
     return f"Time went to: {', '.join(told)} (of {_seconds(whole)} of {whose})."
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
+from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage
-from netspurt.analysis.spent import WORDS, parts
+from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.words import span
@@ -95,7 +96,7 @@ def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[
     for name, share in shares[:1]:
         largest = f"{share:.0%} of the time" if share > 0.5 else "The largest part of the time"
         of = "" if share > 0.5 else f", {share:.0%},"
-        yield f"{largest}{of} went to {WORDS[name]}."
+        yield f"{largest}{of} went to {words(found.tables)[name]}."
         if name in _HIDDEN_CAUSES and _is_beside_receiver(found):
             window = "the receive window, " if _is_window_unknown(found) else ""
             yield (

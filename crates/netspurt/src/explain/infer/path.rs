@@ -82,9 +82,10 @@ impl PathTimes {
             if ecr == val {
                 let near = at.saturating_since(passed);
                 self.near_sample(near);
-                // A pause of the sender makes a sample longer, but then nothing comes meanwhile.
+                // A pause of the sender makes a sample longer, but then nothing comes meanwhile. The
+                // sender may have waited before this packet, but not longer than `gap`.
                 if gap * 4 <= near || near < self.near_now {
-                    self.near_now = near;
+                    self.near_now = near - gap;
                 }
             }
             self.echo = None;
@@ -96,8 +97,8 @@ impl PathTimes {
         self.near_min.unwrap_or(Duration::ZERO)
     }
 
-    /// The time from the capture to the sender and back now: longer than the shortest one if data
-    /// waits in a queue before the capture.
+    /// The time from the capture to the sender and back now, at the least: longer than the shortest
+    /// one if data waits in a queue before the capture.
     pub fn near_now(&self) -> Duration {
         self.near_now.max(self.near())
     }
