@@ -128,7 +128,7 @@ def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
     words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
     assert "data on its way (the congestion window, which losses kept small)" in words
     assert "Twice the rate needs a quarter of the losses or half the round trip." in words
-    assert "A congestion control that does not, such as BBR, may be faster" in words
+    assert "One that does not, such as BBR, may be faster on this path." in words
 
 
 def test_a_constant_rate_with_longer_round_trips_is_that_of_a_full_link(
