@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from netspurt.analysis.seen import heard
 from netspurt.table import Table
 
@@ -58,12 +60,16 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
     tables
         The tables of an explained capture: `connections`, `spent`, `steady`.
     """
+    if not len(tables["steady"]):
+        return []
     shares = {
         one["connection"]: one["congestion_window_ns"]
         / max(1, sum(value for name, value in one.items() if name.endswith("_ns")))
         for one in heard(tables).records()
     }
-    rows = {(row["connection"], row["direction"]): row for row in tables["connections"].records()}
+    connections = tables["connections"]
+    own = connections.select(np.isin(connections["connection"], tables["steady"]["connection"]))
+    rows = {(row["connection"], row["direction"]): row for row in own.records()}
     found = []
     for steady in tables["steady"].records():
         row = rows[steady["connection"], steady["direction"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
@@ -98,7 +99,12 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
-    rows = [row for row in tables["connections"].records() if row["data_packets"]]
+    again = tables["retransmissions"]
+    counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
+    often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
+    connections = tables["connections"]
+    few = connections.select(np.isin(connections["connection"], list(often)))
+    rows = [row for row in few.records() if row["data_packets"]]
     rows.sort(key=lambda row: -int(row["unique_bytes"]))
     where = vantages(tables)
     return [

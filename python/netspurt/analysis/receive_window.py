@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from netspurt.analysis.seen import heard, receiver_of, round_trip, vantages, window_max
 from netspurt.table import Table
 
@@ -65,21 +67,23 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     tables
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
-    spent, where = heard(tables), vantages(tables)
-    ways = defaultdict(list)
-    for row in tables["connections"].records():
+    spent, connections = heard(tables), tables["connections"]
+    whole = np.sum([spent[name] for name in spent if name.endswith("_ns")], axis=0)
+    waited = spent["receive_window_ns"]
+    long = (waited > 0) & (waited >= _SHARE_MIN * whole)
+    if not long.any():
+        return []
+    where, ways = vantages(tables), defaultdict(list)
+    own = connections.select(np.isin(connections["connection"], spent["connection"][long]))
+    for row in own.records():
         ways[row["connection"]].append(row)
     found: list[tuple[float, WindowLimit]] = []
-    for one in spent.records():
-        whole = sum(value for name, value in one.items() if name.endswith("_ns"))
-        waited = one["receive_window_ns"]
-        if waited == 0 or waited < _SHARE_MIN * whole:
-            continue
+    for one, whole_ns in zip(spent.select(long).records(), whole[long].tolist(), strict=True):
+        waited_ns = one["receive_window_ns"]
         row = max(ways[one["connection"]], key=lambda row: int(row["unique_bytes"]))
         beside = where.get((row["connection"], row["direction"])) == "receiver"
         found += [
-            (waited, limit)
-            for limit in _limit(row, tables["connections"], waited / whole, beside=beside)
+            (waited_ns, limit) for limit in _limit(row, own, waited_ns / whole_ns, beside=beside)
         ]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
 

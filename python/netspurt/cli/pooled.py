@@ -275,8 +275,8 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
     yield from _others(len(chosen) - _LIMITED)
     if any(not one.is_window_near for one in chosen):
         yield (
-            "The formula holds for congestion control that makes cwnd smaller at each loss, as Reno "
-            "and CUBIC do. One that does not, such as BBR, may be faster on this path."
+            "The formula holds for congestion control that makes cwnd smaller at each loss, as "
+            "Reno and CUBIC do. One that does not, such as BBR, may be faster on this path."
         )
 
 
