@@ -167,8 +167,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
         *("connections", "packets", "octets of data"),
     )
     return Rows(
-        "Captures, sorted by the time that they waited for timers and repair, then by "
-        "retransmissions and octets. Times are sums over connections.",
+        "Captures, sorted by the time that they waited for timers and repair",
         head,
         rows,
         (1, 3, 4, 5, 7, 8, 9),
