@@ -212,7 +212,8 @@ def _window_lines(found: Explained, connection: int | None) -> Iterator[str]:
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
         who, trips = _named(found, one.connection), "" if one.rtt_seen else " at the handshake"
-        held = f"The receive window held {who} back for {one.share:.0%} of its time."
+        about = "" if one.rtt_seen else "about "
+        held = f"The receive window held {who} back for {about}{one.share:.0%} of its time."
         if one.closed:
             times = "once" if one.closed == 1 else f"{number(one.closed)} times"
             yield (
