@@ -27,7 +27,7 @@ WORDS = {
 }
 
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration
-#: decides between them, and a capture does not show it. So the most likely one is named.
+#: decides between them, and a capture does not show it. So they have one confidence.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
@@ -44,6 +44,23 @@ def in_words(cause: str) -> str:
     ('timeout', 'SACK recovery or RACK')
     """
     return " or ".join(WORDS.get(one, one) for one in cause.split(" or "))
+
+
+def believed(row: Mapping[str, Any], what: str) -> str:
+    """Return the cause or the verdict of a retransmission, with its confidence.
+
+    Causes that look the same in a capture have one confidence, so they have one name here.
+
+    Examples
+    --------
+    >>> believed({"cause": "rack", "cause_confidence": 0.99}, "cause")
+    'loss seen in ACKs (99%)'
+    >>> believed({"verdict": "unknown", "verdict_confidence": None}, "verdict")
+    'unknown'
+    """
+    name, confidence = str(row[what]), row[f"{what}_confidence"]
+    words = SEEN if name in SEEN_IN_ACKS else in_words(name)
+    return words if name == "unknown" or confidence is None else f"{words} ({confidence:.0%})"
 
 
 def begun(causes: Iterable[str]) -> list[str]:

@@ -92,7 +92,7 @@ def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None
     packets = talk(3)
     packets[2] = (5.5, packets[2][1])
     output = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
-    assert "times that go back, by 5470 ms at most: 1 packet;" in output
+    assert "times up to 5470 ms before that of the packet in front: 1 packet;" in output
     assert "Note" not in netspurt("explain", pcap(tmp_path / "good.pcap", talk(3))).stdout
 
 
@@ -138,8 +138,9 @@ def test_no_heading_is_printed_if_no_file_can_be_read(netspurt: Command, tmp_pat
 def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "a.pcap", talk(5))
     output = netspurt("compare", file, file).stdout
-    assert "a.pcap (first): 0" in output
-    assert "a.pcap (second): 0" in output
+    assert "0 only in a.pcap (first) and 0 only in a.pcap (second)" in output.replace(
+        f"{tmp_path}/", ""
+    )
 
 
 def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_path: Path) -> None:

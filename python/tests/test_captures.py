@@ -99,7 +99,7 @@ def test_captures_are_recognised_by_their_first_octets(folder: Path, tmp_path: P
 def test_a_run_and_its_own_capture_have_no_difference(folder: Path, netspurt: Command) -> None:
     out = netspurt("compare", folder, folder / "source.pcapng").stdout
     assert "the runs never differ" in out
-    assert "only in run: 0, only in source.pcapng: 0" in out
+    assert "0 only in run and 0 only in source.pcapng" in out
 
 
 def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
@@ -215,10 +215,12 @@ def waits_of(
     answered: bool = True,
     probes: int = 0,
     beside: str = "sender",
+    sending_s: float = 0.0,
 ) -> dict[str, Table]:
     """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
 
-    Of the waits of each connection the first `probes` ended with a probe.
+    Of the waits of each connection the first `probes` ended with a probe. Each connection also sent
+    data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.ones(len(rows), np.int64), mask=not answered)
@@ -246,8 +248,16 @@ def waits_of(
         "direction": ["forward"] * len(set(connections)),
         "vantage": [beside] * len(set(connections)),
     }
+    every = np.unique(np.array(connections))
+    silent = [sum(s for one, s, _ in rows if one == number) for number in every]
+    spent = {
+        "connection": every.astype(np.uint64),
+        "application_ns": np.full(len(every), 3_600_000_000_000),
+        "congestion_window_ns": np.full(len(every), round(1e9 * sending_s)),
+        "timeout_ns": (1e9 * np.array(silent)).astype(np.int64),
+    }
     made: Any = Made
-    columns = {"waits": waits, "floors": floors, "habits": habits}
+    columns = {"waits": waits, "floors": floors, "habits": habits, "spent": spent}
     return {name: Table(made(values)) for name, values in columns.items()}
 
 
@@ -339,7 +349,20 @@ def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: C
     assert why in netspurt("explain", capture).stdout
     output = netspurt("explain", capture, "--connection", "0").stdout
     words = " ".join(output.split())
-    assert any(one in words for one in ("saved", "remedy is tried", "no wait for a timer")), words
+    assert any(one in words for one in ("saved", "remedy is tried", "No retransmission waited")), (
+        words
+    )
+
+
+@pytest.mark.parametrize(("sending_s", "listed"), [(50.0, True), (200.0, False)])
+def test_a_remedy_that_saves_little_of_the_time_of_the_transfer_is_not_listed(
+    sending_s: float, listed: bool
+) -> None:
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    words = " ".join(remedy_lines(waits_of([(0, 1.0, 0.05)], sending_s=sending_s)))
+    assert ("would have saved 0.8 s" in words) == listed, words
+    assert ("would have saved more than 1% of the time" in words) != listed
 
 
 def test_waits_without_a_round_trip_are_counted() -> None:

@@ -70,23 +70,27 @@ def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     spent = re.findall(r"<p>(Time went to: [^<]*)</p>", text)
     assert len(spent) == 4
     assert text.count(spent[0]) == 2, "the summary must also have the shares"
-    rows = rows_of(text, "Captures, sorted by the time that they lost")
+    rows = rows_of(text, "Captures, sorted by the time that they waited")
     cells = " ".join(" ".join(row) for row in rows)
     assert re.search(r"timeout \d", cells), cells
     assert not re.search(r"\brto \d|go-back-n \d", cells), cells
     assert "Round trip, and the RTO that Linux would compute from it" in text
 
 
-def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: Command) -> None:
+def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
+    captures: Path, netspurt: Command
+) -> None:
     netspurt("report", captures, "--out", "page.html")
-    rows = rows_of(Path("page.html").read_text(), "Captures, sorted by the time that they lost")
+    rows = rows_of(Path("page.html").read_text(), "Captures, sorted by the time that they waited")
     lost = {}
     for file in captures.iterdir():
         spent = explain(file).table("spent")
         lost[file.name] = float((spent["timeout_ns"] + spent["repair_ns"]).sum())
     assert [row[0] for row in rows] == sorted(lost, key=lambda name: -lost[name])
+    assert all(re.fullmatch(r"[\d.]+ s", row[1]) for row in rows), "the time of connections"
+    assert all(re.fullmatch(r"[a-z A-Z]+ \d+%", row[2]) for row in rows), "the largest part"
     again = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
-    assert sum(int(row[2].replace(",", "")) for row in rows) == len(again)
+    assert sum(int(row[4].replace(",", "")) for row in rows) == len(again)
 
 
 def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out_the_others(
@@ -96,12 +100,15 @@ def test_the_worst_captures_have_pictures_and_the_page_says_which_limit_left_out
     monkeypatch.setattr(folders, "MOST_TOLD", 2)
     netspurt("report", captures, "--out", "page.html")
     text = Path("page.html").read_text()
-    rows = rows_of(text, "Captures, sorted by the time that they lost")
+    rows = rows_of(text, "Captures, sorted by the time that they waited")
     (group,) = description(text)["groups"]
     assert group["sides"][0]["name"] == rows[0][0]
     assert "the 1 captures" not in text
-    assert "for the capture that lost most time" in text
-    assert "a section for each of the 2 captures that lost most time. It shows 1 other only" in text
+    assert "for the capture that waited longest for timers and repair" in text
+    assert (
+        "a section for each of the 2 captures that waited longest for timers and repair. It shows "
+        "1 other only" in text
+    )
     assert len(re.findall("<h2>", text)) == 2
     assert f"<h2>{rows[2][0]}</h2>" not in text
 

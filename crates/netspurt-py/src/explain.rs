@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{
     Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
-    habits_table, retransmissions_table, spent_table, waits_table,
+    habits_table, retransmissions_table, spent_table, steady_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
 use netspurt::wire::{CaptureFault, CaptureReader};
@@ -47,6 +47,7 @@ impl PyExplanation {
                 waits_table(found),
                 floors_table(found),
                 habits_table(found),
+                steady_table(found),
             ];
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));

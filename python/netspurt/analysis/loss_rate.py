@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
@@ -9,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from netspurt.analysis.seen import vantages
+from netspurt.analysis.seen import round_trip, vantages, window_max
 from netspurt.table import Table
-from netspurt.wording import rate
+from netspurt.wording import number, rate
 
 #: The minimum number of cuts of cwnd. With fewer cuts the formula is not reliable.
 _CUTS_MIN = 5
 #: The parts of the time in which the sender had data and its receiver did not delay it.
 _SENDING = ("congestion_window", "repair", "timeout")
+#: The part of the time in which the sender had data and its receiver delayed it.
+_WINDOW = "receive_window"
 #: The minimum share of these parts in a connection's time, and of one direction in its data.
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
@@ -46,6 +49,8 @@ class LossLimit:
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.
+    window_bytes
+        The largest receive window. `None` if it is not known.
     """
 
     connection: int
@@ -55,6 +60,22 @@ class LossLimit:
     rtt_seen: bool
     formula_bps: float
     had_bps: float
+    window_bytes: int | None
+
+    @property
+    def window_bps(self) -> float | None:
+        """The rate that the largest receive window allows in these round trips [bit/s]."""
+        return None if self.window_bytes is None else 8 * self.window_bytes / self.rtt_s
+
+    @property
+    def is_window_near(self) -> bool:
+        """Whether the receive window does not allow twice the rate."""
+        return self.window_bps is not None and self.window_bps < 2 * self.had_bps
+
+    def window_sentence(self) -> str:
+        """Return a sentence on the rate that the receive window allows. It must be known."""
+        octets, allowed = number(self.window_bytes or 0), rate(self.window_bps or 0.0)
+        return f"The receive window, {octets} octets at most, allows at most {allowed}."
 
     def sentence(self, who: str) -> str:
         """Return the beginning of a sentence on the rate of the connection `who`."""
@@ -78,7 +99,12 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
-    rows = [row for row in tables["connections"].records() if row["data_packets"]]
+    again = tables["retransmissions"]
+    counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
+    often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
+    connections = tables["connections"]
+    few = connections.select(np.isin(connections["connection"], list(often)))
+    rows = [row for row in few.records() if row["data_packets"]]
     rows.sort(key=lambda row: -int(row["unique_bytes"]))
     where = vantages(tables)
     return [
@@ -90,31 +116,15 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     ]
 
 
-def _round_trip(
-    row: dict[str, Any], connections: Table, *, beside: bool
-) -> tuple[float, bool] | None:
-    """Return the round trip of a direction [s], and whether it is that of data.
-
-    `beside` is true if the direction was captured beside its receiver. There a capture does not
-    show the round trips of data, but both halves of that of the handshake. The result is `None` if
-    no round trip is known, or if there was a long queue.
-    """
-    mean, minimum = row["rtt_ns_mean"], row["rtt_ns_min"]
-    if mean and row["rtt_ns_max"] and not beside:
-        return (mean / 1e9, True) if mean <= _RTT_RATIO_MAX * minimum else None
-    halves = connections.where(connection=row["connection"])["handshake_rtt_ns"].tolist()
-    known = [half for half in halves if half is not None]
-    return (sum(known) / 1e9, False) if len(known) == 2 and any(known) else None
-
-
 def _limit(
     row: dict[str, Any], tables: Mapping[str, Table], *, beside: bool
 ) -> Iterator[LossLimit]:
     connection = int(row["connection"])
-    found = _round_trip(row, tables["connections"], beside=beside)
-    if found is None:
+    found = round_trip(row, tables["connections"], beside=beside)
+    # A long queue may have caused the losses.
+    if found is None or found.mean_s > _RTT_RATIO_MAX * found.min_s:
         return
-    rtt_s, rtt_seen = found
+    rtt_s = found.mean_s
     cuts = _cuts(tables["retransmissions"], row, rtt_s)
     both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
     (spent,) = tables["spent"].where(connection=connection).records()
@@ -125,9 +135,11 @@ def _limit(
         return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
-    actual = 8 * float(octets) / sending
+    # All octets were sent in all of this time, with the receive window closed or open.
+    actual = 8 * float(octets) / (sending + spent[f"{_WINDOW}_ns"] / 1e9)
     if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
-        yield LossLimit(connection, cuts, packets, rtt_s, rtt_seen, formula, actual)
+        window = window_max(row, tables["connections"])
+        yield LossLimit(connection, cuts, packets, rtt_s, found.of_data, formula, actual, window)
 
 
 def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,23 @@ from netspurt.table import Table
 
 #: If one half of a handshake is this many times shorter, the capture was taken at its host.
 _SHORTER = 8
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """The round trip of a direction.
+
+    Attributes
+    ----------
+    mean_s, min_s
+        The mean and the shortest one, in seconds.
+    of_data
+        True if it was measured with data; false if only the handshake shows it.
+    """
+
+    mean_s: float
+    min_s: float
+    of_data: bool
 
 
 def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
@@ -50,6 +69,47 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
         else:
             where[connection, direction] = "middle"
     return where
+
+
+def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
+    """Return the mean round trip of a direction, if it is known.
+
+    Parameters
+    ----------
+    row
+        The direction: a row of the table `connections`.
+    connections
+        The table itself.
+    beside
+        True if the direction was captured beside its receiver. There a capture does not show the
+        round trips of data, but both halves of that of the handshake.
+    """
+    mean = row["rtt_ns_mean"]
+    if mean and row["rtt_ns_max"] and not beside:
+        return RoundTrip(mean / 1e9, row["rtt_ns_min"] / 1e9, of_data=True)
+    halves = connections.where(connection=row["connection"])["handshake_rtt_ns"].tolist()
+    known = [half for half in halves if half is not None]
+    if len(known) < 2 or not any(known):
+        return None
+    return RoundTrip(sum(known) / 1e9, sum(known) / 1e9, of_data=False)
+
+
+def window_max(row: Mapping[str, Any], connections: Table) -> int | None:
+    """Return the largest receive window for a direction [octets].
+
+    The result is `None` if a SYN is missing, because then the scale of windows is not known.
+    """
+    back = receiver_of(row, connections)
+    if back is None or not (row["syns"] and back["syns"]):
+        return None
+    most = back["window_bytes_max"]
+    return None if most is None else int(most)
+
+
+def receiver_of(row: Mapping[str, Any], connections: Table) -> dict[str, Any] | None:
+    """Return the row of the other direction of a connection, whose sender is the receiver here."""
+    own = connections.where(connection=row["connection"]).records()
+    return next((other for other in own if other["direction"] != row["direction"]), None)
 
 
 def heard(tables: Mapping[str, Table]) -> Table:

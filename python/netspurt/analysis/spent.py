@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from netspurt.table import Table
 
 #: The parts of the time in words.
@@ -20,11 +22,31 @@ BRIEFLY = {
     "handshake": "handshake",
     "application": "applications",
     "delivery": "last ACKs",
-    "congestion_window": "in flight",
-    "receive_window": "rwnd",
+    "congestion_window": "data on its way",
+    "receive_window": "receive window",
     "repair": "repair",
     "timeout": "timers",
 }
+
+
+def largest_parts(spent: Table) -> dict[int, tuple[str, float]]:
+    """Return for each connection the largest part of its time, with its share.
+
+    A connection without time has none.
+
+    Parameters
+    ----------
+    spent
+        Rows of the table `spent` of an explained capture.
+    """
+    names = list(WORDS)
+    each = np.stack([spent.seconds(f"{name}_ns") for name in names])
+    whole, largest = each.sum(axis=0), each.argmax(axis=0)
+    return {
+        connection: (names[largest[row]], float(each[largest[row], row] / whole[row]))
+        for row, connection in enumerate(spent["connection"].tolist())
+        if whole[row] > 0
+    }
 
 
 def parts(spent: Table) -> tuple[list[tuple[str, float]], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, 
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_direction, named
+from netspurt.cli.output import columns, fitted, hint_at_direction, named
 from netspurt.cli.paired import as_data, paired
 from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
@@ -81,27 +81,27 @@ def compare(
         _tell_pairs(runs, pairs, form)
         return
     ways = ways_of(runs, flows, direction, node)
-    seen, span = _seen(runs, ways, span)
-    aligned = align(seen[0], seen[1])
+    found = _events_of(runs, ways, span)
+    seen, aligned = found.compared, align(*found.compared)
     changed = _scenario_differences(runs)
     if plot is not None:
         _draw(plot, aligned, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        document = _as_json(aligned, ways[0].flow, ways[0].node) | _details(aligned, seen, changed)
-        document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
+        document = _as_json(aligned, ways[0]) | _details(aligned, seen, changed)
+        document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
     names = _names(runs)
     parts = [
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        _lines(aligned, seen, names, ways),
-        _differences(seen, names),
+        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
+        _again(align(*found.counted), names, ways),
+        _differences(found.counted, names),
         settings_lines(changed, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
     ]
-    for line in itertools.chain.from_iterable(parts):
-        typer.echo(line)
+    typer.echo("\n".join(itertools.chain.from_iterable(parts)))
     if direction is None and is_run(runs[0]):
         hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
 
@@ -169,16 +169,54 @@ def _early_acks(
             )
 
 
-def _seen(
-    runs: list[Run | Explained], ways: list[ComparedWay], span: float | None
-) -> tuple[list[list[Seen]], float]:
-    """Return the events of a flow at a node in both runs within a span, and the span [s]."""
-    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+@dataclass(frozen=True)
+class _Events:
+    """The events of a flow at a node in both runs.
+
+    Attributes
+    ----------
+    compared
+        The events within the span.
+    counted
+        The events whose causes are counted. If no span is given, these are all events, as in the
+        table of both outcomes.
+    span_s
+        The span [s].
+    ends_s
+        When each run ends, from its first data [s]. Empty if a span is given.
+    """
+
+    compared: list[list[Seen]]
+    counted: list[list[Seen]]
+    span_s: float
+    ends_s: list[float]
+
+
+def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float | None) -> _Events:
+    """Return the events of both runs. Without a `span` it lasts until one of the runs ends."""
+    every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
-        seen = [[_as_captured(event) for event in own] for own in seen]
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
-    span = min(ends) if span is None else span
-    return [[event for event in own if event.t_s <= span] for own in seen], span
+        every = [[_as_captured(event) for event in own] for own in every]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, every, strict=True)]
+    until = min(ends) if span is None else span
+    seen = [[event for event in own if event.t_s <= until] for own in every]
+    return _Events(seen, every, until, ends) if span is None else _Events(seen, seen, until, [])
+
+
+#: If one run lasts longer than the other by this factor, a line says what is compared.
+_LONGER = 1.01
+
+
+def _shared_span(ends: list[float], names: list[str]) -> list[str]:
+    """Return a line on the part that both runs last, if one lasts longer. Ends are in seconds."""
+    if not ends or max(ends) <= _LONGER * min(ends):
+        return []
+    longer = ends.index(max(ends))
+    line = (
+        f"events are compared for the first {min(ends):.3f} s, in which both last; {names[longer]} "
+        f"lasts {max(ends):.3f} s; retransmissions and causes of sending count to the end of each"
+    )
+    return list(fitted([line]))
 
 
 #: Causes that look the same in a capture.
@@ -351,16 +389,14 @@ def _lines(
             *lines[:1],
             *_nothing_in_common(comparison, names),
             *lines[1:],
-            *_again(comparison, names, ways),
         ]
-    missing = [f"only in {name}: {n}" for name, n in zip(names, comparison.only, strict=True)]
-    median, largest = 1e3 * float(_median(comparison)), 1e3 * _most(comparison)
+    missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
+    typical, most = _later(_median(comparison)), _later(_most(comparison))
     lines.append(
-        f"of all: {comparison.matched} in both, {', '.join(missing)}; "
-        f"times of {names[1]} less those of {names[0]}: "
-        f"median {median:+.3f} ms, largest {largest:+.3f} ms"
+        f"of these events, {comparison.matched} are in both, {' and '.join(missing)}; those of "
+        f"both come {typical} in {names[1]} (median), {most} at most"
     )
-    return lines + _again(comparison, names, ways)
+    return lines
 
 
 #: Two runs have nothing in common if fewer than this share of their events are in both.
@@ -404,6 +440,12 @@ def _tally(counts: dict[str, dict[str, int]], way: str) -> str:
     return ", ".join(told) or "none"
 
 
+def _later(seconds: float) -> str:
+    """Return in words how much later something comes."""
+    word, size = "later" if seconds >= 0 else "earlier", abs(seconds)
+    return f"{size:.3f} s {word}" if size >= 1 else f"{1e3 * size:.3f} ms {word}"
+
+
 def _median(comparison: Comparison) -> float:
     import numpy as np
 
@@ -427,13 +469,13 @@ def _beside(same: int, seen: list[list[Seen]], names: list[str]) -> list[str]:
     return [f"  {line}" for line in columns(rows)]
 
 
-def _as_json(comparison: Comparison, flow: str, node: str) -> dict[str, Any]:
+def _as_json(comparison: Comparison, way: ComparedWay) -> dict[str, Any]:
     def event(seen: Seen | None) -> dict[str, Any] | None:
         return None if seen is None else {"t_s": seen.t_s, "what": str(seen)}
 
     return {
-        "flow": flow,
-        "node": node,
+        "flow": way.flow,
+        "node": way.node,
         "same": comparison.same,
         "parted": [event(seen) for seen in comparison.parted],
         "difference_s_max": float(abs(comparison.differences_s).max()) if comparison.same else None,

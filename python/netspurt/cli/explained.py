@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netspurt.analysis.seen import heard
 from netspurt.captures import end_of
-from netspurt.causes import SEEN_IN_ACKS, in_words, since_sent_ns
+from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
+from netspurt.cli.pooled import ALIKE, limit_lines, lost_before, pooled_lines, time_line
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import NO_TCP, counted, number, rate
 
@@ -99,10 +98,11 @@ def lines(
         if connection not in numbers:
             raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
+        yield from lost_before(found, connection)
         yield ""
-        yield time_line(_chosen(heard(found.tables), connection), "this connection")
-        yield from rate_lines(found, connection)
-        names = ("waits", "floors", "habits")
+        yield time_line(found, connection)
+        yield from limit_lines(found, connection)
+        names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}
         yield from remedy_lines(own)
         yield from _retransmissions(found, connection, room)
@@ -287,8 +287,8 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
             str(row["seq"]),
             str(row["len_bytes"]),
             _time(since_sent_ns(row)),
-            _believed(row, "cause"),
-            _believed(row, "verdict"),
+            believed(row, "cause"),
+            believed(row, "verdict"),
             "original missing" if row["original_missing"] else row["evidence"],
         )
         for row in _rows(table)
@@ -298,11 +298,5 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
         "time since the octets were sent before):"
     )
     yield from columns(rows, (0, 2, 3, 4), room)
-    if len({*table["cause"].tolist()} & {*SEEN_IN_ACKS}) > 1:
-        yield f"{ALIKE} The most likely one is named."
-
-
-def _believed(row: dict[str, Any], what: str) -> str:
-    confidence = row[f"{what}_confidence"]
-    told = in_words(str(row[what]))
-    return told if row[what] == "unknown" or confidence is None else f"{told} ({confidence:.0%})"
+    if {*table["cause"].tolist()} & {*SEEN_IN_ACKS}:
+        yield f"{ALIKE} --json names the most likely one."

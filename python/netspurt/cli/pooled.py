@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage, vantages
+from netspurt.analysis.spent import BRIEFLY, largest_parts, parts
 from netspurt.analysis.spent import WORDS as SPENT
-from netspurt.analysis.spent import parts
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
+    from netspurt.analysis.loss_rate import LossLimit
     from netspurt.captures import Explained
     from netspurt.table import Table
 
@@ -37,10 +39,12 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     """
     yield from _vantages(found)
     yield from _causes(found, room)
+    yield from lost_before(found)
     yield ""
-    yield time_line(heard(found.tables), "all connections")
-    yield from rate_lines(found)
+    yield time_line(found)
+    yield from limit_lines(found)
     yield from remedy_lines(found.tables)
+    yield from _longest(found)
     yield from _worst(found)
 
 
@@ -132,7 +136,7 @@ _DIFFER = 1.05
 #: The meanings of the names of causes that look the same.
 ALIKE = (
     "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
-    "depends on its configuration."
+    "depends on its configuration (on Linux: RACK, unless it is switched off)."
 )
 
 #: The columns next to the column of causes.
@@ -158,18 +162,98 @@ def _waited(found: Explained, own: Table) -> float:
     return float(sum(waited.get(key, 0.0) for key in of))
 
 
-def time_line(spent: Table, whose: str) -> str:
-    """Return the shares of the time of the connections `whose`, the largest first."""
+def time_line(found: Explained, connection: int | None = None) -> str:
+    """Return the shares of the time of all connections, or of one; the largest is first."""
+    spent = heard(found.tables)
+    spent = spent if connection is None else spent.where(connection=connection)
+    whose = "all connections" if connection is None else "this connection"
     if len(spent) == 0:
         return "Without acknowledgments it is not known how the time was spent."
     shares, whole = parts(spent)
     if not shares:
         return "All packets have the same time, so it is not known how the time was spent."
-    told = [f"{SPENT[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
+    told_of = words(found.tables, connection)
+    told = [f"{told_of[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
     return f"Time went to: {', '.join(told)} (of {_seconds(whole)} of {whose})."
 
 
-def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield a caution if data was lost between the sender and a capture not at the receiver."""
+    again, where = found.table("retransmissions"), vantages(found.tables)
+    names = ("connection", "direction", "original_missing")
+    lost = sum(
+        missing and where.get((number_of, direction)) != "receiver"
+        for number_of, direction, missing in zip(
+            *(again[name].tolist() for name in names), strict=True
+        )
+        if connection in {None, number_of}
+    )
+    if lost:
+        yield (
+            f"{counted(lost, 'original')} never came to the capture point, which is not beside the "
+            "receiver: lost between the sender and the capture. A queue on the sender's own host, "
+            "such as a shaper of tc, does this, too. The capture does not show how long data waits "
+            "there, so causes and times of waiting are less certain than they are beside a sender."
+        )
+
+
+def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield lines on what limited the rate of connections: the window, a full link, losses."""
+    yield from _window_lines(found, connection)
+    yield from _link_lines(found, connection)
+    yield from _loss_lines(found, connection)
+
+
+def _window_lines(found: Explained, connection: int | None) -> Iterator[str]:
+    """Yield lines on the connections that the receive window held back."""
+    from netspurt.analysis.receive_window import window_limits
+
+    limits = window_limits(found.tables)
+    chosen = [one for one in limits if connection in {None, one.connection}]
+    for one in chosen[:_LIMITED]:
+        who, trips = _named(found, one.connection), "" if one.rtt_seen else " at the handshake"
+        about = "" if one.rtt_seen else "about "
+        held = f"The receive window held {who} back for {about}{one.share:.0%} of its time."
+        if one.closed:
+            times = "once" if one.closed == 1 else f"{number(one.closed)} times"
+            yield (
+                f"{held} {one.receiver} closed it {times}, because its application read more "
+                "slowly than data came. An application that reads faster helps."
+            )
+            continue
+        reads = "" if one.is_constant else ", or an application that reads faster,"
+        yield (
+            f"{held} {one.receiver} announced at most {number(one.window_bytes)} octets. With "
+            f"round trips of {_seconds(one.rtt_s)}{trips} this allows {rate(one.allowed_bps)}. A "
+            f"larger receive buffer at {one.receiver}{reads} helps."
+        )
+    yield from _others(len(chosen) - _LIMITED)
+
+
+def _others(count: int) -> Iterator[str]:
+    """Yield a line on `count` further connections of which the same holds, if there are any."""
+    if count > 0:
+        yield f"The same holds for {counted(count, 'other connection')}."
+
+
+def _link_lines(found: Explained, connection: int | None) -> Iterator[str]:
+    """Yield lines on the connections that filled the slowest link of their path."""
+    from netspurt.analysis.full_link import full_links
+
+    limits = full_links(found.tables)
+    chosen = [one for one in limits if connection in {None, one.connection}]
+    for one in chosen[:_LIMITED]:
+        yield (
+            f"The rate of {_named(found, one.connection)} stayed at {rate(one.rate_bps)} (within a "
+            f"tenth) for {_seconds(one.lasted_s)}, while round trips took {_seconds(one.rtt_s)} on "
+            f"average; the shortest took {_seconds(one.rtt_s_min)}. So data waited in a queue, and "
+            "most likely the slowest link of the path was full. Only a faster link, or less other "
+            "traffic on it, makes this faster."
+        )
+    yield from _others(len(chosen) - _LIMITED)
+
+
+def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
     """Yield lines on the connections whose losses limited the rate."""
     from netspurt.analysis.loss_rate import loss_limits
 
@@ -182,16 +266,59 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
             f"{one.sentence(who)} while it had data to send. It lost data {times} times in "
             f"{counted(one.packets, 'data packet')} (losses within one round trip count once), "
             f"with round trips of {_seconds(one.rtt_s)}{trips}; for this the formula of Mathis et "
-            f"al. (1997) gives {rate(one.formula_bps)}. Twice the rate needs a quarter of the "
-            "losses or half the round trip."
+            f"al. (1997) gives {rate(one.formula_bps)}. {_of_window(one)}"
         )
         if not one.rtt_seen:
             yield (
                 "Beside the receiver later round trips are not seen. If they were longer because "
                 "of a full queue, the queue limited the rate."
             )
-    if len(chosen) > _LIMITED:
-        yield f"The same holds for {counted(len(chosen) - _LIMITED, 'other connection')}."
+    yield from _others(len(chosen) - _LIMITED)
+    if any(not one.is_window_near for one in chosen):
+        yield (
+            "The formula holds for congestion control that makes cwnd smaller at each loss, as "
+            "Reno and CUBIC do. One that does not, such as BBR, may be faster on this path."
+        )
+
+
+def _of_window(one: LossLimit) -> str:
+    """Return what twice the rate of a connection needs, or the rate that its window allows."""
+    if one.is_window_near:
+        return one.window_sentence()
+    needs = "Twice the rate needs a quarter of the losses or half the round trip"
+    if one.window_bps is None:
+        return (
+            f"{needs}, and a receive window that allows it; the capture does not show the window."
+        )
+    return f"{needs}."
+
+
+def _longest(found: Explained) -> Iterator[str]:
+    """Yield what each connection mostly waited for, if there are several, the longest first."""
+    spent = heard(found.tables)
+    told = largest_parts(spent)
+    if len(told) < 2:
+        return
+    whole = np.sum([spent.seconds(f"{name}_ns") for name in SPENT], axis=0)
+    order = np.argsort(-whole, kind="stable")[:_WORST].tolist()
+    octets = Counter[int]()
+    table = found.table("connections")
+    for one, count in zip(
+        table["connection"].tolist(), table["unique_bytes"].tolist(), strict=True
+    ):
+        octets[one] += count
+    yield ""
+    more = f" ({_WORST} of {number(len(told))})" if len(told) > _WORST else ""
+    yield f"Longest connections first{more}:"
+    for place in order:
+        connection = int(spent["connection"][place])
+        if connection not in told:
+            continue
+        name, share = told[connection]
+        yield (
+            f"  {_named(found, connection)}: {_seconds(float(whole[place]))}, mostly "
+            f"{BRIEFLY[name]} {share:.0%}; {counted(octets[connection], 'octet')}"
+        )
 
 
 def _worst(found: Explained) -> Iterator[str]:

@@ -21,17 +21,26 @@ _REMEDIES = 3
 def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If no change would have saved time, the line says why. `tables` has `waits`, `floors` and
-    `habits`.
+    If no change would have saved time, the line says why. Changes that would have saved little of
+    the time of the transfers are left out, and a line says so. `tables` has `waits`, `floors`,
+    `habits` and `spent`.
     """
     from netspurt.analysis.remedies import far_above, judged, remedies, silences
 
     yield from _far_above(far_above(tables))
     found = remedies(tables)
-    yield from map(_told, found[:_REMEDIES])
+    least_s = _LITTLE * _transferring_s(tables["spent"])
+    helpful = [one for one in found if one.saved_s.value >= least_s]
+    yield from map(_told, helpful[:_REMEDIES])
     waits = judged(tables)
     if not found:
         yield _why_none(tables["waits"], waits)
+        return
+    if not helpful:
+        yield (
+            f"No remedy for waits for timers would have saved more than {_LITTLE:.0%} of the time "
+            "of the transfers, so none is listed."
+        )
         return
     yield from _of_silences(silences(waits))
     unknown = len(waits) - _known(waits)
@@ -40,6 +49,16 @@ def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
     beside = len(tables["waits"].where(timer="retransmission")) - len(waits)
     if beside:
         yield f"At {counted(beside, 'further wait')} {_BESIDE}"
+
+
+#: Remedies that would have saved a smaller share of the time of the transfers are left out.
+_LITTLE = 0.01
+
+
+def _transferring_s(spent: Table) -> float:
+    """Return the time of connections in which an application had data to send [s]."""
+    names = (name for name in spent if name.endswith("_ns") and name != "application_ns")
+    return sum(float(spent.seconds(name).sum()) for name in names)
 
 
 _BESIDE = (
@@ -116,7 +135,10 @@ def _why_none(waits: Table, of: Table) -> str:
     `of` has the waits that could be judged.
     """
     if len(waits) == 0:
-        return "The capture shows no wait for a timer, so no remedy is tried."
+        return (
+            "No retransmission waited for a timer, so a shorter timer or tail loss probes would "
+            "not help."
+        )
     if len(of) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:

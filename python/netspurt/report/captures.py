@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, vantages
-from netspurt.analysis.spent import BRIEFLY
+from netspurt.analysis.spent import BRIEFLY, largest_parts
 from netspurt.captures import CaptureError, Explained, end_of
-from netspurt.causes import TIMERS, begun, in_words, since_sent_ns, tallied
+from netspurt.causes import TIMERS, begun, believed, since_sent_ns, tallied
 from netspurt.report.findings import finding, shares
 from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
@@ -83,7 +83,12 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
         words=[*_missing_end(found), *shares(lines)],
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
-        notes=[*(f"{note}." for note in found.notes), *_cut(found), *_not_seen(found)],
+        notes=[
+            *(f"{note}." for note in found.notes),
+            *_cut(found),
+            *_not_seen(found),
+            *_later(found),
+        ],
         links=[Link("the capture", path) for path in found.sources],
     )
 
@@ -115,8 +120,18 @@ def _not_seen(found: Explained) -> Iterator[str]:
         )
 
 
+def _later(found: Explained) -> Iterator[str]:
+    """Yield a sentence on the time that losses cost after their repair."""
+    if len(found.table("retransmissions")):
+        yield (
+            "Timers and repair: the silence before timers, and the time by which repairs delayed "
+            "new data. If cwnd is smaller after a loss, the time that this costs later is not in "
+            "it."
+        )
+
+
 def _lost(found: Explained) -> dict[str, float]:
-    """Return the time that each connection lost to silence before timers and to repair [s].
+    """Return the time that each connection waited for timers and repair [s].
 
     The keys are the names of the flows.
     """
@@ -127,9 +142,10 @@ def _lost(found: Explained) -> dict[str, float]:
 
 
 def _directions(found: Explained) -> Rows:
-    """Return the table of the directions with data. The connections that lost most time are first.
+    """Return the table of the directions with data.
 
-    If they lost the same time, the direction with the most retransmissions is first, then the one
+    The connections that waited longest for timers and repair are first. If they waited equally
+    long, the direction with the most retransmissions is first, then the one
     with the most data.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
@@ -153,12 +169,13 @@ def _directions(found: Explained) -> Rows:
         for row in every[:MOST_ROWS]
     ]
     head = (
-        *("flow", "direction", "time lost", "mostly waited for", "retransmitted", "spurious"),
+        *("flow", "direction", "timers and repair", "mostly waited for"),
+        *("retransmitted", "spurious"),
         *("by cause", "throughput", "RTT, mean", "data packets", "octets", "from, to"),
     )
     return Rows(
-        f"Directions with data: {len(every):,}. The connections that lost most time to silence "
-        "before timers and to repair are first.",
+        f"Directions with data: {len(every):,}. The connections that waited longest for timers and "
+        "repair are first.",
         head,
         rows,
         (2, 4, 5, 7, 8, 9, 10),
@@ -168,7 +185,7 @@ def _directions(found: Explained) -> Rows:
 
 
 def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
-    """Return the time that each connection lost, for the directions that retransmitted.
+    """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
     The time is known for a connection and not for a direction, so it says so if both directions
     retransmitted.
@@ -186,15 +203,9 @@ def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
 
 def _mostly(found: Explained) -> dict[int, str]:
     """Return for each connection the largest part of its time, in words, with its share."""
-    spent, names = heard(found.tables), list(BRIEFLY.values())
-    each = np.stack([spent.seconds(f"{name}_ns") for name in BRIEFLY])
-    whole, largest = each.sum(axis=0), each.argmax(axis=0)
-    mostly = defaultdict(lambda: "not known")
-    for row, connection in enumerate(spent["connection"].tolist()):
-        if whole[row] > 0:
-            share = each[largest[row], row] / whole[row]
-            mostly[connection] = f"{names[largest[row]]} {share:.0%}"
-    return mostly
+    told = largest_parts(heard(found.tables))
+    of = {connection: f"{BRIEFLY[name]} {share:.0%}" for connection, (name, share) in told.items()}
+    return defaultdict(lambda: "not known", of)
 
 
 def _cells(
@@ -202,8 +213,8 @@ def _cells(
 ) -> tuple[str, ...]:
     """Return the cells of a direction.
 
-    `waited` has the time that it lost, and what its connection mostly waited for. `beside` is true
-    if the direction was captured beside its receiver.
+    `waited` has the time of waiting for timers and repair, and what its connection mostly waited
+    for. `beside` is true if the direction was captured beside its receiver.
     """
     own = again.where(connection=row["connection"], direction=row["direction"])
     told = tallied(own["cause"].tolist(), likeliest=False)
@@ -283,8 +294,8 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
         evidence = "original missing" if row["original_missing"] else row["evidence"]
         since_ns = since_sent_ns(row)
         gap = "-" if since_ns is None else span(since_ns / 1e9)
-        believed = (_believed(row, "cause"), _believed(row, "verdict"))
-        rows.append((instant(t), way.name, *octets, *believed, evidence, gap))
+        both = (believed(row, "cause"), believed(row, "verdict"))
+        rows.append((instant(t), way.name, *octets, *both, evidence, gap))
         middle = row["seq"] + row["len_bytes"] / 2
         places.append(drawn.place(way, t, middle))
         times.append(t)
@@ -300,9 +311,3 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
         told[1],
         elsewhere=_ALL.replace("--csv", "--json"),
     )
-
-
-def _believed(row: dict[str, Any], what: str) -> str:
-    confidence = row[f"{what}_confidence"]
-    told = in_words(str(row[what]))
-    return told if row[what] == "unknown" or confidence is None else f"{told} ({confidence:.0%})"

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
+from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage
-from netspurt.analysis.spent import WORDS, parts
+from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.words import span
@@ -17,6 +18,8 @@ from netspurt.wording import counted, number, plain
 #: How the lines begin that say where the time went, and what the lines on remedies contain.
 _TIME = "Time went to"
 _REMEDY = "would have saved"
+#: How the line begins that tells more of a part of the time.
+_LIMITS = {"receive_window": "The receive window held ", "congestion_window": "The rate of "}
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
@@ -41,7 +44,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     data = int(found.table("connections")["data_packets"].sum())
     if data == 0:
         return
-    yield from _held_back(found)
+    yield from _held_back(found, lines)
     again = found.table("retransmissions")
     if len(again) == 0:
         yield f"Nothing was retransmitted in {counted(data, 'data packet')}."
@@ -52,12 +55,13 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     spent = heard(found.tables)
     silence, repair = (float(spent.seconds(f"{name}_ns").sum()) for name in ("timeout", "repair"))
     if silence or repair:
-        times = f"{span(silence) if silence else 'No time'} passed in silence before timers"
-        yield f"{times}, {span(repair)} in repair." if repair else f"{times}."
+        yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
+        if repair:
+            yield f"Repair delayed new data by {span(repair)}."
     yield from [line for line in lines if _REMEDY in line][:1]
 
 
-def _held_back(found: Explained) -> Iterator[str]:
+def _held_back(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     """Yield what held the data back: losses that kept cwnd small, or the largest part of the time.
 
     Losses come first if the connections whose rate they limited had most of the time.
@@ -69,6 +73,8 @@ def _held_back(found: Explained) -> Iterator[str]:
     )
     if 2 * limited < whole:
         yield from _largest(found, shares)
+        begin = _LIMITS.get(shares[0][0]) if shares else None
+        yield from [line for line in lines if begin and line.startswith(begin)][:1]
     yield from (_limited(found, one) for one in limits[:1])
 
 
@@ -81,6 +87,7 @@ def _limited(found: Explained, one: LossLimit) -> str:
         f"{one.sentence(who)}: it lost data "
         f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
         f"of {span(one.rtt_s)}{trips}."
+        + (f" {one.window_sentence()}" if one.is_window_near else "")
     )
 
 
@@ -89,11 +96,12 @@ def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[
     for name, share in shares[:1]:
         largest = f"{share:.0%} of the time" if share > 0.5 else "The largest part of the time"
         of = "" if share > 0.5 else f", {share:.0%},"
-        yield f"{largest}{of} went to {WORDS[name]}."
+        yield f"{largest}{of} went to {words(found.tables)[name]}."
         if name in _HIDDEN_CAUSES and _is_beside_receiver(found):
+            window = "the receive window, " if _is_window_unknown(found) else ""
             yield (
                 "The capture was taken beside the receiver. It does not show what held the sender "
-                "back: its congestion window, its timers or its application."
+                f"back: {window}its congestion window, its timers or its application."
             )
 
 
@@ -105,6 +113,17 @@ def _is_beside_receiver(found: Explained) -> bool:
     """Return whether more data was captured beside its receiver than anywhere else."""
     octets = octets_by_vantage(found.tables)
     return 2 * octets["receiver"] > octets.total()
+
+
+def _is_window_unknown(found: Explained) -> bool:
+    """Return whether the capture does not show if senders filled their receivers' windows.
+
+    It shows this with the scale of windows, which both SYNs have, and with the round trip to the
+    sender, which time stamps show also when a queue makes it longer.
+    """
+    table = found.table("connections")
+    lacks = (table["syns"] == 0) | ~table["timestamps"]
+    return bool(lacks.any())
 
 
 def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:

@@ -100,7 +100,8 @@ def flows_of(
     titles
         The headings of the kinds.
     lost_s
-        The time that each flow lost [s]. If given, directions of flows that lost most are chosen,
+        The time that each flow waited for timers and repair [s]. If given, directions of flows with
+        the most are chosen,
         and come first.
 
     Without `lost_s` the direction with the most data is chosen, then those with the most timeouts,
@@ -166,7 +167,10 @@ _BY_DATA = (
     "the one with the most data, then those with the most timeouts, then those with the most "
     "retransmissions"
 )
-_BY_LOSS = "those of the connections that lost most time, then those with the most retransmissions"
+_BY_LOSS = (
+    "those of the connections that waited longest for timers and repair, then "
+    "those with the most retransmissions"
+)
 
 
 def _whole(kind: str) -> bool:

@@ -1,6 +1,6 @@
 """The sections of a folder of captures or recordings: one on all files, then one on each file.
 
-Captures are sorted by the time that they lost to timeouts and repair. Those that lost most have
+Captures are sorted by the time that they waited for timers and repair. The first ones have
 pictures.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from netspurt.analysis.spent import BRIEFLY, parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.captures import capture_section, undrawn_part
@@ -41,6 +42,8 @@ class _Sums:
     octets: int
     again: int
     spurious: int
+    spent_s: float
+    mostly: str
     lost_s: float
     causes: str
 
@@ -104,7 +107,7 @@ def _undrawn(found: Explained, name: str, how: Opener, *, elsewhere: bool) -> Pa
     why = (
         "another capture of the folder shows the same connections nearer to their senders"
         if elsewhere
-        else "other captures of the folder lost more time"
+        else "other captures of the folder waited longer for timers and repair"
     )
     note = f"Not drawn, because {why}. `netspurt report` with this file draws it."
     return replace(part, notes=[*part.notes, note])
@@ -139,9 +142,9 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
 
 def _each_of_the_worst(count: int) -> str:
     return (
-        "the capture that lost most time"
+        "the capture that waited longest for timers and repair"
         if count == 1
-        else f"each of the {count} captures that lost most time"
+        else f"each of the {count} captures that waited longest for timers and repair"
     )
 
 
@@ -149,6 +152,8 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
     rows = [
         (
             _within(one.path, folder),
+            span(one.spent_s) if one.spent_s else "-",
+            one.mostly,
             span(one.lost_s) if one.lost_s else "-",
             *map(number, (one.again, one.spurious)),
             one.causes or "-",
@@ -157,14 +162,15 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
         for one in sums[:MOST_ROWS]
     ]
     head = (
-        *("capture", "time lost", "retransmitted", "spurious", "by cause"),
+        *("capture", "time", "mostly waited for", "timers and repair"),
+        *("retransmitted", "spurious", "by cause"),
         *("connections", "packets", "octets of data"),
     )
     return Rows(
-        "Captures, sorted by the time that they lost to timeouts and repair",
+        "Captures, sorted by the time that they waited for timers and repair",
         head,
         rows,
-        (1, 2, 3, 5, 6, 7),
+        (1, 3, 4, 5, 7, 8, 9),
         sections=[n + 1 if n < told else 0 for n in range(len(rows))],
         more=len(sums) - len(rows),
         elsewhere="`netspurt explain FOLDER --csv` prints all.",
@@ -187,9 +193,16 @@ def _sums(pooled: Explained) -> Iterator[_Sums]:
             int(connections["unique_bytes"].sum()),
             len(again),
             int((again["verdict"] == "spurious").sum()),
+            *_time_of(spent),
             float(lost),
             tallied(again["cause"].tolist()),
         )
+
+
+def _time_of(spent: Table) -> tuple[float, str]:
+    """Return the time of connections [s], and its largest part in words."""
+    shares, whole = parts(spent)
+    return whole, f"{BRIEFLY[shares[0][0]]} {shares[0][1]:.0%}" if shares else "-"
 
 
 def _between(table: Table, first: int, end: float) -> Table:

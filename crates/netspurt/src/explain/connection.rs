@@ -12,7 +12,10 @@ use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
-use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent, WaitingFor};
+use super::{
+    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent,
+    WaitingFor,
+};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
@@ -54,9 +57,14 @@ impl CapturedConnection {
         self.first.unwrap_or(Side::From)
     }
 
-    /// The time that the connection spent on each thing that it waited for.
+    /// The time that the connection spent on each thing that it waited for. Repairs that go on have
+    /// ended.
     pub fn spent(&self) -> TimeSpent {
-        self.spent
+        let mut spent = self.spent;
+        for way in self.ways.iter().flatten() {
+            spent.sent_in_repair(way.limits.sent_in_repair(&way.octets));
+        }
+        spent
     }
 
     /// Packs a closed connection if no more of its packets are expected: all that was sent was
@@ -293,7 +301,7 @@ impl CapturedConnection {
     ) -> Option<WaitingFor> {
         let span = self.spent.waited_since(WaitingFor::Application, at)?;
         let way = self.ways[side.index()].as_deref().filter(|_| packet.len() > 0)?;
-        (span <= way.sender.path.near() * 3 / 2).then(|| way.limits.held_back_by())
+        (span <= way.sender.path.near_now() * 3 / 2).then(|| way.limits.held_back_by())
     }
 
     /// What the connection waits for now.
@@ -401,7 +409,12 @@ impl CapturedConnection {
         if let Some(sample) = &answer.sample {
             floors.sample(sample);
         }
-        limits.answered(at, packet, answer.acked_bytes > 0, ack, shift);
+        statistics.progressed(at, &answer);
+        let (news, near) = (answer.acked_bytes > 0, sender.path.near_if_apart());
+        let heard = AckForLimits { ack, news, shift, near };
+        if let Some(bytes) = limits.answered(at, packet, &heard, octets) {
+            self.spent.sent_in_repair(bytes);
+        }
         if let Some(sample) = &answer.sample
             && !sample.ambiguous
             && let Some(back) = self.ways[side.peer().index()].as_deref_mut()

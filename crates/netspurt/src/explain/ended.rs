@@ -55,7 +55,8 @@ impl EndedConnection {
         if ways.iter().any(silent) {
             ways.iter_mut().flatten().for_each(judge_alone);
         }
-        Self { number, ends, first_side, spent, ways }
+        let sent = ways.iter().flatten().map(|way| way.statistics.data.unique_bytes).sum();
+        Self { number, ends, first_side, spent: spent.repairs_that_waited(sent), ways }
     }
 
     /// What `side` sent.

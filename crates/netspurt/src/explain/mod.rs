@@ -32,6 +32,7 @@ mod sender;
 mod shared_state;
 mod spent;
 mod statistics;
+mod steady_table;
 mod tables;
 mod tcptrace;
 #[cfg(test)]
@@ -54,7 +55,7 @@ pub use infer::{AckHabits, Habits, StampTicks, TimerGrid, Traits, Vantage};
 pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;
 pub use layout::RowLayout;
-pub use limits::Limits;
+pub use limits::{AckForLimits, Limits};
 pub use notes::CaptureNotes;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::CauseRule;
@@ -62,9 +63,10 @@ pub use sender::Sender;
 pub use shared_state::SharedState;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
-    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,
-    RoundTripStatistics, Spread, Statistics, Windows,
+    Copies, Course, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes,
+    Repairs, RoundTripStatistics, Spread, Statistics, SteadyCourse, Windows,
 };
+pub use steady_table::steady_table;
 pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;
 pub use transcript::Transcript;

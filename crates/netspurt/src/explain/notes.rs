@@ -117,7 +117,8 @@ impl CaptureNotes {
         }
         if self.back > 0 {
             lines.push(format!(
-                "times that go back, by {} ms at most: {}; spans across them are not known",
+                "times up to {} ms before that of the packet in front: {}; times across these are \
+                 not measured",
                 self.back_ns_max as f64 / 1e6,
                 counted(self.back)
             ));

@@ -100,7 +100,7 @@ impl Sender {
         octets: &CapturedOctets,
     ) {
         if let Some(stamps) = packet.timestamps() {
-            self.path.stamp_echoed(at, stamps.ecr);
+            self.path.stamp_echoed(at, stamps.ecr, at.saturating_since(self.sent_at));
             if is_bare_fin(packet) && self.fin_val.is_none() {
                 self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
             }
@@ -323,9 +323,12 @@ impl Sender {
     /// Returns the circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
-        let near = self.path.near();
-        let round = self.path.least().unwrap_or(near);
+        // If the original was lost in a queue before the capture, its retransmission waited there.
+        let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
+        let near = self.path.near() + queue;
+        let round = self.path.least().map_or(near, |least| least + queue);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
+        let rtt = rtt + queue;
         let sack = self.sack.known();
         self.trouble.get_or_insert_default();
         let place = self.place(at, old);

@@ -65,7 +65,7 @@ impl WaitingFor {
 ///
 /// The span between two packets counts for the thing that the connection waited for after the first
 /// packet, as seen where the capture was taken. A span that a timer ended counts as
-/// [`WaitingFor::Timeout`].
+/// [`WaitingFor::Timeout`]. In the end a repair counts only as far as it delayed new data.
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -82,6 +82,8 @@ pub struct TimeSpent {
     spent: [Duration; WaitingFor::COUNT],
     last: Option<Time>,
     waiting: WaitingFor,
+    /// New octets that were sent during repairs.
+    repair_bytes: u64,
 }
 
 impl TimeSpent {
@@ -96,6 +98,33 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
+    /// Notes that `bytes` new octets were sent during a repair.
+    pub fn sent_in_repair(&mut self, bytes: u64) {
+        self.repair_bytes += bytes;
+    }
+
+    /// Returns the time in which a repair only counts as far as it delayed new data. The connection
+    /// sent `bytes` new octets in all.
+    ///
+    /// A sender may go on with new data while it repairs. At the rate that the connection had while
+    /// nothing was repaired and the congestion window or the receive window held it back, the new data
+    /// would have taken some of the time anyway. This part is not waiting for the repair: it counts
+    /// as [`WaitingFor::CongestionWindow`].
+    #[must_use]
+    pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
+        let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);
+        let sending = self.of(to) + self.of(WaitingFor::ReceiveWindow);
+        let others = bytes.saturating_sub(self.repair_bytes);
+        if others > 0 {
+            let product = u128::from(self.repair_bytes) * u128::from(sending.as_nanos());
+            let anyway = u64::try_from(product / u128::from(others)).unwrap_or(u64::MAX);
+            let moved = Duration::from_nanos(anyway).min(self.of(from));
+            self.spent[from as usize] = self.of(from) - moved;
+            self.spent[to as usize] = self.of(to) + moved;
+        }
+        self
+    }
+
     /// How long the connection has waited at `at`, if it waits for `what`.
     #[inline]
     pub fn waited_since(&self, what: WaitingFor, at: Time) -> Option<Duration> {
@@ -106,5 +135,43 @@ impl TimeSpent {
     /// The time spent waiting for `what`.
     pub const fn of(&self, what: WaitingFor) -> Duration {
         self.spent[what as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection that sent 4,000 octets in 400 ms, and then `bytes` in a repair of 100 ms: the
+    /// milliseconds that it waited for the congestion window, and for the repair.
+    fn repaired(bytes: u64) -> [u64; 2] {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut spent = TimeSpent::default();
+        spent.packet(at(0), None, WaitingFor::CongestionWindow);
+        spent.packet(at(400), None, WaitingFor::Repair);
+        spent.packet(at(500), None, WaitingFor::CongestionWindow);
+        spent.sent_in_repair(bytes);
+        let spent = spent.repairs_that_waited(4000 + bytes);
+        [WaitingFor::CongestionWindow, WaitingFor::Repair]
+            .map(|what| spent.of(what).as_nanos() / 1_000_000)
+    }
+
+    #[test]
+    fn a_repair_counts_as_far_as_it_delayed_new_data() {
+        assert_eq!(repaired(0), [400, 100], "nothing new was sent");
+        assert_eq!(repaired(500), [450, 50], "half the rate");
+        assert_eq!(repaired(1000), [500, 0], "the same rate");
+        assert_eq!(repaired(3000), [500, 0], "never less than nothing");
+    }
+
+    #[test]
+    fn a_repair_counts_in_full_if_all_new_data_was_sent_during_repairs() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut spent = TimeSpent::default();
+        spent.packet(at(0), None, WaitingFor::Repair);
+        spent.packet(at(100), None, WaitingFor::Application);
+        spent.sent_in_repair(1000);
+        let spent = spent.repairs_that_waited(1000);
+        assert_eq!(spent.of(WaitingFor::Repair), Duration::from_millis(100));
     }
 }

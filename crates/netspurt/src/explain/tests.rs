@@ -4,6 +4,7 @@ mod at_receiver;
 mod causes;
 mod flights;
 mod hostile;
+mod limits;
 mod marks;
 mod odd_captures;
 mod other_stacks;

@@ -12,6 +12,8 @@ pub struct PathTimes {
     far_min: Option<Duration>,
     /// The shortest near part.
     near_min: Option<Duration>,
+    /// The near part now, as far as packets of the sender that kept coming tell.
+    near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
 }
@@ -71,14 +73,20 @@ impl PathTimes {
         }
     }
 
-    /// Notes that the sender echoes `ecr`.
+    /// Notes that the sender echoes `ecr` in a packet that comes `gap` after its packet before.
     #[inline]
-    pub fn stamp_echoed(&mut self, at: Time, ecr: u32) {
+    pub fn stamp_echoed(&mut self, at: Time, ecr: u32, gap: Duration) {
         if let Some((val, passed)) = self.echo
             && ecr.wrapping_sub(val).cast_signed() >= 0
         {
             if ecr == val {
-                self.near_sample(at.saturating_since(passed));
+                let near = at.saturating_since(passed);
+                self.near_sample(near);
+                // A pause of the sender makes a sample longer, but then nothing comes meanwhile. The
+                // sender may have waited before this packet, but not longer than `gap`.
+                if gap * 4 <= near || near < self.near_now {
+                    self.near_now = near - gap;
+                }
             }
             self.echo = None;
         }
@@ -87,6 +95,27 @@ impl PathTimes {
     /// The shortest time from the capture to the sender and back; zero if it is not known.
     pub fn near(&self) -> Duration {
         self.near_min.unwrap_or(Duration::ZERO)
+    }
+
+    /// The time from the capture to the sender and back now, at the least: longer than the shortest
+    /// one if data waits in a queue before the capture.
+    pub fn near_now(&self) -> Duration {
+        self.near_now.max(self.near())
+    }
+
+    /// As [`near_now`](Self::near_now), but `None` if the capture may have been taken at the sender.
+    #[inline]
+    pub fn near_if_apart(&self) -> Option<Duration> {
+        let near = self.near_now();
+        (near * Self::OWN_SHARE > self.far_min.unwrap_or(Duration::ZERO)).then_some(near)
+    }
+
+    /// How much longer the way from the capture to the sender and back takes now than at the least,
+    /// if a queue between the sender and the capture makes most of the round trip.
+    pub fn queue_before(&self) -> Option<Duration> {
+        let least = self.least()?;
+        (self.near_now >= least * 2 && self.vantage().0 == Vantage::Middle)
+            .then(|| self.near_now - self.near())
     }
 
     /// The shortest time from the capture to the sender and back. `None` if it is not known.

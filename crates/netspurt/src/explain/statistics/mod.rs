@@ -1,6 +1,7 @@
 //! The statistics of one direction: those of tcptrace's long output, and some that it lacks.
 
 mod copies;
+mod course;
 mod data;
 mod duplicate_acks;
 mod flight;
@@ -13,6 +14,7 @@ mod times;
 mod windows;
 
 pub use copies::Copies;
+pub use course::{Course, SteadyCourse};
 pub use data::DataCounts;
 pub use duplicate_acks::DuplicateAcks;
 pub use flight::FlightSize;
@@ -23,7 +25,7 @@ pub use spread::Spread;
 pub use times::PacketTimes;
 pub use windows::Windows;
 
-use crate::observe::{CoveredBy, OneWay, Transmission};
+use crate::observe::{Answer, CoveredBy, OneWay, Transmission};
 use crate::packed::packed;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -56,6 +58,8 @@ pub struct Statistics {
     pub times: PacketTimes,
     /// Copies of packets that the network or the capturing host made.
     pub copies: Copies,
+    /// The rate and the round trips over the time, if much data was acknowledged.
+    pub course: Option<Box<Course>>,
     /// The octet of the SYN.
     syn: Option<u64>,
     /// The octet of the FIN.
@@ -231,6 +235,20 @@ impl Statistics {
         }
     }
 
+    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`.
+    #[inline]
+    pub fn progressed(&mut self, at: Time, answer: &Answer) {
+        if answer.acked_bytes == 0 {
+            return;
+        }
+        let rtt = answer.sample.as_ref().filter(|one| !one.ambiguous).map(|one| one.rtt);
+        if let Some(course) = &mut self.course {
+            course.take(at, answer.acked_bytes, rtt);
+        } else if self.data.unique_bytes >= Course::FEWEST_BYTES {
+            self.course = Some(Box::new(Course::from(at)));
+        }
+    }
+
     /// Whether octets below the highest one seen are missing, or came late and are not
     /// acknowledged.
     pub fn has_holes(&self) -> bool {
@@ -266,8 +284,18 @@ fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
 
 /// How statistics are packed while a connection rests.
 mod rest {
-    use super::{Repairs, Statistics, packed};
+    use super::{Course, Repairs, Statistics, packed};
     use crate::packed::PackedValue;
+
+    impl PackedValue for Box<Course> {
+        fn put(&self, into: &mut Vec<u8>) {
+            (**self).put(into);
+        }
+
+        fn get(from: &mut &[u8]) -> Self {
+            Box::new(Course::get(from))
+        }
+    }
 
     impl PackedValue for Box<Repairs> {
         fn put(&self, into: &mut Vec<u8>) {
@@ -290,6 +318,7 @@ mod rest {
         repairs,
         times,
         copies,
+        course,
         syn,
         fin,
         data_acked,

@@ -1,0 +1,167 @@
+//! What connections wait for: the receive window, the congestion window, repair.
+
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
+
+use super::super::WaitingFor;
+use super::causes::Talk;
+use super::{data, explained};
+
+/// A segment of a made-up capture: from the side with this index, milliseconds, segment.
+type Packet = (usize, u64, Segment);
+
+fn ack(ack: u32, window: u16) -> Segment {
+    Segment { flags: Flags::ACK, seq: 1, ack, window, ..Segment::default() }
+}
+
+/// The handshake of a connection that side 0 opens, captured beside that side. The round trip is 30
+/// ms.
+fn opened(window: u16) -> Vec<Packet> {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let flags = Flags::SYN.with(Flags::ACK);
+    let syn_ack = Segment { flags, ack: 1, window, ..Segment::default() };
+    vec![(0, 0, syn), (1, 30, syn_ack), (0, 30, ack(1, 65_000)), (1, 30, ack(1, window))]
+}
+
+/// The milliseconds that a connection waited for each of these.
+fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N] {
+    let spent = explained(packets).connections[0].spent;
+    what.map(|what| spent.of(what).as_nanos() / 1_000_000)
+}
+
+const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
+
+/// At the sender: a flight, `last` octets after it, the acknowledgment of all with the window `small`,
+/// and 200 ms later the window of before and the next flight.
+fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
+    let mut packets = opened(first_window);
+    packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
+    let flags = Flags::ACK.with(Flags::PSH);
+    packets.push((0, 30, Segment { flags, ..data(2001, last) }));
+    let end = 2001 + u32::from(last);
+    packets.push((1, 60, ack(end, small)));
+    packets.push((1, 260, ack(end, first_window)));
+    packets.push((0, 260, data(end, 1000)));
+    waited(&packets, WINDOW_OR_APPLICATION)
+}
+
+#[test]
+fn a_window_without_room_for_a_segment_holds_a_sender_that_has_nothing_outstanding() {
+    assert_eq!(stalled(3000, 1000, 0), [200 + 30, 0], "closed");
+    assert_eq!(stalled(3000, 1000, 500), [200 + 30, 0], "open for half a segment");
+    assert_eq!(stalled(3000, 1000, 1000), [30, 200], "open for a segment");
+}
+
+#[test]
+fn a_window_of_half_the_largest_is_large_enough_for_small_segments() {
+    assert_eq!(stalled(1900, 10, 950)[1], 200);
+}
+
+#[test]
+fn a_short_last_segment_ends_the_data_unless_the_window_cut_it() {
+    assert_eq!(stalled(30_000, 400, 500), [0, 200], "the application had no more");
+    assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
+}
+
+/// Beside the receiver, 20 ms from the sender: ten flights of three segments, each `every` ms after
+/// the one before, and the acknowledgment of each flight with this window.
+fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let flags = Flags::SYN.with(Flags::ACK);
+    let syn_ack = Segment { flags, ack: 1, ..Segment::default() };
+    let mut packets = vec![(1, 0, syn), (0, 20, syn_ack), (1, 20, ack(1, window))];
+    for flight in 0..10_u32 {
+        let (at, first) = (20 + every * u64::from(flight + 1), 1 + 3000 * flight);
+        packets.extend([0, 1000, 2000].map(|octet| (0, at, data(first + octet, 1000))));
+        packets.push((1, at, ack(first + 3000, window)));
+    }
+    waited(&packets, [WaitingFor::ReceiveWindow, WaitingFor::CongestionWindow])
+}
+
+#[test]
+fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_sender() {
+    assert_eq!(flights_at_receiver(20, 3000), [180, 20], "the first flight fills it unseen");
+    assert_eq!(flights_at_receiver(20, 3900), [180, 20], "no room for a fourth segment");
+}
+
+#[test]
+fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
+    assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
+    assert_eq!(flights_at_receiver(28, 3000)[0], 0, "the sender waits longer than a round trip");
+}
+
+/// At the sender: a flight of four segments every 30 ms. Of the fourth flight the first segment is
+/// lost, and repaired a round trip later. `during` segments leave while it is repaired.
+fn repaired(during: u32) -> u64 {
+    let mut packets = opened(65_000);
+    let mut next = 1;
+    let mut flight = |packets: &mut Vec<Packet>, at: u64, many: u32| {
+        packets.extend((0..many).map(|n| (0, at, data(next + 1000 * n, 1000))));
+        next += 1000 * many;
+        next
+    };
+    for round in 0..3 {
+        let end = flight(&mut packets, 30 + 30 * round, 4);
+        packets.push((1, 60 + 30 * round, ack(end, 65_000)));
+    }
+    flight(&mut packets, 120, 4);
+    packets.extend([0; 3].map(|_| (1, 150, ack(12_001, 65_000))));
+    packets.push((0, 150, data(12_001, 1000)));
+    let end = flight(&mut packets, 150, during);
+    packets.push((1, 180, ack(end, 65_000)));
+    for round in 0..3 {
+        let end = flight(&mut packets, 180 + 30 * round, 4);
+        packets.push((1, 210 + 30 * round, ack(end, 65_000)));
+    }
+    waited(&packets, [WaitingFor::Repair])[0]
+}
+
+#[test]
+fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
+    assert_eq!(repaired(0), 30);
+    assert_eq!(repaired(2), 15);
+    assert_eq!(repaired(4), 0);
+}
+
+/// Between the ends, 1 ms from both: a segment each millisecond, which echoes the time stamp of the
+/// acknowledgment `queued` ms ago. The 41st segment is lost before the capture, and so are the nine
+/// that would be the last before it is repaired.
+fn lost_before_the_capture(queued: u32) -> Vec<Option<Cause>> {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 1.0, 1.0);
+    let stamped = |at: u32, ecr: u32| Timestamps { val: 5000 + at, ecr };
+    let flags = Flags::ACK;
+    for n in (0..100_u32).filter(|n| *n != 40 && *n < 90) {
+        let at = 100 + n;
+        let mut segment =
+            Segment { seq: talk.wire(n * 1000), len: 1000, ack: 1, flags, ..Segment::default() };
+        segment.set_timestamps(stamped(at - queued, 9000 + at - queued));
+        talk.packet(Side::From, f64::from(at), segment);
+        let mut answer = Segment {
+            seq: 1,
+            ack: talk.wire(1000 * if n < 40 { n + 1 } else { 40 }),
+            flags,
+            ..Segment::default()
+        };
+        answer.set_timestamps(Timestamps { val: 9000 + at + 1, ecr: 5000 + at - queued });
+        if n > 40 {
+            let mut blocks = SackBlocks::default();
+            let (left, right) = (talk.wire(41_000), talk.wire(1000 * (n + 1)));
+            blocks.add(SackBlock { left, right });
+            answer.set_sack(&blocks);
+        }
+        talk.packet(Side::To, f64::from(at) + 1.0, answer);
+    }
+    let at = 200;
+    let mut again =
+        Segment { seq: talk.wire(40_000), len: 1000, ack: 1, flags, ..Segment::default() };
+    again.set_timestamps(stamped(at - queued, 9000 + at - queued));
+    talk.packet(Side::From, f64::from(at), again);
+    talk.way().retransmissions.iter().map(|one| one.cause.get()).collect()
+}
+
+#[test]
+fn a_silence_no_longer_than_a_queue_before_the_capture_is_no_timeout() {
+    assert_eq!(lost_before_the_capture(30), [Some(Cause::SackRecovery)]);
+    assert_eq!(lost_before_the_capture(1), [Some(Cause::Rto)], "no queue");
+}

@@ -1,0 +1,44 @@
+"""What data on its way waited for, where the capture shows it: losses, or a full link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.seen import heard
+from netspurt.analysis.spent import WORDS
+from netspurt.table import Table
+
+_PART = "congestion_window"
+#: What held most of the time of data on its way, in words.
+_LOSSES = "data on its way (the congestion window, which losses kept small)"
+_LINK = "data on its way (most likely the slowest link was full)"
+
+
+def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
+    """Return the parts of the time in words.
+
+    The words for data on its way name its reason if the reason is known for the connections that
+    have at least half of this part.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture.
+    connection
+        The number of the connection. `None` means all connections.
+    """
+    spent = heard(tables)
+    spent = spent if connection is None else spent.where(connection=connection)
+    part = spent.seconds(f"{_PART}_ns")
+    # Beside a receiver losses only may have limited the rate.
+    surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
+    full = [one.connection for one in full_links(tables)]
+    for limited, told in ((full, _LINK), (surely, _LOSSES)):
+        own = np.isin(spent["connection"], limited)
+        if limited and 2 * float(part[own].sum()) > float(part.sum()):
+            return {**WORDS, _PART: told}
+    return dict(WORDS)

@@ -1,0 +1,309 @@
+"""What limited the rate of captured connections: the receive window, a full link, losses."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.receive_window import window_limits
+from netspurt.captures import Explained, explain
+from netspurt.report.findings import finding
+from netspurt.scenario import Scenario
+
+from conftest import Command
+
+PATH = """
+stop = "120 s"
+seed = {seed}
+[links.path]
+between = ["a", "b"]
+rate    = "{rate}"
+delay   = "25 ms"
+queue   = "{queue} packets"
+loss    = {{ probability = {loss} }}
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "{send}"
+tcp.congestion = "{congestion}"
+{more}
+[record]
+spy     = ["a", "b"]
+capture = true
+"""
+
+#: A receive buffer of ten segments, without memory that counts twice.
+SMALL = """tcp.receive.counts_memory = false
+tcp.receive_buffer = "14480 B"
+"""
+
+
+def captured(folder: Path, **words: Any) -> Path:
+    """Return the folder of a run, which has a capture beside each end."""
+    known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
+    known |= {"more": "", "send": "2 MB"}
+    run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
+    run.save(folder / "run")
+    return folder / "run"
+
+
+def share(found: Explained, part: str) -> float:
+    """Return the share of a part in the time of the only connection."""
+    (spent,) = found.table("spent").records()
+    whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
+    return float(spent[f"{part}_ns"] / whole)
+
+
+def without_handshake(capture: bytes) -> bytes:
+    """Return a capture in pcapng without its first three packets."""
+    kept, packets = b"", 0
+    while capture:
+        kind, length = struct.unpack("<II", capture[:8])
+        packets += kind == _PACKET
+        if kind != _PACKET or packets > 3:
+            kept += capture[:length]
+        capture = capture[length:]
+    return kept
+
+
+#: The type of a block with a packet.
+_PACKET = 6
+
+
+def told(netspurt: Command, file: Path) -> str:
+    result = netspurt("explain", file)
+    assert result.returncode == 0, result.stderr
+    return " ".join(result.stdout.split())
+
+
+def test_the_window_that_holds_a_sender_back_is_named_at_both_ends_with_the_rate_it_allows(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, more=SMALL)
+    for end in ("a", "b"):
+        found = explain(folder / f"{end}.pcapng")
+        assert share(found, "receive_window") > 0.85, end
+        (limit,) = window_limits(found.tables)
+        assert limit.window_bytes == 14_480
+        # A round trip takes 50 ms of the links, and up to 5 ms in the queue behind the flight.
+        assert 0.9 < limit.allowed_bps / (8 * 14_480 / 0.05) <= 1
+        assert limit.is_constant
+        words = told(netspurt, folder / f"{end}.pcapng")
+        assert "announced at most 14,480 octets" in words
+        assert f"A larger receive buffer at {limit.receiver} helps." in words
+
+
+def test_a_large_window_holds_nothing_back_at_either_end(tmp_path: Path) -> None:
+    folder = captured(tmp_path, loss=0.01, more=SMALL.replace("14480 B", "4194304 B"))
+    for end in ("a", "b"):
+        found = explain(folder / f"{end}.pcapng")
+        assert share(found, "receive_window") < 0.01, end
+        assert window_limits(found.tables) == []
+
+
+def test_the_rate_that_losses_allow_is_not_above_that_of_the_window(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, more=SMALL, loss=0.02)
+    (limit,) = loss_limits(explain(folder / "a.pcapng").tables)
+    assert limit.window_bps is not None
+    assert limit.had_bps < limit.window_bps
+    words = told(netspurt, folder / "a.pcapng")
+    assert "Losses limited the rate" in words
+    assert "The receive window, 14,480 octets at most, allows at most" in words
+    assert "Twice the rate" not in words
+    assert "BBR" not in words
+
+
+def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
+    assert "data on its way (the congestion window, which losses kept small)" in words
+    assert "Twice the rate needs a quarter of the losses or half the round trip." in words
+    assert "One that does not, such as BBR, may be faster on this path." in words
+
+
+def test_a_constant_rate_with_longer_round_trips_is_that_of_a_full_link(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, rate="4 Mbit/s")
+    (limit,) = full_links(explain(folder / "a.pcapng").tables)
+    assert limit.rate_bps == pytest.approx(4e6 * 1448 / 1500, rel=0.05)
+    assert limit.rtt_s > 2 * limit.rtt_s_min
+    words = told(netspurt, folder / "a.pcapng")
+    assert "most likely the slowest link of the path was full" in words
+    assert "data on its way (most likely the slowest link was full)" in words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"loss": 0.01},
+        {"more": SMALL},
+        {"send": "200 kB", "rate": "1 Gbit/s"},
+        {"loss": 0.01, "congestion": "bbr"},
+    ],
+    ids=["losses", "receive window", "short", "bbr"],
+)
+def test_no_link_is_full_if_round_trips_stay_short(tmp_path: Path, words: dict[str, Any]) -> None:
+    assert full_links(explain(captured(tmp_path, **words) / "a.pcapng").tables) == []
+
+
+def test_an_application_that_sends_at_a_constant_rate_fills_no_link(tmp_path: Path) -> None:
+    more = 'app = { reply = "20 kB", requests = 60, think = "60 ms", serve = "2 ms" }'
+    folder = captured(tmp_path, send="10 kB", more=more)
+    assert full_links(explain(folder / "a.pcapng").tables) == []
+
+
+def test_a_sender_that_does_not_slow_down_waits_for_no_repair(tmp_path: Path) -> None:
+    found = explain(captured(tmp_path, loss=0.01, congestion="bbr", send="8 MB") / "a.pcapng")
+    assert len(found.table("retransmissions")) > 40
+    assert share(found, "repair") < 0.05
+
+
+def test_a_sender_that_makes_cwnd_smaller_waits_for_repair(tmp_path: Path) -> None:
+    found = explain(captured(tmp_path, loss=0.01, send="8 MB") / "a.pcapng")
+    assert 0.01 < share(found, "repair") < 0.2
+
+
+def test_the_longest_connections_are_listed_also_without_losses(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    more = """[flows.y]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "300 kB"
+tcp.receive.counts_memory = false
+tcp.receive_buffer = "14480 B"
+"""
+    words = told(netspurt, captured(tmp_path, more=more) / "a.pcapng")
+    assert "No retransmissions were seen." in words
+    listed = words.partition("Longest connections first: ")[2]
+    assert "connection 1: " in listed
+    assert "mostly receive window" in listed
+    assert "; 300,000 octets" in listed
+
+
+def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_scale(
+    tmp_path: Path,
+) -> None:
+    folder = captured(tmp_path, loss=0.003, send="1 MB")
+    found = explain(folder / "b.pcapng")
+    assert "back: its congestion window, its timers or its application." in finding(found, [])
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(without_handshake((folder / "b.pcapng").read_bytes()))
+    words = finding(explain(cut), [])
+    assert "back: the receive window, its congestion window" in words
+
+
+def made_up(packets: Sequence[tuple[float, int, int, int, int, int, int]]) -> bytes:
+    """Return a capture of packets of TCP.
+
+    Each has a time in seconds, the end that sends it, its sequence number and acknowledgment, its
+    flags, its window and its octets of data.
+    """
+    capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP)
+    for at, end, seq, ack, flags, window, length in packets:
+        ports = (4000, 80) if end == 0 else (80, 4000)
+        tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, window, 0, 0)
+        addresses = [bytes((10, 0, 0, 1 + end)), bytes((10, 0, 0, 2 - end))]
+        total = 20 + len(tcp) + length
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, 0, 0x4000, 64, 6, 0, *addresses)
+        seconds, micros = divmod(round(1e6 * at), 1_000_000)
+        packet = ip + tcp + bytes(length)
+        capture += struct.pack("<IIII", seconds, micros, len(packet), len(packet)) + packet
+    return capture
+
+
+#: The link type of packets that begin with the header of IP.
+_RAW_IP = 101
+_SYN, _SYN_ACK, _ACK = 0x02, 0x12, 0x10
+
+
+def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    packets = [(0.0, 0, 0, 0, _SYN, 9000, 0), (0.03, 1, 0, 1, _SYN_ACK, 9000, 0)]
+    packets += [(0.03, 0, 1, 1, _ACK, 9000, 0), (0.03, 1, 1, 1, _ACK, 9000, 0)]
+    octet, at = 1, 0.03
+    for _ in range(4):
+        packets += [(at, 0, octet + 1000 * n, 1, _ACK, 9000, 1000) for n in range(9)]
+        octet += 9000
+        packets += [(at + 0.03, 1, 1, octet, _ACK, 0, 0), (at + 0.3, 1, 1, octet, _ACK, 9000, 0)]
+        at += 0.3
+    file = tmp_path / "closed.pcap"
+    file.write_bytes(made_up(packets))
+    words = told(netspurt, file)
+    assert "10.0.0.2 closed it 4 times, because its application read more slowly" in words
+    assert "An application that reads faster helps." in words
+    assert "larger receive buffer" not in words
+    assert share(explain(file), "application") == 0
+
+
+#: Data that is lost before a capture on a router, which is on the way.
+ON_THE_WAY = """
+stop = "60 s"
+seed = 3
+[links.near]
+between = ["a", "r"]
+rate    = "50 Mbit/s"
+delay   = "10 ms"
+loss    = { probability = 0.01 }
+[links.far]
+between = ["r", "b"]
+rate    = "50 Mbit/s"
+delay   = "10 ms"
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "1 MB"
+[record]
+spy     = ["a", "r", "b"]
+capture = true
+"""
+
+
+def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_way(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    Scenario.parse(ON_THE_WAY, name="path").run().save(tmp_path / "run")
+    words = {end: told(netspurt, tmp_path / f"run/{end}.pcapng") for end in ("a", "r", "b")}
+    cautions = {end: "originals never came to the capture point" in words[end] for end in words}
+    assert cautions == {"a": False, "r": True, "b": False}
+    alone = netspurt("explain", tmp_path / "run/r.pcapng", "--connection", "0").stdout
+    assert "originals never came to the capture point" in " ".join(alone.split())
+
+
+def test_a_comparison_says_which_part_of_captures_is_compared_and_counts_to_their_ends(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    files = [captured(tmp_path / str(loss), loss=loss) / "a.pcapng" for loss in (0, 0.02)]
+    again = len(explain(files[1]).table("retransmissions"))
+    assert again > 20
+    words = " ".join(netspurt("compare", *files).stdout.split())
+    assert "in which both last" in words
+    assert f"retransmissions in {files[1]}: SACK recovery or RACK {again}" in words
+    assert f"SACK recovery or RACK 0 {again}" in words, "the table of causes"
+    span = " ".join(netspurt("compare", *files, "--span", "500ms").stdout.split())
+    assert "in which both last" not in span
+
+
+def test_a_list_of_retransmissions_gives_causes_that_look_alike_one_name(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, loss=0.01)
+    output = netspurt("explain", folder / "a.pcapng", "--connection", "0").stdout
+    listed = output.partition("Retransmissions (time")[2]
+    assert "loss seen in ACKs (" in listed
+    assert "SACK recovery (" not in listed
+    assert "--json names the most likely one." in listed
