@@ -185,8 +185,9 @@ fn alien(content: &str) -> RecordingError {
         return RecordingError::new(
             format!("{ALIEN}; as a table its columns would be {names}"),
             format!(
-                "`--column rtt=N`, N from 1 to {count}, names the column of the delays; if they are \
-                 seconds and not milliseconds, add `--column unit=s`"
+                "`--column rtt=NAME` tells which of them has the delays; instead of a name a number \
+                 from 1 to {count} will do; if the delays are in seconds and not milliseconds, add \
+                 `--column unit=s`"
             ),
         )
         .at(line);
