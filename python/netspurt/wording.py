@@ -83,6 +83,17 @@ def rate(bits_per_second: float) -> str:
     return _fitting(bits_per_second, _RATES) or f"{bits_per_second:.3g} bit/s"
 
 
+def duration(seconds: float) -> str:
+    """Return a time with a fitting unit.
+
+    Examples
+    --------
+    >>> duration(2.5), duration(0.03053)
+    ('2.5 s', '30.5 ms')
+    """
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
 def octets(count: float) -> str:
     """Return a number of octets with a fitting unit.
 

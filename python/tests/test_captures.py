@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import netspurt as ns
+from netspurt.analysis.spent import WORDS as PARTS
 from netspurt.captures import CaptureError, explain, is_capture
 from netspurt.plots import KINDS, View, draw
 from netspurt.table import Table
@@ -256,6 +257,8 @@ def waits_of(
         "congestion_window_ns": np.full(len(every), round(1e9 * sending_s)),
         "timeout_ns": (1e9 * np.array(silent)).astype(np.int64),
     }
+    nothing = np.zeros(len(every), np.int64)
+    spent = {f"{part}_ns": nothing for part in PARTS} | spent
     made: Any = Made
     columns = {"waits": waits, "floors": floors, "habits": habits, "spent": spent}
     return {name: Table(made(values)) for name, values in columns.items()}

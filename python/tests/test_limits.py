@@ -16,42 +16,13 @@ from netspurt.captures import Explained, explain
 from netspurt.report.findings import finding
 from netspurt.scenario import Scenario
 
+from captured_path import captured
 from conftest import Command
-
-PATH = """
-stop = "120 s"
-seed = {seed}
-[links.path]
-between = ["a", "b"]
-rate    = "{rate}"
-delay   = "25 ms"
-queue   = "{queue} packets"
-loss    = {{ probability = {loss} }}
-[flows.x]
-from    = "a"
-to      = "b"
-profile = "linux-6"
-send    = "{send}"
-tcp.congestion = "{congestion}"
-{more}
-[record]
-spy     = ["a", "b"]
-capture = true
-"""
 
 #: A receive buffer of ten segments, without memory that counts twice.
 SMALL = """tcp.receive.counts_memory = false
 tcp.receive_buffer = "14480 B"
 """
-
-
-def captured(folder: Path, **words: Any) -> Path:
-    """Return the folder of a run, which has a capture beside each end."""
-    known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
-    known |= {"more": "", "send": "2 MB"}
-    run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
-    run.save(folder / "run")
-    return folder / "run"
 
 
 def share(found: Explained, part: str) -> float:

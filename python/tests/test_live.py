@@ -407,6 +407,11 @@ sys.exit(3)
 """
 
 
+#: Programs of two ends: a server of the files of its folder, and a client that fetches one.
+SERVE = f"{sys.executable} -m http.server 8000"
+FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
+
+
 @namespaces
 @real_time
 def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path: Path) -> None:
@@ -432,14 +437,12 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
 ) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "file").write_bytes(bytes(100_000))
-    serve = f"{sys.executable} -m http.server 8000"
-    fetch = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
-    words = ["--out", "r", "--budget", 10, "--set", "record.tables=['drops']", "--server", serve]
-    result = process("live", "exec", "path.toml", *words, "--", sys.executable, "-c", fetch)
+    words = ["--out", "r", "--budget", 10, "--set", "record.tables=['drops']", "--server", SERVE]
+    result = process("live", "exec", "path.toml", *words, "--", sys.executable, "-c", FETCH)
     assert result.returncode == 0, result.stderr
     assert process("report", "r").returncode == 0
     text = (tmp_path / "r" / "report.html").read_text()
-    assert f"At the other end ran <code>{serve}</code>." in text
+    assert f"At the other end ran <code>{SERVE}</code>." in text
     assert "ended with status 0." in text
     ((name, *_, asked, back),) = rows_of(text, "Connections of the programs")
     assert name.endswith(".0")
@@ -459,10 +462,8 @@ def test_of_two_runs_of_programs_the_one_with_the_shorter_transfer_finishes_firs
     """The table `flows` has no start of a program's data; it begins when the path sees it."""
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "file").write_bytes(bytes(100_000))
-    serve = f"{sys.executable} -m http.server 8000"
-    fetch = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
-    words = ["--budget", 10, "--set", "record.spy=['away']", "--server", serve]
-    words += ["--", sys.executable, "-c", fetch]
+    words = ["--budget", 10, "--set", "record.spy=['away']", "--server", SERVE]
+    words += ["--", sys.executable, "-c", FETCH]
     took = []
     for name, delay in (("near", "5 ms"), ("far", "150 ms")):
         path = ["path.toml", "--set", f"links.wire.delay={delay}", "--out", name]

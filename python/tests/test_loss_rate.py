@@ -8,35 +8,15 @@ import pytest
 
 from netspurt.analysis.loss_rate import loss_limits
 from netspurt.captures import Explained, explain
-from netspurt.scenario import Scenario
 
+import captured_path
 from conftest import Command
-
-PATH = """
-stop = "60 s"
-seed = {seed}
-[links.path]
-between = ["a", "b"]
-rate    = "{rate}"
-delay   = "25 ms"
-queue   = "{queue} packets"
-loss    = {{ probability = {loss} }}
-[flows.x]
-from    = "a"
-to      = "b"
-profile = "linux-6"
-send    = "2 MB"
-tcp.congestion = "{congestion}"
-[record]
-capture = true
-"""
 
 
 def captured(folder: Path, **words: object) -> Explained:
-    known = {"seed": 3, "rate": "50 Mbit/s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
-    run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
-    run.save(folder / "run")
-    return explain(folder / "run/a.pcapng")
+    """Return the capture beside the sender of a run with these values."""
+    known = {"stop": "60 s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
+    return explain(captured_path.captured(folder, **{**known, **words}) / "a.pcapng")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.analysis.seen import heard
+from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
+from netspurt.wording import duration, rate
 
 #: The minimum ratio of the mean round trip, while the rate was constant, to the shortest.
 _RTT_RATIO_MIN = 1.25
@@ -51,6 +53,16 @@ class FullLink:
     rtt_s: float
     rtt_s_min: float
 
+    def sentence(self, who: str) -> str:
+        """Return sentences on what limited the connection `who`, and what helps."""
+        return (
+            f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
+            f"{duration(self.lasted_s)}, while round trips took {duration(self.rtt_s)} on average; "
+            f"the shortest took {duration(self.rtt_s_min)}. So data waited in a queue, and most "
+            "likely the slowest link of the path was full. Only a faster link, or less other "
+            "traffic on it, makes this faster."
+        )
+
 
 def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
     """Return the directions that filled a link, those with a long constant rate first.
@@ -62,11 +74,9 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
     """
     if not len(tables["steady"]):
         return []
-    shares = {
-        one["connection"]: one["congestion_window_ns"]
-        / max(1, sum(value for name, value in one.items() if name.endswith("_ns")))
-        for one in heard(tables).records()
-    }
+    spent = heard(tables)
+    long = spent.seconds("congestion_window_ns") >= _SHARE_MIN * whole_s(spent)
+    on_its_way = set(spent["connection"][long].tolist())
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], tables["steady"]["connection"]))
     rows = {(row["connection"], row["direction"]): row for row in own.records()}
@@ -80,7 +90,7 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
             0 < _RTT_RATIO_MIN * least_s <= rtt_s
             and outstanding >= _SEGMENTS_MIN * min(segment, _SEGMENT_MAX)
             and lasted_s >= _TRIPS_MIN * rtt_s
-            and shares.get(steady["connection"], 0.0) >= _SHARE_MIN
+            and steady["connection"] in on_its_way
         ):
             connection = int(steady["connection"])
             found.append(FullLink(connection, steady["rate_bps"], lasted_s, rtt_s, least_s))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.seen import round_trip, vantages, window_max
+from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import number, rate
 
@@ -73,8 +74,10 @@ class LossLimit:
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
-        """Return a sentence on the rate that the receive window allows. It must be known."""
-        octets, allowed = number(self.window_bytes or 0), rate(self.window_bps or 0.0)
+        """Return a sentence on the rate that the receive window allows; empty if it is not near."""
+        if self.window_bytes is None or self.window_bps is None or not self.is_window_near:
+            return ""
+        octets, allowed = number(self.window_bytes), rate(self.window_bps)
         return f"The receive window, {octets} octets at most, allows at most {allowed}."
 
     def sentence(self, who: str) -> str:
@@ -127,16 +130,19 @@ def _limit(
     rtt_s = found.mean_s
     cuts = _cuts(tables["retransmissions"], row, rtt_s)
     both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
-    (spent,) = tables["spent"].where(connection=connection).records()
-    total = sum(value for name, value in spent.items() if name.endswith("_ns")) / 1e9
-    sending = sum(spent[f"{name}_ns"] for name in _SENDING) / 1e9
+    spent = tables["spent"].where(connection=connection)
+    total = float(whole_s(spent)[0])
+    sending, window_s = (
+        sum(float(spent.seconds(f"{name}_ns")[0]) for name in names)
+        for names in (_SENDING, [_WINDOW])
+    )
     octets = row["unique_bytes"]
     if cuts < _CUTS_MIN or octets <= _SHARE_MIN * both or sending < max(_SHARE_MIN * total, 1e-9):
         return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
     # All octets were sent in all of this time, with the receive window closed or open.
-    actual = 8 * float(octets) / (sending + spent[f"{_WINDOW}_ns"] / 1e9)
+    actual = 8 * float(octets) / (sending + window_s)
     if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
         window = window_max(row, tables["connections"])
         yield LossLimit(connection, cuts, packets, rtt_s, found.of_data, formula, actual, window)

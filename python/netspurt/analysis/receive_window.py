@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.seen import heard, receiver_of, round_trip, vantages, window_max
+from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
+from netspurt.wording import duration, number, rate
 
 #: The minimum share of a connection's time.
 _SHARE_MIN = 0.25
@@ -56,6 +58,23 @@ class WindowLimit:
         """The rate that the largest window allows in these round trips, in bits per second."""
         return 8 * self.window_bytes / self.rtt_s
 
+    def sentence(self, who: str) -> str:
+        """Return sentences on what held the connection `who` back, and what helps."""
+        about, trips = ("", "") if self.rtt_seen else ("about ", " at the handshake")
+        held = f"The receive window held {who} back for {about}{self.share:.0%} of its time."
+        if self.closed:
+            times = "once" if self.closed == 1 else f"{number(self.closed)} times"
+            return (
+                f"{held} {self.receiver} closed it {times}, because its application read more "
+                "slowly than data came. An application that reads faster helps."
+            )
+        reads = "" if self.is_constant else ", or an application that reads faster,"
+        return (
+            f"{held} {self.receiver} announced at most {number(self.window_bytes)} octets. With "
+            f"round trips of {duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A "
+            f"larger receive buffer at {self.receiver}{reads} helps."
+        )
+
 
 def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     """Return the directions that the receive window held back, the longest first.
@@ -68,8 +87,7 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
     spent, connections = heard(tables), tables["connections"]
-    whole = np.sum([spent[name] for name in spent if name.endswith("_ns")], axis=0)
-    waited = spent["receive_window_ns"]
+    whole, waited = whole_s(spent), spent.seconds("receive_window_ns")
     long = (waited > 0) & (waited >= _SHARE_MIN * whole)
     if not long.any():
         return []
@@ -78,13 +96,11 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     for row in own.records():
         ways[row["connection"]].append(row)
     found: list[tuple[float, WindowLimit]] = []
-    for one, whole_ns in zip(spent.select(long).records(), whole[long].tolist(), strict=True):
-        waited_ns = one["receive_window_ns"]
-        row = max(ways[one["connection"]], key=lambda row: int(row["unique_bytes"]))
-        beside = where.get((row["connection"], row["direction"])) == "receiver"
-        found += [
-            (waited_ns, limit) for limit in _limit(row, own, waited_ns / whole_ns, beside=beside)
-        ]
+    columns = (spent["connection"], waited, whole)
+    for connection, held_s, all_s in zip(*(one[long].tolist() for one in columns), strict=True):
+        row = max(ways[connection], key=lambda row: int(row["unique_bytes"]))
+        beside = where.get((connection, row["direction"])) == "receiver"
+        found += [(held_s, limit) for limit in _limit(row, own, held_s / all_s, beside=beside)]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
 
 

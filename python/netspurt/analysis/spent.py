@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.table import Table
 
@@ -29,6 +30,12 @@ BRIEFLY = {
 }
 
 
+def whole_s(spent: Table) -> NDArray[np.float64]:
+    """Return the whole time of each connection [s], shape (n,), for rows of the table `spent`."""
+    whole: NDArray[np.float64] = np.sum([spent.seconds(f"{name}_ns") for name in WORDS], axis=0)
+    return whole
+
+
 def largest_parts(spent: Table) -> dict[int, tuple[str, float]]:
     """Return for each connection the largest part of its time, with its share.
 
@@ -41,7 +48,7 @@ def largest_parts(spent: Table) -> dict[int, tuple[str, float]]:
     """
     names = list(WORDS)
     each = np.stack([spent.seconds(f"{name}_ns") for name in names])
-    whole, largest = each.sum(axis=0), each.argmax(axis=0)
+    whole, largest = whole_s(spent), each.argmax(axis=0)
     return {
         connection: (names[largest[row]], float(each[largest[row], row] / whole[row]))
         for row, connection in enumerate(spent["connection"].tolist())

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage, vantages
-from netspurt.analysis.spent import BRIEFLY, largest_parts, parts
-from netspurt.analysis.spent import WORDS as SPENT
+from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.wording import counted, number, rate
+from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
     from netspurt.analysis.loss_rate import LossLimit
@@ -124,8 +123,8 @@ def _two_waits(found: Explained) -> Iterator[str]:
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
         yield (
-            f"Timers waited {_seconds(waited)}, counted from the last progress. Silence before a "
-            f"timer, {_seconds(silent)}, counts from the last packet of either end."
+            f"Timers waited {duration(waited)}, counted from the last progress. Silence before a "
+            f"timer, {duration(silent)}, counts from the last packet of either end."
         )
 
 
@@ -150,7 +149,7 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
     for verdict in ("needed", "spurious", "unknown"):
         yield number(int((own["verdict"] == verdict).sum()))
     waited_s = _waited(found, own)
-    yield _seconds(waited_s) if waited_s else "-"
+    yield duration(waited_s) if waited_s else "-"
 
 
 def _waited(found: Explained, own: Table) -> float:
@@ -174,7 +173,7 @@ def time_line(found: Explained, connection: int | None = None) -> str:
         return "All packets have the same time, so it is not known how the time was spent."
     told_of = words(found.tables, connection)
     told = [f"{told_of[name]} {share:.0%}" for name, share in shares if share >= _SHARE]
-    return f"Time went to: {', '.join(told)} (of {_seconds(whole)} of {whose})."
+    return f"Time went to: {', '.join(told)} (of {duration(whole)} of {whose})."
 
 
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
@@ -199,34 +198,30 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield lines on what limited the rate of connections: the window, a full link, losses."""
-    yield from _window_lines(found, connection)
-    yield from _link_lines(found, connection)
+    from netspurt.analysis.full_link import full_links
+    from netspurt.analysis.receive_window import window_limits
+
+    yield from _limit_lines(found, window_limits(found.tables), connection)
+    yield from _limit_lines(found, full_links(found.tables), connection)
     yield from _loss_lines(found, connection)
 
 
-def _window_lines(found: Explained, connection: int | None) -> Iterator[str]:
-    """Yield lines on the connections that the receive window held back."""
-    from netspurt.analysis.receive_window import window_limits
+class _Limit(Protocol):
+    """What limited the rate of a connection."""
 
-    limits = window_limits(found.tables)
+    @property
+    def connection(self) -> int: ...
+
+    def sentence(self, who: str) -> str: ...
+
+
+def _limit_lines(
+    found: Explained, limits: Sequence[_Limit], connection: int | None
+) -> Iterator[str]:
+    """Yield a line on each of the first limited connections, and one on the others."""
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
-        who, trips = _named(found, one.connection), "" if one.rtt_seen else " at the handshake"
-        about = "" if one.rtt_seen else "about "
-        held = f"The receive window held {who} back for {about}{one.share:.0%} of its time."
-        if one.closed:
-            times = "once" if one.closed == 1 else f"{number(one.closed)} times"
-            yield (
-                f"{held} {one.receiver} closed it {times}, because its application read more "
-                "slowly than data came. An application that reads faster helps."
-            )
-            continue
-        reads = "" if one.is_constant else ", or an application that reads faster,"
-        yield (
-            f"{held} {one.receiver} announced at most {number(one.window_bytes)} octets. With "
-            f"round trips of {_seconds(one.rtt_s)}{trips} this allows {rate(one.allowed_bps)}. A "
-            f"larger receive buffer at {one.receiver}{reads} helps."
-        )
+        yield one.sentence(_named(found, one.connection))
     yield from _others(len(chosen) - _LIMITED)
 
 
@@ -234,23 +229,6 @@ def _others(count: int) -> Iterator[str]:
     """Yield a line on `count` further connections of which the same holds, if there are any."""
     if count > 0:
         yield f"The same holds for {counted(count, 'other connection')}."
-
-
-def _link_lines(found: Explained, connection: int | None) -> Iterator[str]:
-    """Yield lines on the connections that filled the slowest link of their path."""
-    from netspurt.analysis.full_link import full_links
-
-    limits = full_links(found.tables)
-    chosen = [one for one in limits if connection in {None, one.connection}]
-    for one in chosen[:_LIMITED]:
-        yield (
-            f"The rate of {_named(found, one.connection)} stayed at {rate(one.rate_bps)} (within a "
-            f"tenth) for {_seconds(one.lasted_s)}, while round trips took {_seconds(one.rtt_s)} on "
-            f"average; the shortest took {_seconds(one.rtt_s_min)}. So data waited in a queue, and "
-            "most likely the slowest link of the path was full. Only a faster link, or less other "
-            "traffic on it, makes this faster."
-        )
-    yield from _others(len(chosen) - _LIMITED)
 
 
 def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
@@ -265,7 +243,7 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
         yield (
             f"{one.sentence(who)} while it had data to send. It lost data {times} times in "
             f"{counted(one.packets, 'data packet')} (losses within one round trip count once), "
-            f"with round trips of {_seconds(one.rtt_s)}{trips}; for this the formula of Mathis et "
+            f"with round trips of {duration(one.rtt_s)}{trips}; for this the formula of Mathis et "
             f"al. (1997) gives {rate(one.formula_bps)}. {_of_window(one)}"
         )
         if not one.rtt_seen:
@@ -283,8 +261,8 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
 
 def _of_window(one: LossLimit) -> str:
     """Return what twice the rate of a connection needs, or the rate that its window allows."""
-    if one.is_window_near:
-        return one.window_sentence()
+    if told := one.window_sentence():
+        return told
     needs = "Twice the rate needs a quarter of the losses or half the round trip"
     if one.window_bps is None:
         return (
@@ -299,7 +277,7 @@ def _longest(found: Explained) -> Iterator[str]:
     told = largest_parts(spent)
     if len(told) < 2:
         return
-    whole = np.sum([spent.seconds(f"{name}_ns") for name in SPENT], axis=0)
+    whole = whole_s(spent)
     order = np.argsort(-whole, kind="stable")[:_WORST].tolist()
     octets = Counter[int]()
     table = found.table("connections")
@@ -316,7 +294,7 @@ def _longest(found: Explained) -> Iterator[str]:
             continue
         name, share = told[connection]
         yield (
-            f"  {_named(found, connection)}: {_seconds(float(whole[place]))}, mostly "
+            f"  {_named(found, connection)}: {duration(float(whole[place]))}, mostly "
             f"{BRIEFLY[name]} {share:.0%}; {counted(octets[connection], 'octet')}"
         )
 
@@ -335,7 +313,7 @@ def _worst(found: Explained) -> Iterator[str]:
     for place in order.tolist():
         connection = int(spent["connection"][place])
         parts = [float(spent.seconds(f"{name}_ns")[place]) for name in ("timeout", "repair")]
-        silent, repair = (_seconds(part) for part in parts)
+        silent, repair = (duration(part) for part in parts)
         count = counted(len(again.where(connection=connection)), "retransmission")
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
@@ -347,7 +325,3 @@ def _named(found: Explained, connection: int) -> str:
     """Return the name of a connection, with its file if there are several files."""
     path, own = found.place_of(connection)
     return f"connection {own} of {named(path)}" if found.files else f"connection {own}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms"

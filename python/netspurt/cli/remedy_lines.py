@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netspurt.analysis.spent import whole_s
 from netspurt.wording import counted
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ _LITTLE = 0.01
 
 def _transferring_s(spent: Table) -> float:
     """Return the time of connections in which an application had data to send [s]."""
-    names = (name for name in spent if name.endswith("_ns") and name != "application_ns")
-    return sum(float(spent.seconds(name).sum()) for name in names)
+    return float((whole_s(spent) - spent.seconds("application_ns")).sum())
 
 
 _BESIDE = (

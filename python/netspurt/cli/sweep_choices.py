@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from netspurt.sweep import SweepFolder
 
 
-def no_measure(folder: SweepFolder, option: str = "--measure") -> list[str]:
+def no_measure(folder: SweepFolder, option: str = "--measure") -> NoReturn:
     """Raise the error that a measure is missing. The message says what to add.
 
     Raises

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from netspurt.analysis.full_link import FullLink, full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.on_its_way import words
+from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import heard, octets_by_vantage
 from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
 from netspurt.causes import tallied
 from netspurt.report.words import span
+from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
 #: How the lines begin that say where the time went, and what the lines on remedies contain.
 _TIME = "Time went to"
 _REMEDY = "would have saved"
-#: How the line begins that tells more of a part of the time.
-_LIMITS = {"receive_window": "The receive window held ", "congestion_window": "The rate of "}
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
@@ -44,7 +45,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     data = int(found.table("connections")["data_packets"].sum())
     if data == 0:
         return
-    yield from _held_back(found, lines)
+    yield from _held_back(found)
     again = found.table("retransmissions")
     if len(again) == 0:
         yield f"Nothing was retransmitted in {counted(data, 'data packet')}."
@@ -61,7 +62,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     yield from [line for line in lines if _REMEDY in line][:1]
 
 
-def _held_back(found: Explained, lines: Sequence[str]) -> Iterator[str]:
+def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: losses that kept cwnd small, or the largest part of the time.
 
     Losses come first if the connections whose rate they limited had most of the time.
@@ -73,21 +74,32 @@ def _held_back(found: Explained, lines: Sequence[str]) -> Iterator[str]:
     )
     if 2 * limited < whole:
         yield from _largest(found, shares)
-        begin = _LIMITS.get(shares[0][0]) if shares else None
-        yield from [line for line in lines if begin and line.startswith(begin)][:1]
+        told = _LIMITS.get(shares[0][0]) if shares else None
+        shown = told(found.tables)[:1] if told else []
+        yield from (one.sentence(_who(found, one.connection)) for one in shown)
     yield from (_limited(found, one) for one in limits[:1])
+
+
+#: What tells more of a part of the time: the limits of connections, the most important first.
+_LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[WindowLimit | FullLink]]] = {
+    "receive_window": window_limits,
+    "congestion_window": full_links,
+}
+
+
+def _who(found: Explained, connection: int) -> str:
+    """Return the name of a connection: as in the pictures, or with its file."""
+    path, own = found.place_of(connection)
+    return f"connection {own} of {path}" if found.files else f"c{own}"
 
 
 def _limited(found: Explained, one: LossLimit) -> str:
     """Say which rate losses allowed a connection, the one with the most data of several."""
-    path, own = found.place_of(one.connection)
-    who = f"connection {own} of {path}" if found.files else f"c{own}"
     trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
     return (
-        f"{one.sentence(who)}: it lost data "
+        f"{one.sentence(_who(found, one.connection))}: it lost data "
         f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}, with round trips "
-        f"of {span(one.rtt_s)}{trips}."
-        + (f" {one.window_sentence()}" if one.is_window_near else "")
+        f"of {span(one.rtt_s)}{trips}." + (f" {told}" if (told := one.window_sentence()) else "")
     )
 
 

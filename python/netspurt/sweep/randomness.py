@@ -26,7 +26,7 @@ _DRAWING = {
 }
 
 #: The values with which such a key draws nothing.
-_NOTHING = (0, False, "none", "0 s", "0 ms")
+_NOTHING = (0, "none", "0 s", "0 ms")
 
 
 def is_exact(folder: SweepFolder, cases: Columns) -> bool:
@@ -47,7 +47,7 @@ def _draws(value: Any) -> Iterator[str]:
         for key, below in value.items():
             set_by_path = key == "path" and isinstance(below, str)
             parts = {*key.split("."), *(below.split(".") if set_by_path else ())}
-            if parts & _DRAWING and not any(below == one for one in _NOTHING):
+            if parts & _DRAWING and below not in _NOTHING:
                 yield key
             yield from _draws(below)
     elif isinstance(value, list):

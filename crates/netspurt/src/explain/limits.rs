@@ -10,10 +10,9 @@ use super::{CapturedSegment, WaitingFor};
 /// What limits one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// The current repair lasts until this octet is acknowledged.
-    repair_end: u64,
-    /// The octet after the highest one when the current repair began; `None` if nothing is repaired.
-    repair_from: Option<u64>,
+    /// The octet after the highest one when the current repair began: the repair lasts until all
+    /// octets before it are acknowledged. `None` if no repair began since then.
+    repair_end: Option<u64>,
     /// The octet after the last one that the receiver's window allows, if the window is known.
     window_end: Option<u64>,
     /// The largest window that the receiver advertised, in octets.
@@ -77,9 +76,8 @@ impl Limits {
     ) {
         if packet.len() > 0 {
             if sent.again {
-                if octets.una() >= self.repair_end {
-                    self.repair_end = octets.sequence().highest();
-                    self.repair_from = Some(self.repair_end);
+                if !self.repairs(octets) {
+                    self.repair_end = Some(octets.sequence().highest());
                 }
             } else {
                 self.fresh(packet);
@@ -101,7 +99,7 @@ impl Limits {
         self.goes_on = true;
         if !self.heard {
             // The sender goes on, so acknowledgments that were not captured ended the repair.
-            (self.repair_end, self.repair_from) = (0, None);
+            self.repair_end = None;
         }
     }
 
@@ -136,14 +134,19 @@ impl Limits {
         if news {
             self.progress = Some(at);
         }
-        let from = self.repair_from.filter(|_| octets.una() >= self.repair_end)?;
-        self.repair_from = None;
-        Some(octets.sequence().highest().saturating_sub(from))
+        let ended = self.repair_end.take_if(|end| octets.una() >= *end)?;
+        Some(octets.sequence().highest().saturating_sub(ended))
     }
 
     /// The new octets that were sent since the current repair began.
     pub fn sent_in_repair(&self, octets: &OneWay<CapturedSegment>) -> u64 {
-        self.repair_from.map_or(0, |from| octets.sequence().highest().saturating_sub(from))
+        self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
+    }
+
+    /// Whether octets are missing that were sent before the current repair began.
+    #[inline]
+    fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
+        self.repair_end.is_some_and(|end| octets.una() < end)
     }
 
     /// Decides away from the sender whether it fills the receiver's window.
@@ -195,7 +198,7 @@ impl Limits {
             let closed = self.is_closed(octets.sequence().highest());
             return (closed && self.goes_on).then_some(WaitingFor::ReceiveWindow);
         }
-        Some(if octets.una() < self.repair_end {
+        Some(if self.repairs(octets) {
             WaitingFor::Repair
         } else if self.has_no_room(octets.sequence().highest()) {
             WaitingFor::ReceiveWindow
