@@ -10,7 +10,7 @@ use netspurt::explain::{
     habits_table, retransmissions_table, spent_table, steady_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
-use netspurt::wire::{CaptureFault, CaptureReader};
+use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -100,8 +100,6 @@ fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
     (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
-type CaptureSource = Box<dyn Read + Send + Sync>;
-
 /// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
@@ -128,7 +126,7 @@ impl Read for Interruptible {
 /// Explains one capture, or several joined captures, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
-    captures: JoinedCaptures<Unpacked<Interruptible>>,
+    captures: JoinedCaptures,
     names: Vec<String>,
     raised: Raised,
     explainer: Explainer,
@@ -234,12 +232,13 @@ impl PyExplaining {
     }
 }
 
-fn opened(path: &PathBuf, raised: Raised) -> PyResult<CaptureReader<Unpacked<Interruptible>>> {
+fn opened(path: &PathBuf, raised: Raised) -> PyResult<CaptureReader<Unpacked<CaptureSource>>> {
     let name = path.display().to_string();
     let source: CaptureSource = if name == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(|e| file_error(&name, e))?)
     };
-    CaptureReader::unpacking(Interruptible { source, raised }).map_err(|e| file_error(&name, e))
+    let source: CaptureSource = Box::new(Interruptible { source, raised });
+    CaptureReader::unpacking(source).map_err(|e| file_error(&name, e))
 }

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{Write as _, stdout};
 
 use netspurt::explain::{Explainer, JoinedCaptures, RowLayout};
-use netspurt::wire::CaptureReader;
+use netspurt::wire::{CaptureReader, CaptureSource};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = stdout().lock();
     out.write_all(&RowLayout::Own.heading(true)?)?;
     for path in std::env::args().skip(1) {
-        let reader = CaptureReader::unpacking(File::open(&path)?).map_err(|e| e.to_string())?;
+        let source: CaptureSource = Box::new(File::open(&path)?);
+        let reader = CaptureReader::unpacking(source).map_err(|e| e.to_string())?;
         let mut captures = JoinedCaptures::new(vec![reader]);
         let mut explainer = Explainer::default();
         let mut more = true;

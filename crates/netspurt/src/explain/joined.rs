@@ -1,8 +1,7 @@
 //! Captures joined in the order of time.
 
-use std::io::Read;
-
-use crate::wire::{CaptureFault, CaptureReader, CapturedPacket};
+use crate::unpack::Unpacked;
+use crate::wire::{CaptureFault, CaptureReader, CaptureSource, CapturedPacket};
 
 use super::Explainer;
 
@@ -14,21 +13,22 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 ///
 /// The packets of one capture keep their order. If a capture has a fault, its packets before the
 /// fault count, and the other captures are read to their ends.
-#[derive(Debug)]
-pub struct JoinedCaptures<R> {
-    readers: Vec<CaptureReader<R>>,
+///
+/// The sources have one type, so that this crate compiles the code that all packets take.
+pub struct JoinedCaptures {
+    readers: Vec<CaptureReader<Unpacked<CaptureSource>>>,
     /// The next packet of each reader, if there are several readers.
     next: Vec<Option<WaitingCapture>>,
     /// The numbers of the readers that could not read to the end, and why.
     faults: Vec<(usize, CaptureFault)>,
 }
 
-impl<R: Read> JoinedCaptures<R> {
+impl JoinedCaptures {
     /// The number of packets that one call takes.
     const AT_ONCE: usize = 1 << 15;
 
     /// Joins the captures of `readers`.
-    pub fn new(readers: Vec<CaptureReader<R>>) -> Self {
+    pub fn new(readers: Vec<CaptureReader<Unpacked<CaptureSource>>>) -> Self {
         Self { readers, next: Vec::new(), faults: Vec::new() }
     }
 

@@ -18,8 +18,8 @@ mod tcp_view;
 mod tests;
 
 pub use capture::{
-    CaptureDrops, CaptureFault, CaptureReader, CaptureTrouble, CapturedIp, CapturedPacket,
-    is_capture,
+    CaptureDrops, CaptureFault, CaptureReader, CaptureSource, CaptureTrouble, CapturedIp,
+    CapturedPacket, is_capture,
 };
 pub use captured_tcp::CapturedTcp;
 pub use cut::{cut, set_ecn};

@@ -98,6 +98,9 @@ enum CaptureFormat {
     Pcapng(Option<Section>),
 }
 
+/// Where a capture is read from: a file, the standard input, or octets in memory.
+pub type CaptureSource = Box<dyn Read + Send + Sync>;
+
 /// Reads captures.
 ///
 /// ```
