@@ -414,7 +414,7 @@ def inside(of: Interval, low: float, high: float) -> bool:
     return low <= of.low <= of.value <= of.high <= high
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(recordings(), st.booleans(), st.sampled_from([None, 0.0, 0.3]))
 def test_every_figure_is_within_its_possible_range(
     path: ns.Delays, told: bool, price: float | None

@@ -61,6 +61,6 @@ def _joined(parts: list[list[str]]) -> str:
 
 
 def test_a_hold_ends_before_or_after_an_arrival_as_in_exact_arithmetic() -> None:
-    for number, case in enumerate(map(held, cases.draw(11, 160))):
+    for number, case in enumerate(map(held, cases.draw(11, 64))):
         difference = first_difference(rows(case, 1), rows(case, SLOWER))
         assert difference is None, (number, case, difference)
