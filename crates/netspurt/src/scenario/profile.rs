@@ -35,7 +35,7 @@ impl Words for Profile {
         (
             Self::Ns2,
             "ns-2",
-            "the one-way senders of ns-2.35, which count packets, with a handshake only if `handshake` is set; the timer counts ticks",
+            "the one-way senders of ns-2.35, which count packets, with a handshake only if `handshake` is set; the RTO is computed in ticks",
         ),
         (
             Self::Reno1998,
@@ -45,14 +45,15 @@ impl Words for Profile {
         (
             Self::Reno2005,
             "reno-2005",
-            "Reno by RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: four \
-             segments, but at most two or 4380 octets",
+            "Reno by RFC 2581, the timer of RFC 2988, the initial window of RFC 3390: at \
+             most four segments, and at most 4380 octets or two segments, whichever is more",
         ),
         (
             Self::Rfc2026,
             "rfc-2026",
             "the RFCs in force in 2026: RACK-TLP, PRR, F-RTO, Eifel, D-SACK, CUBIC with \
-             HyStart++, initial window 10 segments, but at most two or 14 600 octets",
+             HyStart++; the initial window of RFC 6928: at most 10 segments, and at most \
+             14 600 octets or two segments, whichever is more",
         ),
         (
             Self::Plain,

@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "syn_retries",
         "The number of retransmissions of a SYN before the connection is given up. With the timer \
-         `linux` this number is turned into a time: the time that these retransmissions take if \
-         the timer doubles each time. The first timeout after this time gives the connection up",
+         `linux` a time decides: as long as these retransmissions take if the timer doubles each \
+         time. The first timeout after this time gives the connection up",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

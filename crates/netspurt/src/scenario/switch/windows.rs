@@ -83,7 +83,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "initial_window_by_size",
         "The size of a full segment determines the initial window: four segments of at most 1095 \
-         B, three of at most 2189 B, or two larger ones. After a timeout before the first ACK, \
+         B, three of 1096 to 2189 B, or two of more than 2189 B. After a timeout before the first ACK, \
          `initial_window` applies instead (ns-2's `windowInitOption_ 2`)",
     )
     .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
