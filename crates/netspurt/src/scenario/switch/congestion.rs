@@ -164,8 +164,8 @@ pub const SWITCHES: &[Switch] = &[
         "cwnd.validation",
         "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
          the application had no data and cwnd did not grow for an RTO, half of the unused part is \
-         given up (RFC 2861). Without the switch it grows by data sent while it was full, and \
-         nothing is given up",
+         given up (RFC 2861). Without the switch only ACKs of data that was sent while cwnd was \
+         full increase cwnd, and nothing is given up",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(

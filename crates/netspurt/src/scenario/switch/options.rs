@@ -185,9 +185,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "A segment without new octets may end at the number of this end's last ACK, or after it. \
-         Its acknowledgment and its timestamp then count (`tcp_sequence`). Without the switch they \
-         do not count (RFC 9293 §3.10.7.4)",
+        "All octets of a segment may have arrived before, some of them unacknowledged. If such a \
+         segment ends at the number of this end's last ACK or after it, its acknowledgment and its \
+         timestamp count (`tcp_sequence`). Without the switch they do not count (RFC 9293 §3.10.7.4)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
@@ -245,8 +245,8 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "syn_retries",
         "The number of retransmissions of a SYN before the connection is given up. With the timer \
-         `linux` a time decides: as long as these retransmissions take if the timer doubles each \
-         time. The first timeout after this time gives the connection up",
+         `linux` the limit is a time: the time that this number of retransmissions takes if the \
+         timer doubles each time. The first timeout after this time gives the connection up",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

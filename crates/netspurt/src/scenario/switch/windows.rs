@@ -75,8 +75,8 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(1, 1000),
     Switch::flag(
         "headers_on_top",
-        "`packet_size` is the payload of a full packet; 40 B of headers are added to it. Only a \
-         first packet with data has no headers (ns-2's `useHeaders_`). Without the switch \
+        "`packet_size` is the payload of a full packet; 40 B of headers are added to it. The \
+         packet with the first octet has no headers (ns-2's `useHeaders_`). Without the switch \
          `packet_size` includes the headers",
     )
     .ns(|c| Field::Flag(&mut c.headers_on_top)),
