@@ -306,7 +306,7 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
         shown = _spread(front, _MOST_OF_A_GRID)
         algorithms += shown
         note = (
-            f"{text}: {count(number, 'setting')}. No other one is better than {len(front)} of them"
+            f"{text}: {count(number, 'setting')}. {len(front)} are on the front: no other one is better"
         )
         note += f", and {len(shown)} of these are shown" if len(shown) < len(front) else ""
         if not how.quiet:
