@@ -187,7 +187,8 @@ class UnderLoss:
 
         A full segment of n packets has F n - c octets of user data. F is the number of octets in a
         middle fragment. c is the length of the TCP header, which only the first fragment has, minus
-        the octets by which the last fragment may be longer than a middle one. For small p, (F - c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
+        the octets by which the last fragment may be longer than a middle one. For small p, (F -
+        c/n) (1 - p)^n is maximal where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)

@@ -305,12 +305,10 @@ def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) ->
             )
         shown = _spread(front, _MOST_OF_A_GRID)
         algorithms += shown
-        note = (
-            f"{text}: {count(number, 'setting')}. {len(front)} are on the front: no other one is better"
-        )
-        note += f", and {len(shown)} of these are shown" if len(shown) < len(front) else ""
+        note = f"{text}: {count(number, 'setting')}, {len(front)} of them on the front"
+        note += f" ({len(shown)} are shown)" if len(shown) < len(front) else ""
         if not how.quiet:
-            typer.echo(f"{note}. --all shows every one.", err=True)
+            typer.echo(f"{note}: no other one is better. --all shows every one.", err=True)
     return algorithms
 
 
