@@ -28,7 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Cargo takes as many cores as it finds, whatever make was told of jobs.
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
-.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
+.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint
+.PHONY: rust-tests python-tests real-time-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -67,10 +68,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 # While Rust's compiler has work for one core only, Python's packages are installed and its types checked.
-# Rust's tests come before the extension: its compiler settings would have them compiled again.
+# Then both languages' tests run side by side, since some of each only wait. Rust's tests are compiled
+# before the extension: its compiler settings would have them compiled again.
 test:
-	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-lint
-	@$(MAKE) --no-print-directory python-tests
+	@$(MAKE) --no-print-directory --jobs=2 rust-lint python-lint
+	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests
+	@$(MAKE) --no-print-directory real-time-tests
 
 lint: rust-lint python-lint
 
@@ -92,14 +95,17 @@ python-lint: $(DEPS)
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
-rust-tests: rust-lint
+rust-tests:
 	$(CARGO) test $(UNIT_TESTS)
 	$(CARGO) test $(OTHER_TESTS)
 	$(CARGO) test --quiet --workspace --doc
 
-# Tests that look at real clocks wait most of their time, but not beside tests that compute.
+# One worker more than cores: some tests wait for a process or a browser.
 python-tests: $(TEST)
-	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
+	$(BIN)/python -m pytest -rs -n 3 --dist worksteal -m 'not real_time'
+
+# Tests that look at real clocks wait most of their time, but not beside tests that compute.
+real-time-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 4 --dist worksteal -m real_time
 
 docs: $(DOCS)
