@@ -1,4 +1,4 @@
-//! The packets of ns-2's senders with a handshake, and what an F-RTO restores.
+//! The packets of ns-2's senders with a handshake, and what F-RTO restores.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};
@@ -29,7 +29,7 @@ impl End {
         end
     }
 
-    /// The segments that it sends by `now`.
+    /// The segments that the end sends up to `now`.
     fn sends(&mut self, now: Time) -> Vec<Segment> {
         core::iter::from_fn(|| self.connection.pop(now, &mut self.events))
             .map(|(_, _, segment)| segment)

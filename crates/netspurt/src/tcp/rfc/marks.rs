@@ -32,8 +32,8 @@ impl MarkEcho {
     }
 
     /// A segment arrived. Returns whether it must be acknowledged immediately, because it is
-    /// marked. If marks count only in new data, it must be because it has data and CWR, which says
-    /// that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// marked. If marks count only in new data, the reason is not a mark, but CWR in a segment with
+    /// data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

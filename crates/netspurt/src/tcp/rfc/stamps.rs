@@ -36,8 +36,8 @@ impl PeerStamp {
         Self { recent, at }
     }
 
-    /// Whether a segment with the timestamp `val` is an old duplicate (RFC 7323 §5.2), unless the
-    /// newest timestamp has outlived half the clock's range (§5.5).
+    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). It does not if the
+    /// newest timestamp is older than `STAMP_LIFE` (§5.5).
     pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
         now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
     }
