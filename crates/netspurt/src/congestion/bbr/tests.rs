@@ -180,7 +180,10 @@ fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
         let extra = if look.phase == 0 { 8 } else { 6 };
         let products = (look.cwnd - extra * SMSS) as f64 / 63_500.0;
         assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
-        assert!(look.pipe <= 88 * SMSS, "and pacing keeps a product and a quarter in it: {look:?}");
+        assert!(
+            look.pipe <= 88 * SMSS,
+            "pacing keeps 1.25 bandwidth-delay products in the pipe: {look:?}"
+        );
     }
 }
 
@@ -407,14 +410,14 @@ fn the_window_is_restored_when_the_repair_after_a_timeout_ends() {
     assert!(window.cwnd >= good);
 }
 
-/// §4.3.4.4: after a silence PROBE_BW paces at the estimate in every phase.
+/// §4.3.4.4: after an idle time PROBE_BW paces at the estimate in every phase.
 #[test]
-fn pacing_starts_at_the_estimate_after_a_silence() {
+fn pacing_starts_at_the_estimate_after_an_idle_time() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));
     assert_eq!(bbr.pacing_rate, 7_920_000);
-    // The minimum has expired, but a sender that was silent needs no PROBE_RTT.
+    // The minimum has expired, but a sender that was idle needs no PROBE_RTT.
     let mut window = window(20);
     bbr.on_ack(&round(&bbr, 60_000, 8_000_000), &mut window);
     assert_ne!(bbr.mode, Mode::ProbeRtt);
