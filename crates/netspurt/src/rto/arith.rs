@@ -110,12 +110,12 @@ impl Ratio {
         }
     }
 
-    /// Whether the ratio is at most 1, as gains and weights are.
+    /// Whether the ratio is at most 1, as a gain or a weight must be.
     pub(super) const fn is_part(self) -> bool {
         self.num <= self.den
     }
 
-    /// One minus the ratio: the gain that belongs to a weight.
+    /// One minus the ratio. For a weight this is the gain.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
@@ -142,7 +142,7 @@ impl PackedValue for Smooth {
 }
 
 const FRACTION: u32 = 10;
-/// The longest span, in nanoseconds: 104 days. Longer spans are cut to it.
+/// The longest span, in nanoseconds: 104 days. A longer span counts as this one.
 const LONGEST: u64 = 1 << 53;
 
 impl Smooth {

@@ -291,9 +291,9 @@ slot_of!(
 ///
 /// ```
 /// use netspurt::rto::EstimatorConfig;
-/// let slip = EstimatorConfig::parse("mills:fallng=15/16").unwrap_err();
-/// assert_eq!((slip.algorithm.as_str(), slip.key.as_str()), ("mills", "fallng"));
-/// assert_eq!(slip.to_string(), "mills: no key `fallng`: did you mean `falling`?");
+/// let error = EstimatorConfig::parse("mills:fallng=15/16").unwrap_err();
+/// assert_eq!((error.algorithm.as_str(), error.key.as_str()), ("mills", "fallng"));
+/// assert_eq!(error.to_string(), "mills: no key `fallng`: did you mean `falling`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {

@@ -353,8 +353,8 @@ mod tests {
         assert_eq!(micros(&timer), 1_175_000);
     }
 
-    /// A small fall, by hand: samples of 400 and 300 ms. The change 100 000 - 200 000 is not a
-    /// growth, so it counts in full: mdev is 700 000, while mdev_max and rttvar do not change. The
+    /// A small fall, by hand: samples of 400 and 300 ms. The change of mdev, 100 000 - 200 000, is
+    /// negative, so all of it counts: mdev is 700 000, while mdev_max and rttvar do not change. The
     /// timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {

@@ -118,7 +118,7 @@ pub struct Mills {
     estimate: Option<Smooth>,
     backoff: Backoff,
     line: LengthFit,
-    /// The octets of the segment that left last.
+    /// The octets of the segment that was sent last.
     leaving: u32,
 }
 
