@@ -28,7 +28,7 @@ fn ack(ack: u32) -> Segment {
 fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
-    assert_eq!(shim.next_wakeup(), None, "SYNs are the host's");
+    assert_eq!(shim.next_wakeup(), None, "the shim does not retransmit SYNs");
     shim.arrived(at(20), &ack(1));
     shim
 }

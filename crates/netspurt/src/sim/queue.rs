@@ -260,9 +260,10 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with a sorted list: pushes at random distances and pops up to random bounds.
+        /// Pushes at random distances and pops up to random bounds give the same order as a sorted
+        /// list.
         #[test]
-        fn appointments_come_out_by_time_then_settled_first_then_by_their_cause_then_by_entry(
+        fn appointments_come_out_by_time_then_by_scheduling_then_by_cause_then_by_entry(
             steps in prop::collection::vec(
                 (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_entered_from_afar_comes_before_its_equal_that_was_entered_near() {
+    fn equal_appointments_come_out_in_their_order_of_entry_from_any_wheel() {
         let mut queue = EventQueue::new();
         let at = 100 << BLOCK | 5;
         queue.push(when(at, 0, 0), 1);

@@ -149,7 +149,7 @@ fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
     assert_eq!(world.next_wakeup(), Some(at(0)));
     world.advance_to(at(15));
     assert_eq!(world.population().retired, [two]);
-    assert!(world.host(two.end(Side::From)).is_none(), "it is forgotten");
+    assert!(world.host(two.end(Side::From)).is_none(), "the flow is removed");
     assert!(world.host(one.end(Side::From)).is_some());
     world.advance_to(at(29));
     assert_eq!(world.population().retired, [two]);
@@ -160,10 +160,10 @@ fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
     assert_eq!(world.population().reached.last(), Some(&(at(30), one)));
 }
 
-/// The first flow has an entry in the queue for 40 ms when it is over at 10 ms; the second, in
-/// another slot, is also to do something at 40 ms.
+/// The first flow is over at 10 ms, but has an entry in the queue for 40 ms. The second flow, in
+/// another slot, also has something to do at 40 ms.
 #[test]
-fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
+fn an_entry_of_a_flow_that_is_over_wakes_no_other_flow() {
     let flow = |number: u32, crossings: u32| {
         let flow = FlowId(number);
         (flow, ends(flow, crossings))

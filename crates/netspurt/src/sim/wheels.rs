@@ -7,7 +7,7 @@ use super::nodes::{NONE, Nodes};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// The number of wheels that hold every block of a time of 64 bits in nanoseconds.
+/// The number of wheels: enough for every block of a time of 64 bits in nanoseconds.
 const WHEELS: usize = 6;
 
 /// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
@@ -63,7 +63,7 @@ impl Wheels {
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
-        // A wheel begins a new turn when the digits below it are zero.
+        // A wheel begins a new turn when all lower digits of the block's number are zero.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
             self.sink(nodes, wheel);

@@ -37,8 +37,8 @@ pub struct WorldConfig<E, P = ()> {
 pub enum Advance {
     /// The world reached the requested instant.
     Reached,
-    /// The world did not reach it, because one call does a limited amount of work. The caller
-    /// drains the events, does other work, and calls again.
+    /// The world did not reach that instant, because one call does a limited amount of work. The
+    /// caller drains the events, does other work, and calls again.
     Full,
 }
 
@@ -50,10 +50,10 @@ const SLICE: u64 = 1 << 15;
 /// connection takes about as long as 65 packet-hops, so the ends do not rest in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A network in motion.
+/// A running network.
 ///
-/// The earliest wake-up is always served first. Of several at one instant, the one that was
-/// scheduled first is served first. An arrival is scheduled when its transmission starts, and a
+/// The earliest wake-up is always served first. Of several wake-ups at one instant, the one that
+/// was scheduled first is served first. An arrival is scheduled when its transmission starts, and a
 /// timer when it is armed. A host answers at the same instant at which a frame reaches it. The loop
 /// never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
@@ -87,7 +87,8 @@ struct Road {
     to: Destination,
     /// Whether another link gets all its frames from this link.
     leads_on: bool,
-    /// When a frame last arrived ahead of time, and when the first arrival then had been settled.
+    /// The instant of the last arrival ahead of time, and when the first arrival at this instant
+    /// was scheduled.
     passed: (Time, Time),
 }
 
@@ -339,7 +340,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Lets a stage process what is due, and passes on the results.
+    /// Lets a stage do what is due, and forwards its frames.
     #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);
@@ -357,11 +358,11 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Passes on the frames that arrived at the end of a plain link, in the wake-up that was due and
-    /// settled then.
+    /// Delivers or forwards the frames that arrived at the end of a plain link. `by` says when the
+    /// wake-up was due and when it was scheduled.
     ///
-    /// Most links are plain. Their arrivals do not pass through a function that other links share,
-    /// since that would write each of them to memory and read it again.
+    /// Most links are plain. Their arrivals do not pass through a function that other links use,
+    /// because each arrival would then be written to memory and read again.
     #[inline(always)]
     fn serve_road(&mut self, by: (Time, Time), index: usize) {
         loop {
@@ -375,7 +376,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// The same for a link with a managed queue or with effects.
+    /// Does the same for a link with a managed queue or with effects.
     #[inline(never)]
     fn serve_managed_road(&mut self, by: (Time, Time), index: usize) {
         loop {
@@ -454,7 +455,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Sends a frame over the link `number` towards its end, up to the next place where it may meet
-    /// other frames. Its fate on the links before that place is known immediately.
+    /// other frames. The frame's fate on the links before that place is known immediately.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {
@@ -466,7 +467,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             if road.leads_on && road.to.node != parcel.home() && at <= self.horizon {
                 let next = next_link(&self.routes, road.to.onwards, parcel);
                 if road.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
-                    // The frame arrives ahead of time. Arrivals at one instant are one wake-up.
+                    // The frame arrives ahead of time. All arrivals at one instant count as one
+                    // wake-up.
                     if road.passed.0 != at {
                         road.passed = (at, since);
                         self.served += 1;
