@@ -149,7 +149,7 @@ fn the_two_directions_of_a_flow_are_counted_separately() {
 }
 
 #[test]
-fn a_syn_that_comes_late_does_not_make_acks_new() {
+fn a_late_syn_does_not_make_acks_new() {
     let syn = sent(LISTENER, Flags::SYN, 0, 0);
     let third = sent(LISTENER, Flags::ACK, 1, 1);
     assert_eq!(kinds(&[syn, third, syn, third]), ["syn", "ack", "syn", "dupack"]);
