@@ -92,7 +92,7 @@ fn a_rate_step_counts_for_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_link_stops_in_the_middle_of_a_frame_and_goes_on() {
+fn in_a_dead_time_a_link_stops_within_a_frame_and_continues_later() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -183,7 +183,7 @@ proptest! {
     /// For any handovers and rates, each frame arrives once, or arrives with a copy, or is dropped.
     /// The sums agree with this.
     #[test]
-    fn no_frame_is_forgotten(
+    fn every_frame_arrives_or_is_dropped(
         steps in prop::collection::vec((1_u64..2000, 1000_u64..1_000_000), 1..6),
         handovers in prop::collection::vec((1_u64..2000, 0_u64..1000, 0_usize..2, 0_usize..2, 0_usize..4), 0..5),
         mut times in prop::collection::vec(0_u64..8000, 1..60),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_are_queued_and_lost_by_themselves() {
+    fn each_fragment_is_queued_and_lost_by_itself() {
         let two = QueueLimit::Packets(2);
         let (out, events, _) =
             arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));

@@ -98,8 +98,8 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_is_first
             "the departure comes first if the arrival was scheduled at that time or later"
         );
     }
-    assert!(dropped(end - 3, at(501)), "a departure is not yet due");
-    assert!(!dropped(end + 3, at(0)), "a departure is over");
+    assert!(dropped(end - 3, at(501)), "the departure is not due yet");
+    assert!(!dropped(end + 3, at(0)), "the departure is over");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_falling_delay_reorders_only_if_the_link_allows_it() {
 }
 
 #[test]
-fn a_loss_on_the_way_takes_its_time_on_the_line_and_one_at_the_entry_does_not() {
+fn a_frame_lost_on_the_way_takes_line_time_and_one_lost_at_the_entry_does_not() {
     let pick = || Some(Pick::default().nth(vec![1]));
     let on_the_way = Effects { loss: pick(), ..Effects::default() };
     let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
@@ -236,7 +236,7 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
 }
 
 #[test]
-fn bursts_by_time_last_as_long_whatever_the_rate_of_frames() {
+fn the_length_of_bursts_by_time_does_not_depend_on_the_rate_of_frames() {
     // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either rate.
     // The next frame after a lost one is lost with probability 1/21 + 20/21 (1 - 0.05 - 0.0025)^gap_ms.
     for (gap_ms, again) in [(2_u64, 0.9026), (10, 0.6031)] {

@@ -142,7 +142,7 @@ pub struct Flows<T> {
     /// The index of the connection that had a packet last, by a part of the hash of its key.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
-    hand: usize,
+    next_checked: usize,
     /// The number of packets since the last check.
     unchecked: u8,
     born: u64,
@@ -168,7 +168,7 @@ impl<T: Default> Flows<T> {
             live: Vec::new(),
             due: Vec::new(),
             recent: Box::new([0; RECENT]),
-            hand: 0,
+            next_checked: 0,
             unchecked: 0,
             born: 0,
             retired: Vec::new(),
@@ -183,7 +183,7 @@ impl<T: Default> Flows<T> {
         self.unchecked += 1;
         if self.unchecked == Self::CHECK_EVERY {
             self.unchecked = 0;
-            self.look_at_one(at);
+            self.check_one(at);
         }
         let (key, ordered) = packet.ends.ordered();
         let hash = self.hashes.hash_one(key);
@@ -239,13 +239,13 @@ impl<T: Default> Flows<T> {
         if let Some(over) = over {
             self.retire(over);
         }
-        (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.look_at_one(packet.at));
+        (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.check_one(packet.at));
         self.add(key, ordered, packet)
     }
 
     /// Adds the connection that begins with `packet`; returns its index.
     fn add(&mut self, (key, hash): (EndPair, u64), ordered: bool, packet: &Passing) -> u32 {
-        let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
+        let place = u32::try_from(self.live.len()).expect("fewer than 2^32 active connections");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
         self.live.push(Live {
             key,
@@ -267,13 +267,13 @@ impl<T: Default> Flows<T> {
 
     /// Checks the next connection, and retires it if its lifetime has ended at `at`. After the last
     /// connection, the calls begin again with the first.
-    fn look_at_one(&mut self, at: Time) {
-        match self.due.get(self.hand) {
-            None => self.hand = 0,
-            Some(due) if at > *due && self.live[self.hand].is_over(at, self.lifetimes) => {
-                self.retire(u32::try_from(self.hand).expect("a place"));
+    fn check_one(&mut self, at: Time) {
+        match self.due.get(self.next_checked) {
+            None => self.next_checked = 0,
+            Some(due) if at > *due && self.live[self.next_checked].is_over(at, self.lifetimes) => {
+                self.retire(u32::try_from(self.next_checked).expect("a place"));
             }
-            Some(_) => self.hand += 1,
+            Some(_) => self.next_checked += 1,
         }
     }
 
@@ -286,13 +286,14 @@ impl<T: Default> Flows<T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
             return None;
         }
-        self.due.get(self.hand).filter(|due| at > **due)?;
+        self.due.get(self.next_checked).filter(|due| at > **due)?;
         self.look_at_due(at, quiet)
     }
 
     #[inline(never)]
     fn look_at_due(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
-        let (one, due) = (self.live.get_mut(self.hand)?, self.due.get_mut(self.hand)?);
+        let (one, due) =
+            (self.live.get_mut(self.next_checked)?, self.due.get_mut(self.next_checked)?);
         let rests = one.is_closed() && at.saturating_since(one.last) > quiet;
         *due = match one.is_closed() && !rests {
             true => one.last + quiet,

@@ -46,7 +46,7 @@ fn timed(answer: &Answer) -> Option<Time> {
 /// RFC 7323 §4.3: the receiver echoes the timestamp of the earliest segment that it had not
 /// acknowledged, so that the round trip includes the delay of its acknowledgment.
 #[test]
-fn an_ack_times_the_oldest_segment_that_it_is_the_first_to_cover() {
+fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
     let mut way = sent(&[0, 5, 9]);
     let answer = way.answered(at(25), &ack(201, &[]));
     assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(0)), 200));
@@ -75,7 +75,7 @@ fn an_ack_that_covers_retransmitted_octets_is_ambiguous() {
 
 /// Linux uses `first_sackt` if there is no `first_ackt`.
 #[test]
-fn a_sack_block_times_the_oldest_segment_that_it_is_the_first_to_report() {
+fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     let mut way = sent(&[0, 5, 9, 12, 15]);
     assert_eq!(timed(&way.answered(at(30), &ack(1, &[(201, 301)]))), Some(at(9)));
     assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "no news");
@@ -182,7 +182,7 @@ fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
 }
 
 #[test]
-fn numbers_that_wrap_are_counted_on_from_any_beginning() {
+fn wrapped_numbers_are_counted_from_any_beginning() {
     for start in [0, 1, u32::MAX - 150, u32::MAX, 1 << 31] {
         let mut seen = TwoWay::default();
         for n in 0..30_u32 {
@@ -198,7 +198,7 @@ fn numbers_that_wrap_are_counted_on_from_any_beginning() {
 }
 
 #[test]
-fn what_repeats_number_and_window_is_a_duplicate() {
+fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })

@@ -242,7 +242,11 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
     let mut whole = packets[0].to_vec();
     for (place, packet) in packets.iter().enumerate() {
         let word = u16::from_be_bytes([packet[6], packet[7]]);
-        assert_eq!(word & 0x2000 != 0, place + 1 < packets.len(), "more follow but the last");
+        assert_eq!(
+            word & 0x2000 != 0,
+            place + 1 < packets.len(),
+            "every fragment but the last has the flag"
+        );
         let at = 20 + usize::from(word & 0x1fff) * 8;
         whole.truncate(at);
         assert_eq!(whole.len(), at, "no gap");

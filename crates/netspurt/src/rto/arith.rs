@@ -78,7 +78,7 @@ impl Ratio {
     /// # Panics
     /// When `den` is zero.
     pub const fn new(num: u64, den: u64) -> Self {
-        assert!(den > 0, "a ratio to nothing");
+        assert!(den > 0, "the denominator of a ratio is zero");
         let (mut common, mut rest) = (den, num);
         while rest > 0 {
             (common, rest) = (rest, common % rest);
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_written_as_people_write_it() {
+    fn a_ratio_is_written_as_a_decimal_or_a_fraction() {
         for (text, written) in [
             ("7/8", "7/8"),
             ("0.875", "7/8"),

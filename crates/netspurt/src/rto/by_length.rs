@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glitch_does_not_tilt_the_line() {
+    fn one_outlier_hardly_changes_the_line() {
         let mut algorithm = by_length();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };

@@ -171,7 +171,7 @@ impl EstimatorConfig {
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
-        let found = keys.check().and_then(|()| fires(keys));
+        let found = keys.check().and_then(|()| refuse_zero(keys));
         found.map_err(|Contradiction { key, message, fix }| {
             let settings = self.settings();
             let stands = settings.iter().find(|(known, _)| *known == key);
@@ -260,7 +260,7 @@ impl EstimatorConfig {
 
 /// Refuses a first timer or a maximum of zero, because such a timer would fire repeatedly at the
 /// same instant.
-fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
+fn refuse_zero(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     let [initial, _, max] = keys.bounds();
     let constants = keys.keys();
     let is_zero =

@@ -41,7 +41,7 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
     assert_eq!(shim.pop(at(89)), None);
     let again = shim.pop(at(90)).unwrap();
     assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), data(0).id.copy(1)));
-    assert_eq!(shim.next_wakeup(), None, "it rests until a new segment is sent");
+    assert_eq!(shim.next_wakeup(), None, "the timer stays off until a new segment is sent");
     shim.arrived(at(110), &ack(1001));
     assert_eq!(shim.next_wakeup(), None);
     shim.sent(at(120), &data(3));

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_route_overrides() {
+    fn an_explicit_route_replaces_the_shortest_one() {
         let graph = net();
         let mut routes = Routes::shortest(&graph);
         routes.set(0, 3, 0);

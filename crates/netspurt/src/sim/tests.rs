@@ -93,7 +93,7 @@ fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
 }
 
 #[test]
-fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
+fn a_world_in_which_time_stands_still_returns_to_its_driver() {
     let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
     let mut world = world(Duration::ZERO, vec![flow], ());
     assert_eq!(world.advance_to(at(1000)), Advance::Full);
@@ -142,7 +142,7 @@ impl Population<Segment, Echo> for Visitors {
 }
 
 #[test]
-fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
+fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_neither_end_waits() {
     let (one, two) = (FlowId(0), FlowId(1));
     let visitors = Visitors::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
@@ -176,7 +176,7 @@ fn an_entry_of_a_flow_that_is_over_wakes_no_other_flow() {
         Visitors::new(vec![(at(0), one, first), (at(20), two, second), (at(45), three, third)]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     world.advance_to(at(35));
-    assert_eq!(world.population().retired, [two], "the first one still waits");
+    assert_eq!(world.population().retired, [two], "the first flow still has an entry");
     world.advance_to(at(100));
     assert_eq!(world.population().retired, [two, one, three]);
     let departed: Vec<_> = world.population().departed.clone();
@@ -195,7 +195,7 @@ fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
 
 /// Stopping the world does not change its events or its counts.
 #[test]
-fn flows_start_and_end_equally_in_one_step_and_in_many() {
+fn flows_start_and_end_at_the_same_times_in_one_step_and_in_many() {
     let visitors = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);

@@ -66,7 +66,7 @@ impl Wheels {
         // A wheel begins a new turn when all lower digits of the block's number are zero.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
-            self.sink(nodes, wheel);
+            self.move_down(nodes, wheel);
         }
         node
     }
@@ -84,7 +84,7 @@ impl Wheels {
             if wheel == 0 {
                 return Some(begins);
             }
-            self.sink(nodes, wheel);
+            self.move_down(nodes, wheel);
         }
     }
 
@@ -102,7 +102,7 @@ impl Wheels {
     }
 
     /// Moves the entries of a wheel's slot that contains the first block to the wheels below.
-    fn sink(&mut self, nodes: &mut Nodes, wheel: u32) {
+    fn move_down(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {
             let next = nodes.get(node).next;

@@ -212,7 +212,7 @@ impl Default for NsConfig {
             partial_ack_sends: false,
             acks: AckPolicy::EverySegment,
             sink: NsSink { gaps_at_once: true, first_at_once: true, echoes_next: false },
-            clock: clock.expect("a phase within the tick"),
+            clock: clock.expect("the phase is within the tick"),
             rto,
         }
     }

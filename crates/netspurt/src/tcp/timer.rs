@@ -38,7 +38,7 @@ impl Packed for RetransmitTimer {
 }
 
 /// The panic message if the algorithm of a timer cannot be packed.
-const NOT_PACKED: &str = "only timers that can be packed are";
+const NOT_PACKED: &str = "the algorithm of this timer cannot be packed";
 
 /// The facts about the outstanding segments on which a deadline depends.
 pub(super) struct Oldest {

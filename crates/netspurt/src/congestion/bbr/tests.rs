@@ -238,7 +238,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
 /// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
 /// delivered while PROBE_RTT holds the window down do not show the rate of the path.
 #[test]
-fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
+fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let looks = Pipe::new(50_000_000, Duration::from_millis(5)).run(&mut bbr, 11);
     assert!(looks.iter().any(|look| look.mode == Mode::ProbeRtt));
@@ -382,10 +382,10 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
         AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 910, 8_000_000) };
     same_round.rate.as_mut().unwrap().prior_delivered_bytes = bbr.model.delivered - 1;
     bbr.on_ack(&same_round, &mut window);
-    assert_eq!(window.cwnd, 8 * SMSS, "conserved: as much as left the network");
+    assert_eq!(window.cwnd, 8 * SMSS, "as much is sent as left the network");
     let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
     bbr.on_ack(&next_round, &mut window);
-    assert_eq!(window.cwnd, 9 * SMSS, "after a round it grows again");
+    assert_eq!(window.cwnd, 9 * SMSS, "after a round the window grows again");
     let mut window_at_end = window;
     bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
     assert!(window.cwnd >= good, "{window:?}");

@@ -316,7 +316,7 @@ mod tests {
     /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
     /// segments would be needed.
     #[test]
-    fn the_root_is_as_rough_as_the_kernels() {
+    fn the_root_has_the_error_of_the_kernels() {
         let mut cubic = cubic();
         let full = Window { cwnd: 24 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, full.cwnd, SMSS, &full);

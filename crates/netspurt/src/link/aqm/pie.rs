@@ -242,7 +242,10 @@ mod tests {
         assert_eq!(chosen(0.199, ms(7)), 0);
         // 2000 expected, standard deviation 40.
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
-        assert!(chosen(0.199, Duration::from_micros(7500)) > 0, "half the target is no less");
+        assert!(
+            chosen(0.199, Duration::from_micros(7500)) > 0,
+            "half the target is not below half the target"
+        );
     }
 
     #[test]

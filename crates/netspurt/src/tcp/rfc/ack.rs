@@ -317,7 +317,7 @@ impl RfcSender {
     /// is restored, as in Linux, the timer does not adapt.
     fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
         if self.config.undo == Undo::Rfc4015 {
-            let sample = self.meter.doubted_trip(news, &self.window, &self.config, cx.now);
+            let sample = self.meter.doubtful_trip(news, &self.window, &self.config, cx.now);
             self.timers.retransmission.spurious(sample, cx);
             self.restart_timer(cx.now);
         }
@@ -336,9 +336,9 @@ impl RfcSender {
 
     /// Judges a tail loss probe by an ACK.
     fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
-        if self.tail_probe.made_up_for_a_loss(ack, news) {
+        if self.tail_probe.repaired_a_loss(ack, news) {
             let flight = self.window.flight() + news.acked;
-            self.recover(now, |recovery, scene| recovery.on_loss_behind_probe(flight, scene));
+            self.recover(now, |recovery, scene| recovery.on_loss_repaired_by_probe(flight, scene));
         }
     }
 

@@ -303,7 +303,7 @@ impl Tcb {
         let ack = self.ack_of(segment);
         // The window of a SYN is not shifted, and was read before.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
-        self.life.stand();
+        self.life.establish();
         self.rx.forget_challenge();
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();

@@ -230,8 +230,8 @@ pub struct RfcConfig {
     pub time_wait: Duration,
     /// Probes of a closed window have no payload and an old sequence number, as in Linux.
     pub empty_window_probes: bool,
-    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
-    /// them).
+    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two round
+    /// trips).
     pub tlp_wait_percent: u32,
     /// The first reordering window of RACK, in hundredths of the minimum round trip (RFC 8985 §6.2
     /// step 4: a quarter).
@@ -393,7 +393,7 @@ impl RfcConfig {
     /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
-        let clock = Clock::ticking(tick, Duration::ZERO).expect("a tick with a phase within");
+        let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");
         Self {
             timestamps: false,
             sack: false,

@@ -8,7 +8,7 @@ use super::config::{RfcConfig, Undo};
 use super::initial_window::InitialWindow;
 use super::repair::Phase;
 use super::rules::CwndRules;
-use super::usage::{Sending, Usage, remember};
+use super::usage::{Sending, Usage, raise_ssthresh};
 
 /// The congestion window and its algorithm.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ impl CwndControl {
 
     /// Undoes a cut of the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
     /// were outstanding at the cut. `resumed` octets, one burst included, are in the network now.
-    pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
+    pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
                 self.window.cwnd = self.window.cwnd.max(resumed);
@@ -177,7 +177,7 @@ impl CwndControl {
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
-            remember(&mut self.window, smss);
+            raise_ssthresh(&mut self.window, smss);
             // At exactly a multiple of the RTO, the last RTO has not passed yet.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_recovery_sets_the_window_without_a_burst() {
+    fn the_end_of_a_recovery_sets_cwnd_so_that_no_burst_follows() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -270,12 +270,12 @@ mod tests {
 
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev, cwnd what is outstanding and one burst.
     #[test]
-    fn a_cut_taken_back_restores_the_threshold_or_the_window() {
+    fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);
             control.window.ssthresh = 4000;
-            control.take_back(&before, 13_000, 6000, how);
+            control.undo_cut(&before, 13_000, 6000, how);
             control.window
         };
         assert_eq!(back(Undo::Rfc4015), Window { cwnd: 6000, ssthresh: 13_000 });

@@ -262,7 +262,7 @@ impl AckDelay {
     /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
     /// full segment is acknowledged (RFC 5681 §4.2).
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
-        if self.is_urgent(held, reader) || reader.reads && self.is_asked() {
+        if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now
         } else {
             AckNeed::Later
@@ -287,12 +287,12 @@ impl AckDelay {
     }
 
     /// Whether the acknowledgment of `held` octets leaves when the application reads.
-    pub(super) fn is_asked_for(&self, held: u64) -> bool {
+    pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }
 
     /// Whether the acknowledgment leaves when the application has read all data.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_sent_when_all_is_read(&self) -> bool {
         match self.pushed {
             Pushed::Never => false,
             Pushed::Once => !self.interactive,

@@ -416,7 +416,7 @@ mod tests {
 
     /// Segments of half the MSS fill twice as much of the window as they have octets.
     #[test]
-    fn if_cwnd_counts_segments_reports_losses_and_copies_count_segments() {
+    fn if_cwnd_counts_segments_so_do_counts_of_reports_losses_and_copies() {
         let pipe = |rules| {
             let mut bench = bench(Recovery::Sack);
             bench.config.cwnd_rules = rules;

@@ -196,7 +196,7 @@ impl HeaderState {
     pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
         cx.outbox.push_back(Segment::default());
-        let segment = cx.outbox.back_mut().expect("just put there");
+        let segment = cx.outbox.back_mut().expect("the segment was just added");
         segment.id = TransmissionId::new(cx.end, self.sent);
         segment.dest = cx.end.peer();
         segment.seq = seq;

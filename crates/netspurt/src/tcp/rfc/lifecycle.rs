@@ -95,7 +95,7 @@ impl Lifecycle {
     }
 
     /// Both SYNs are acknowledged.
-    pub(super) fn stand(&mut self) {
+    pub(super) fn establish(&mut self) {
         self.state = TcpState::Established;
     }
 
@@ -156,7 +156,7 @@ mod tests {
     /// RFC 9293 §3.6.1: TIME-WAIT lasts twice the MSL, from the last segment that the peer
     /// retransmitted.
     #[test]
-    fn time_wait_lasts_from_its_last_straggler_on() {
+    fn time_wait_begins_again_with_each_late_segment() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         assert!(

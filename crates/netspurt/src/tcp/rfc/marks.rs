@@ -94,7 +94,7 @@ mod tests {
         let both = Segment { flags: Flags::CWR, ..marked };
         assert!(marks.on_segment(&both) && marks.is_echoed);
         marks.begin(false);
-        assert!(!marks.on_segment(&marked) && !marks.on_new_data(&marked), "nothing is agreed on");
+        assert!(!marks.on_segment(&marked) && !marks.on_new_data(&marked), "ECN is not agreed on");
     }
 
     #[test]

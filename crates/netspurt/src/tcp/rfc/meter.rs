@@ -185,7 +185,7 @@ impl RttMeter {
     /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
     /// sample of this ACK, because all its octets were sent twice. It is the round trip of the copy
     /// that the ACK answers (RFC 4015 §3.5).
-    pub(super) fn doubted_trip(
+    pub(super) fn doubtful_trip(
         &self,
         news: &News,
         window: &SendWindow,
@@ -410,7 +410,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn an_echo_is_a_sample_always_or_if_every_copy_is_ambiguous() {
+    fn an_echo_gives_a_sample_always_or_only_if_every_copy_is_ambiguous() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -424,7 +424,7 @@ mod tests {
 
     /// RFC 6298 §3, as Linux reads it: the ACK may have waited for the copy.
     #[test]
-    fn an_ack_of_a_copy_is_no_sample_in_linux_whatever_else_it_acknowledges() {
+    fn in_linux_an_ack_of_a_retransmission_gives_no_sample() {
         let trips = |sampling, echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -444,7 +444,7 @@ mod tests {
             let news = |octets| News { echo, ..acked(octets) };
             bench.ack(100, covered, news(1000));
             let Bench { meter, window, config, .. } = &bench;
-            let trip = meter.doubted_trip(&news(1000), window, config, at(100));
+            let trip = meter.doubtful_trip(&news(1000), window, config, at(100));
             trip.map(|trip| trip.sent)
         };
         assert_eq!(trip(Sampling::EachAck, &[], Some(41)), Some(at(40)));

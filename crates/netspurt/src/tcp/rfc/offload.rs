@@ -157,8 +157,8 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let fills = sender.config.send_rules.packets_fill_windows
         && edge == window.peer_edge()
         && ready > smss
-        && window.lets_tail_go();
-    let takes_all = fills || data <= edge && window.lets_short_go();
+        && window.may_send_short_inner();
+    let takes_all = fills || data <= edge && window.may_send_short_last();
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 

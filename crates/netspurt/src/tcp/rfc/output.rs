@@ -169,7 +169,7 @@ impl RfcSender {
     }
 
     /// Determines again what holds the next octets back, after octets were sent outside of a burst.
-    pub(super) fn look_at_hold(&mut self, now: Time) {
+    pub(super) fn update_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 

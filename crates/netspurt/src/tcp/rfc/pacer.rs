@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_waits_until_the_one_before_has_taken_its_time() {
+    fn a_paced_segment_waits_for_the_time_of_the_one_before() {
         let ms = |n| Time::ZERO + Duration::from_millis(n);
         let rate = BitRate::new(8_000_000);
         let mut pacer = Pacer::new(true);

@@ -105,7 +105,7 @@ mod tests {
     /// Linux rounds the octets to send up, so the second segment follows the third delivery, not
     /// the fourth.
     #[test]
-    fn in_whole_segments_the_second_one_leaves_an_ack_earlier() {
+    fn with_whole_segments_the_second_one_is_sent_one_ack_earlier() {
         let sent = |whole| {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);
@@ -126,7 +126,7 @@ mod tests {
     /// RFC 9937 §6.2, second branch: with pipe below ssthresh, as much is sent as was delivered,
     /// and one segment more while no further loss shows. pipe never exceeds ssthresh.
     #[test]
-    fn below_the_threshold_losses_are_made_up_slowly() {
+    fn below_ssthresh_pipe_grows_slowly_again() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

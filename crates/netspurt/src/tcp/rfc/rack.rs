@@ -87,8 +87,8 @@ impl Rack {
     }
 
     /// Called when `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that
-    /// the ACK must answer an earlier copy, because the retransmission was sent less than a minimum
-    /// round trip ago.
+    /// the ACK echoes an earlier copy. Such a retransmission does not count, and neither does one
+    /// that was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,

@@ -115,7 +115,7 @@ impl RfcReceiver {
     }
 
     /// Takes over the settings that the application made in `other`.
-    pub(super) fn serve_as(&mut self, other: &Self) {
+    pub(super) fn copy_settings_of(&mut self, other: &Self) {
         self.reads_at_once = other.reads_at_once;
         if let Some(memory) = &other.memory {
             self.set_accepted(memory.accepted);
@@ -210,8 +210,8 @@ impl RfcReceiver {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
         let held = self.nxt - self.last_ack;
-        let was_requested =
-            self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
+        let was_requested = self.unread == 0 && self.ack_delay.is_sent_when_all_is_read()
+            || self.ack_delay.is_sent_on_reading(held);
         self.is_owed() && was_requested || !self.is_closed() && self.opened_enough()
     }
 

@@ -166,7 +166,7 @@ impl LossRecovery {
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
-        let echoes = scene.config.eifel && self.spurious.tells_delay(news.echo);
+        let echoes = scene.config.eifel && self.spurious.shows_delay(news.echo);
         let late = partial && news.acked > 0 && echoes;
         if late && rules.teaches_reordering {
             self.loss.note_reordering(scene.window.una - news.acked, scene.window);
@@ -190,8 +190,9 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Begins a repair if a segment is lost and no repair is in progress. Returns whether one
-    /// began. A `calm` ACK shows nothing about copies.
+    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost, and
+    /// returns whether it did. Otherwise determines whether segments are out of order. On a `calm`
+    /// ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -323,7 +324,7 @@ impl LossRecovery {
         let burst = news.acked.min(self.cwnd.initial(scene.window.smss));
         let resumed = self.pipe(scene.window, scene.config) + burst;
         let how = scene.config.undo;
-        self.cwnd.take_back(&prior.window, prior.pipe, resumed, how);
+        self.cwnd.undo_cut(&prior.window, prior.pipe, resumed, how);
         // By RFC 4015 §3.2, the new cwnd already counts the octets that this ACK covers.
         self.repair.settled = how == Undo::Rfc4015;
         self.cwnd.algorithm.on_undo(scene.now, &mut self.cwnd.window);
@@ -343,7 +344,7 @@ impl LossRecovery {
 
     /// Cuts the window because a tail loss probe repaired a loss. `flight` octets were outstanding
     /// when the ACK came.
-    pub(super) fn on_loss_behind_probe(&mut self, flight: u64, scene: &Scene<'_>) {
+    pub(super) fn on_loss_repaired_by_probe(&mut self, flight: u64, scene: &Scene<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut_with(Congestion::Loss, flight, scene);
             self.cwnd.fall_to_threshold();
@@ -489,7 +490,7 @@ impl LossRecovery {
         }
         let place = self.loss.scoreboard.next_waiting()?;
         let sent = *self.loss.scoreboard.get(place);
-        if !window.takes_copy(sent.seq, config) || self.copies_abound(config) {
+        if !window.takes_copy(sent.seq, config) || self.copies_match_losses(config) {
             return None;
         }
         if !self.repair.forced && !self.fits(sent.len(), window, config) {
@@ -501,10 +502,10 @@ impl LossRecovery {
 
     /// Whether as many retransmissions are outstanding as segments are lost, so that no lost
     /// segment may be sent. After a timeout the head is sent nevertheless.
-    fn copies_abound(&self, config: &RfcConfig) -> bool {
+    fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;
-        rule && !timed_out && self.loss.scoreboard.copies_abound()
+        rule && !timed_out && self.loss.scoreboard.copies_match_losses()
     }
 
     /// RFC 6675 §4 rules 3 and 4: if no segment is lost and no new data can be sent, segments below

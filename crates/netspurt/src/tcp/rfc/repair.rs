@@ -189,13 +189,13 @@ mod tests {
 
     /// RFC 6582 §3.2 step 3: reset the retransmit timer for the first partial ACK.
     #[test]
-    fn the_timer_moves_for_the_first_partial_ack_of_a_recovery_only() {
+    fn only_the_first_partial_ack_of_a_recovery_restarts_the_timer() {
         let mut repair = Repair::default();
         repair.begin_recovery(9000);
         assert!(!repair.keeps_timer(3000, true));
         repair.on_partial_ack(true);
         assert!(repair.keeps_timer(3000, true) && !repair.keeps_timer(3000, false));
-        assert!(!repair.keeps_timer(9000, true), "not for a full ACK");
+        assert!(!repair.keeps_timer(9000, true), "a full ACK restarts the timer");
     }
 
     #[test]

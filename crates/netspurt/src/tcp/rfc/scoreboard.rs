@@ -239,7 +239,7 @@ impl Scoreboard {
     }
 
     /// Whether as many retransmissions are outstanding as segments are lost.
-    pub(super) fn copies_abound(&self) -> bool {
+    pub(super) fn copies_match_losses(&self) -> bool {
         self.retransmitted.segs >= self.lost.segs
     }
 

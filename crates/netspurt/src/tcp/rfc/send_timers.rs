@@ -327,7 +327,7 @@ mod tests {
 
     /// RFC 8985 §8: only one of the two timers is armed.
     #[test]
-    fn while_rack_waits_the_tail_is_not_probed() {
+    fn while_racks_timer_runs_no_tail_loss_probe_is_armed() {
         let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         timers.arm_tail_probe(wait, now);

@@ -347,12 +347,12 @@ impl SendWindow {
     }
 
     /// Whether a short segment at the end of all data may be sent now.
-    pub(super) fn lets_short_go(&self) -> bool {
-        self.closing || self.lets_tail_go()
+    pub(super) fn may_send_short_last(&self) -> bool {
+        self.closing || self.may_send_short_inner()
     }
 
     /// True if a short segment that is not at the end of the data may be sent now.
-    pub(super) fn lets_tail_go(&self) -> bool {
+    pub(super) fn may_send_short_inner(&self) -> bool {
         !self.short.wait(self.una, self.flight())
     }
 
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn flight_and_room_make_up_the_peers_window() {
+    fn flight_and_room_add_up_to_the_peers_window() {
         let mut window = opened();
         window.end += 10_000;
         window.send(1000);
@@ -438,7 +438,7 @@ mod tests {
 
     /// `tcp_may_update_window`.
     #[test]
-    fn an_ack_without_news_does_not_make_a_window_smaller_unless_it_closes_it() {
+    fn an_ack_without_news_may_close_a_window_but_not_reduce_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -449,7 +449,7 @@ mod tests {
 
     /// RFC 5961 §5.2: SND.UNA - MAX.SND.WND.
     #[test]
-    fn an_ack_a_window_older_than_the_last_is_too_old() {
+    fn an_ack_older_than_the_largest_window_is_too_old() {
         let mut window = opened();
         window.una = 10_000;
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fin_leaves_with_the_last_octets_and_counts_as_one() {
+    fn the_fin_is_sent_with_the_last_octets_and_counts_as_one_octet() {
         let mut window = opened();
         window.end += 1500;
         window.closing = true;
@@ -495,7 +495,7 @@ mod tests {
     /// RFC 9293 §3.8.6.2.1: half of the largest window may be sent although it is not a full
     /// segment.
     #[test]
-    fn half_of_the_peers_largest_window_is_no_silly_segment() {
+    fn half_of_the_peers_largest_window_may_be_sent() {
         let mut window = opened();
         window.end += 5000;
         window.update(5, 1, 500);

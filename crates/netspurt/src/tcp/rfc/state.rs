@@ -95,7 +95,7 @@ impl TcpState {
 pub enum Failure {
     /// The peer answered the SYN with a reset.
     Refused,
-    /// The peer reset it.
+    /// The peer reset the connection.
     Reset,
     /// Too many retransmissions had no answer (RFC 9293 §3.8.3).
     TimedOut,

@@ -21,8 +21,8 @@ pub(super) struct SuperFast {
     yields: bool,
     /// The head was sent, and the timer does not run until new octets are sent.
     rests: bool,
-    /// The octet after the last outstanding one when a Super Fast Retransmit was first sent; 0
-    /// before.
+    /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
+    /// 0 before.
     until: u64,
 }
 
@@ -66,10 +66,10 @@ impl SuperFast {
         Some(timer.wait(rtt?))
     }
 
-    /// How long the timer waits after an ACK of new octets up to `una`. While octets from before
-    /// the last Super Fast Retransmit are unacknowledged, it waits `sfr.next` round trips, unless
-    /// another repair `is_repairing`. Nothing more is sent until an ACK comes, so there is no
-    /// backoff: the timer of RFC 6298 repairs a lost retransmission.
+    /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
+    /// `until`, it waits `sfr.next` round trips, unless another repair `is_repairing`. Nothing more
+    /// is sent until an ACK comes, so there is no backoff: the timer of RFC 6298 repairs a lost
+    /// retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,
@@ -103,7 +103,7 @@ mod tests {
 
     /// Tarr and Ghita 2005, §5, steps 1 to 4, with the paper's factor 3 and limit of 80 000 octets.
     #[test]
-    fn it_waits_three_handshakes_and_rests_after_it_has_sent() {
+    fn the_timer_waits_three_handshakes_and_stops_after_a_retransmission() {
         let config = RfcConfig { sfr: Some(SfrConfig::default()), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);
         let rtt = Some(Duration::from_millis(20));
@@ -112,7 +112,11 @@ mod tests {
         assert_eq!(sfr.wait(79_999, rtt), Some(Duration::from_millis(60)));
         assert_eq!((sfr.wait(80_000, rtt), sfr.wait(0, None)), (None, None));
         assert_eq!((sfr.fire(1, 3001), sfr.wait(0, rtt)), (SfrResponse::None, None));
-        assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), None, "the paper's rests");
+        assert_eq!(
+            sfr.wait_after_ack(1001, false, 1000, rtt),
+            None,
+            "without `next` the timer stops"
+        );
         assert!(!SuperFast::new(&RfcConfig::rfc_2026()).is_on());
     }
 
@@ -126,12 +130,24 @@ mod tests {
         sfr.fire(1, 3001);
         let next = Some(Duration::from_millis(30));
         assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), next);
-        assert_eq!(sfr.wait_after_ack(1001, true, 1000, rtt), None, "another repair goes on");
+        assert_eq!(
+            sfr.wait_after_ack(1001, true, 1000, rtt),
+            None,
+            "another repair is in progress"
+        );
         sfr.fire(1001, 4001);
         assert_eq!(sfr.wait_after_ack(2001, false, 2000, rtt), next);
         assert_eq!(sfr.wait_after_ack(3001, false, 3000, rtt), None, "all of it was acknowledged");
         sfr.fire(3001, 4001);
-        assert_eq!(sfr.wait_after_ack(3501, false, 3500, rtt), next, "it begins anew");
-        assert_eq!(sfr.wait_after_ack(3501, false, 80_000, rtt), None, "the cut-out holds");
+        assert_eq!(
+            sfr.wait_after_ack(3501, false, 3500, rtt),
+            next,
+            "new data, so the timer waits again"
+        );
+        assert_eq!(
+            sfr.wait_after_ack(3501, false, 80_000, rtt),
+            None,
+            "the timer has stopped permanently"
+        );
     }
 }

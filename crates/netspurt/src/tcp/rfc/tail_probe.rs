@@ -47,7 +47,7 @@ impl TailProbe {
     /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
     /// repaired a loss, and not spurious. cwnd must then be cut. An ACK of just the probe's octets
     /// proves nothing: it may answer the original, and a report of a duplicate may follow.
-    pub(super) fn made_up_for_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
+    pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);
         let is_bare = ack.segment.seq_len() == 0 && ack.segment.sack().is_empty();
@@ -73,17 +73,21 @@ mod tests {
         let (seq, window, echo) = (1, 0, None);
         let ack =
             AckSegment { segment: &segment, seq, ack, window, echo, marked: false, has_sack: true };
-        (probe.made_up_for_a_loss(&ack, news), probe.is_out())
+        (probe.repaired_a_loss(&ack, news), probe.is_out())
     }
 
     /// RFC 8985 §7.4.2.
     #[test]
-    fn a_retransmission_acknowledged_beyond_its_end_made_up_for_a_loss() {
+    fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
         let moved = News { acked: 1000, ..News::default() };
         assert_eq!(says(true, 4999, &moved), (false, true));
-        assert_eq!(says(true, 5000, &moved), (false, true), "it may be the original's ACK");
+        assert_eq!(says(true, 5000, &moved), (false, true), "the ACK may answer the original");
         assert_eq!(says(true, 6000, &moved), (true, false));
-        assert_eq!(says(false, 5000, &moved), (false, false), "new data makes up for nothing");
+        assert_eq!(
+            says(false, 5000, &moved),
+            (false, false),
+            "a probe of new data repairs no loss"
+        );
     }
 
     #[test]
@@ -95,7 +99,7 @@ mod tests {
 
     /// RFC 8985 §7.2: two round trips, and the delay of an ACK for a lone segment.
     #[test]
-    fn a_probe_waits_two_round_trips_and_for_a_lone_segment_longer() {
+    fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
         let config = RfcConfig::rfc_2026();
         let srtt = Some(Duration::from_millis(50));
         assert_eq!(TailProbe::wait(srtt, false, &config), Duration::from_millis(100));

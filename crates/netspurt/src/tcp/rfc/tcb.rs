@@ -97,7 +97,7 @@ impl Tcb {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
         fresh.tx.count = self.tx.count;
-        fresh.rx.serve_as(&self.rx);
+        fresh.rx.copy_settings_of(&self.rx);
         *self = fresh;
         self.listen();
     }

@@ -183,7 +183,7 @@ impl SpuriousWatch {
 
     /// Whether an ACK echoes a timestamp older than the first retransmission of the repair. Then a
     /// segment was late and not lost.
-    pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
+    pub(super) fn shows_delay(&self, echo: Option<u32>) -> bool {
         let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
@@ -260,7 +260,7 @@ mod tests {
     fn an_older_echo_proves_the_retransmission_spurious_once() {
         let mut watch = after_cut(&[2000]);
         assert!(watch.is_proved_by_stamp(Some(69)));
-        assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK tells");
+        assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK decides");
         assert!(!after_cut(&[2000]).is_proved_by_stamp(Some(70)));
         assert!(!after_cut(&[2000]).is_proved_by_stamp(None));
     }
@@ -268,9 +268,9 @@ mod tests {
     #[test]
     fn an_echo_older_than_the_first_retransmission_proves_that_a_segment_was_late() {
         let watch = after_cut(&[2000]);
-        assert!((0..2).all(|_| watch.tells_delay(Some(69))));
-        assert!(!watch.tells_delay(Some(70)) && !watch.tells_delay(Some(0)));
-        assert!(!after_cut(&[]).tells_delay(Some(69)), "nothing left again");
+        assert!((0..2).all(|_| watch.shows_delay(Some(69))));
+        assert!(!watch.shows_delay(Some(70)) && !watch.shows_delay(Some(0)));
+        assert!(!after_cut(&[]).shows_delay(Some(69)), "nothing was retransmitted");
     }
 
     /// RFC 3708 §3: all retransmissions of the window must be reported.
@@ -307,7 +307,7 @@ mod tests {
 
     /// RFC 5682 §3.1 steps 2 and 3. Linux already decides with the first ACK.
     #[test]
-    fn with_sack_an_ack_of_an_original_behind_the_first_proves_the_timeout_spurious() {
+    fn with_sack_an_original_acknowledged_after_the_first_ack_proves_the_timeout_spurious() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let mut watch = after_cut(&[2000]);
         watch.on_timeout(true);

@@ -86,7 +86,7 @@ impl Usage {
         if sending.is_application_limited {
             let used = self.used.max(sending.initial);
             if used < window.cwnd {
-                remember(window, sending.smss);
+                raise_ssthresh(window, sending.smss);
                 let segs = (window.cwnd + used) / sending.smss / 2;
                 window.cwnd = segs * sending.smss;
             }
@@ -97,7 +97,7 @@ impl Usage {
 }
 
 /// Raises ssthresh to three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1).
-pub(super) fn remember(window: &mut Window, smss: u64) {
+pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
     let segs = window.cwnd / smss;
     let kept = (segs / 2 + segs / 4) * smss;
     window.ssthresh = window.ssthresh.max(kept);
@@ -145,7 +145,7 @@ mod tests {
         usage.count(&sending(100, 12_000), &mut window, false);
         assert_eq!(window.cwnd, 40_000);
         usage.count(&sending(200, 5_000), &mut window, true);
-        assert_eq!(window.cwnd, 40_000, "an algorithm that owns the window decides itself");
+        assert_eq!(window.cwnd, 40_000, "an algorithm that owns cwnd sets it itself");
         usage.count(&sending(201, 5_000), &mut window, false);
         assert_eq!(window, Window { cwnd: 26_000, ssthresh: 30_000 });
     }

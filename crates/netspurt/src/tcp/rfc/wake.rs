@@ -27,7 +27,7 @@ impl Tcb {
             self.on_timeout(cx);
         }
         if self.life.state().may_send() {
-            self.tx.look_at_hold(now);
+            self.tx.update_hold(now);
         }
         self.report(cx);
     }
