@@ -43,7 +43,7 @@ pub(super) fn read_settings(
     settings: Option<&str>,
 ) -> Result<Vec<&'static str>, EstimatorError> {
     if settings.is_some_and(|settings| settings.trim().is_empty()) {
-        let message = format!("nothing stands after `{name}:`");
+        let message = format!("there are no settings after `{name}:`");
         return Err(EstimatorError::new(name, "", "", message, format!("write `{name}`")));
     }
     let mut given = Vec::new();
@@ -140,7 +140,7 @@ pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contra
     if !span.is_zero() {
         return Ok(());
     }
-    let message = "a unit of zero".into();
+    let message = "the unit is zero".into();
     Err(Contradiction { key, message, fix: "write a time above zero".into() })
 }
 

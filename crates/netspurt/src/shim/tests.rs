@@ -139,7 +139,7 @@ fn a_mistake_in_a_shims_text_is_reported_with_its_fix() {
     assert!(slip("rfc6298:retransmissions=1000").contains("0 to 255"));
     assert!(slip("rfc6298:mim=1ms").contains("min"));
     assert!(slip("sffr").contains("sfr"));
-    assert!(slip("rfc6298:").contains("nothing stands after"));
+    assert!(slip("rfc6298:").contains("there are no settings after"));
 }
 
 /// The events at a host's edge.

@@ -160,10 +160,10 @@ fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_neither_end_waits() {
     assert_eq!(world.population().reached.last(), Some(&(at(30), one)));
 }
 
-/// The first flow is over at 10 ms, but has an entry in the queue for 40 ms. The second flow, in
-/// another slot, also has something to do at 40 ms.
+/// The frame of the first flow arrives at 10 ms, but the flow has a wake-up at 40 ms. The second
+/// flow lasts from 20 to 30 ms, so it is retired first. The third flow starts later.
 #[test]
-fn an_entry_of_a_flow_that_is_over_wakes_no_other_flow() {
+fn a_flow_is_retired_only_after_its_last_wake_up() {
     let flow = |number: u32, crossings: u32| {
         let flow = FlowId(number);
         (flow, ends(flow, crossings))
@@ -176,7 +176,7 @@ fn an_entry_of_a_flow_that_is_over_wakes_no_other_flow() {
         Visitors::new(vec![(at(0), one, first), (at(20), two, second), (at(45), three, third)]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     world.advance_to(at(35));
-    assert_eq!(world.population().retired, [two], "the first flow still has an entry");
+    assert_eq!(world.population().retired, [two], "the first flow still has a wake-up");
     world.advance_to(at(100));
     assert_eq!(world.population().retired, [two, one, three]);
     let departed: Vec<_> = world.population().departed.clone();
