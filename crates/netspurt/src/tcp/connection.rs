@@ -280,8 +280,9 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
-    /// Sets whether the host's own queue drops everything that leaves. A sender that learns of this
-    /// immediately keeps its data ([`SendRules`](super::SendRules)).
+    /// Sets whether the host's own queue drops everything that leaves. With
+    /// [`learns_drops`](super::SendRules::learns_drops) the sender knows of this immediately and
+    /// keeps its data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
@@ -299,8 +300,8 @@ impl Connection {
         }
     }
 
-    /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). It need not be
-    /// woken for this, because a later segment finds it closed.
+    /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). The connection
+    /// need not be woken for this, because it is closed for any later segment.
     pub fn only_lingers(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::tcp::RfcConfig;
 
-    /// A sender with the octets 1000 to 9000 outstanding reads blocks beside an ACK of 2000.
+    /// A sender with the octets 1000 to 9000 outstanding reads the blocks of an ACK of 2000.
     fn read(blocks: &[(u32, u32)]) -> Reports {
         let mut window = SendWindow::new(&RfcConfig::rfc_2026());
         (window.una, window.nxt) = (2000, 9000);

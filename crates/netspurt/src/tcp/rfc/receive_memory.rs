@@ -9,7 +9,8 @@ use super::buffer_tuning::BufferTuning;
 use super::config::RfcConfig;
 use super::info::MemoryInfo;
 
-/// Octets that a packet's buffer has beside the payload: headers, and the space around them.
+/// Octets that a packet's buffer has in addition to the payload: headers, and the space around
+/// them.
 const HEAD_ROOM: u64 = 424;
 /// Octets of the descriptor of such a buffer (`struct sk_buff`).
 const DESCRIPTOR: u64 = 256;
@@ -84,7 +85,7 @@ packed_value!(WaitingPacket { end, memory });
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
 ///   that uses its memory well raises it, by two segments or twice its own octets.
-/// - The share of the memory that is window is learnt from the segments (`scaling_ratio`).
+/// - The share of the memory that is window follows from the segments (`scaling_ratio`).
 /// - The window is the threshold, or the free memory if that is less. Its right edge never moves
 ///   left.
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
@@ -231,7 +232,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// Returns what was learnt about the reader.
+    /// Returns what was measured of the application's reading.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }

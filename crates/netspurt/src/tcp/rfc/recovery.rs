@@ -142,8 +142,8 @@ impl LossRecovery {
         lasts && scene.window.una == self.repair.point
     }
 
-    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has
-    /// learnt nothing new.
+    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has no
+    /// news.
     fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;

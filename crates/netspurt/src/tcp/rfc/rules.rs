@@ -13,9 +13,9 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of it as a full one
-    /// (`tcp_packets_in_flight`). So do the counts of segments that are sent, reported, lost or
-    /// retransmitted. Thresholds are whole segments. Proportional rate reduction counts segments,
-    /// and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
+    /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
+    /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
+    /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
     /// counts octets.
@@ -62,10 +62,11 @@ pub struct CwndRules {
     /// of data; the RFC asks for one cut.
     pub last_repair_ack_cuts: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
-    /// not cut to the initial one immediately (RFC 5681 §4.1).
+    /// not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
-    /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
-    /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
+    /// cwnd shrinks after an idle time (RFC 5681 §4.1), and after an RTO in which it was not fully
+    /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch it does
+    /// neither.
     pub idle_restart: bool,
 }
 
@@ -185,8 +186,8 @@ pub struct ReceiveRules {
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
     pub takes_unstamped: bool,
-    /// A FIN that arrives in order ends all reports, even that of repeated octets which came with
-    /// it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
+    /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
+    /// with it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
     pub fin_ends_reports: bool,
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to it
     /// is reported without it (`tcp_sack_new_ofo_skb`).
@@ -276,8 +277,8 @@ impl ReceiveRules {
     }
 }
 
-/// Rules of what SYNs offer, and when they are retransmitted, where Linux differs from the profiles
-/// of the RFCs.
+/// Rules about the options of SYNs, and about their retransmission, where Linux differs from the
+/// profiles of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SynRules};
@@ -327,7 +328,8 @@ impl SynRules {
     }
 }
 
-/// Rules of when segments are held back or sent, where Linux differs from the profiles of the RFCs.
+/// Rules by which segments are held back or sent, where Linux differs from the profiles of the
+/// RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SendRules};
@@ -341,7 +343,7 @@ pub struct SendRules {
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
     /// If the window has less room than a packet for offload, which has at least two segments, the
-    /// last segments wait if an ACK is due within 1 ms and the last octets left within 1 ms
+    /// last segments wait if an ACK is due within 1 ms and the last octets were sent within 1 ms
     /// (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
@@ -408,8 +410,8 @@ impl SendRules {
     }
 }
 
-/// Rules of what proves a cut spurious, and what the sender learns from it, where Linux differs
-/// from the RFCs.
+/// Rules about proofs that a cut was spurious, and about what the sender learns from them, where
+/// Linux differs from the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SpuriousRules};
@@ -417,18 +419,18 @@ impl SendRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpuriousRules {
-    /// A partial ACK whose echo is older than the first retransmission takes the cut back only while
-    /// no retransmission is outstanding; else new data leaves, and nothing more counts as lost
-    /// (`tcp_try_undo_partial`).
+    /// A partial ACK whose echo is older than the first retransmission undoes the cut only while no
+    /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
+    /// as lost (`tcp_try_undo_partial`).
     pub waits_for_copies: bool,
     /// A partial ACK with such an echo shows that the path reorders (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
     /// The report of a duplicate in an ACK that a later ACK overtook counts even if nothing is
     /// outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// After the sender has suspected a loss, it suspects it until no copy is outstanding and the
-    /// oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail loss
-    /// probe.
+    /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
+    /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
+    /// loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
@@ -456,7 +458,8 @@ impl SpuriousRules {
     }
 }
 
-/// Rules of what RACK looks at, and in which order, where Linux differs from RFC 8985.
+/// Rules about the segments that RACK checks, and about their order, where Linux differs from RFC
+/// 8985.
 ///
 /// ```
 /// use netspurt::tcp::{RackRules, RfcConfig};
@@ -473,10 +476,10 @@ pub struct RackRules {
     /// list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
-    /// ACK of new octets ends its wait (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
+    /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
-    /// A reported duplicate widens the reordering window only where reordering was seen before, and
-    /// where the duplicate is not of a tail loss probe (`tcp_dsack_seen`).
+    /// A reported duplicate widens the reordering window only if reordering was seen before, and if
+    /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).
     ///
     /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a path
     /// without reordering leaves the window as it is; the RFC widens it once a round trip.
