@@ -30,7 +30,7 @@ pub struct SendCount {
     pub reported_duplicates: u64,
     /// How often the retransmission timer fired while octets were outstanding.
     pub timeouts: u64,
-    /// How often duplicate ACKs started a repair.
+    /// How often a repair began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
