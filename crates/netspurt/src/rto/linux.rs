@@ -88,10 +88,9 @@ impl Keys for LinuxConfig {
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
 /// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
-/// above the mean would add, because a path that becomes faster is no reason to wait longer.
-/// Second, rttvar rises immediately to the largest deviation of a round trip, and falls by a
-/// quarter of the way at the end of each round trip. Third, the minimum `rto_min` applies to
-/// rttvar.
+///       above the mean would add. A path that becomes faster is no reason to wait longer. Second,
+///       rttvar rises immediately to the largest deviation of a round trip, and falls by a quarter
+///       of the way at the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN

@@ -1,7 +1,7 @@
 //! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
-//! The curve is a number of segments, and the distance to the plateau is rounded down, so the
+//! The curve is a number of segments, and the distance to the plateau is rounded down. So the
 //! window is often a segment larger than a window that is computed in octets. An ACK does not open
 //! cwnd by its share of the gap. Instead, cwnd opens by one segment after `count` acknowledged
 //! segments. An undo does not restore the plateau from before the cut, and a timeout clears the

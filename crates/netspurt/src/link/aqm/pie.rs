@@ -8,8 +8,8 @@ use super::desk::AqmVerdict;
 
 /// The state of PIE.
 ///
-/// The delay is measured and not computed from a departure rate (RFC 8033 §4.2 leaves the choice):
-/// it is the time that the frame that left last was in the queue, and zero if no frame waits. The
+/// The delay is measured, and not computed from a departure rate (RFC 8033 §4.2 leaves the choice).
+/// It is the time that the frame that left last was in the queue, or zero if no frame waits. The
 /// options of RFC 8033 §5.2 to §5.5 are left out: it never switches off, does not derandomize, and
 /// does not cap a step.
 #[derive(Debug)]

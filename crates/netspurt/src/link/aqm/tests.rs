@@ -128,11 +128,11 @@ fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
 
-/// The n-th frame to leave does so at n ms and came at n/2 ms, so the tenth is the first to
-/// have waited 5 ms. A hundred milliseconds later the first drop is due, then one at 100 ms,
-/// 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, 44.721359, 40.824829, 37.796447,
-/// 35.355339 and 33.333333 ms after the one before was due: at 110, 210, 280.71, 338.45, 388.45,
-/// 433.17, 473.99, 511.79, 547.14 and 580.48 ms, each at the next departure.
+/// The n-th frame that leaves came at n/2 ms and leaves at n ms, so the tenth is the first that has
+/// waited 5 ms. The first drop is due a hundred milliseconds later. The following gaps between due
+/// drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, and 44.721359,
+/// 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops are due at 110, 210, 280.71, 338.45,
+/// 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each happens at the next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]

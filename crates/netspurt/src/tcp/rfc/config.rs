@@ -102,9 +102,9 @@ pub struct RfcConfig {
     pub ip_header_bytes: u16,
     /// The largest payload of a segment without options. The MSS option of our SYN has this value.
     pub mss: u16,
-    /// The minimum for the peer's MSS option: a smaller one counts as this value, so that a hostile
-    /// peer cannot have a packet sent for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2
-    /// `TCP_MIN_SND_MSS`).
+    /// The minimum for the peer's MSS option. A smaller MSS counts as this value, because a hostile
+    /// peer could otherwise demand a packet for each octet. Linux's value was `TCP_MIN_MSS`, and
+    /// since 5.2 it is `TCP_MIN_SND_MSS`.
     ///
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
     pub peer_mss_bytes_min: u32,

@@ -51,8 +51,8 @@ impl MarkEcho {
     }
 
     /// New data arrived, and marks count only in new data. Returns whether the next acknowledgments
-    /// must leave immediately: after the first mark that is echoed, and after data that is not
-    /// ECN-capable although earlier data was, which is probably a retransmission
+    /// must be sent immediately. This is so after the first mark that is echoed, and after data
+    /// that is not ECN-capable although earlier data was. Such data is probably a retransmission
     /// (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {

@@ -23,9 +23,9 @@ const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
 
-/// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`),
-/// as a TUN device and many network cards allocate it: a power of two up to a page, then whole
-/// pages, and the descriptor.
+/// Octets of memory that Linux accounts for a segment with `len` octets of payload
+/// (`skb->truesize`). A TUN device and many network cards allocate a power of two up to a page, and
+/// whole pages above that. The descriptor is added.
 ///
 /// departs: Linux - each device allocates its packets in its own way, and so decides how much of the
 /// buffer is window; here all allocate as a TUN device does.

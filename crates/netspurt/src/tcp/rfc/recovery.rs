@@ -508,9 +508,9 @@ impl LossRecovery {
         rule && !timed_out && self.loss.scoreboard.copies_match_losses()
     }
 
-    /// RFC 6675 §4 rules 3 and 4: if no segment is lost and no new data can be sent, segments below
-    /// the highest report that may be lost are retransmitted, and once in a recovery the last
-    /// segment. Returns the place of the segment.
+    /// RFC 6675 §4 rules 3 and 4 apply if no segment is lost and no new data can be sent. Rule 3
+    /// retransmits segments below the highest report that may be lost. Rule 4 retransmits the last
+    /// segment, once in a recovery. Returns the place of the segment.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

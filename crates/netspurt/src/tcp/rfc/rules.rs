@@ -48,9 +48,9 @@ pub struct CwndRules {
     /// A cut for a mark ends with an ACK that covers more than the data outstanding when it began
     /// (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
     pub mark_cut_ends_beyond: bool,
-    /// Without SACK a repair ends with an ACK that covers more than the data outstanding when it
-    /// began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this data
-    /// (RFC 6582 §3.2).
+    /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
+    /// it began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this data
+    /// ends it.
     pub repair_ends_beyond: bool,
     /// A loss that is found while cwnd is cut for a mark is repaired within that cut. If a segment
     /// left since the cut, the first retransmission does not leave immediately
@@ -105,9 +105,9 @@ impl CwndRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// An ACK without new octets also moves the timer, if its SACK blocks report segments that left
-    /// before the head's last transmission (`tcp_clean_rtx_queue`): this last copy of the head may
-    /// still be on its way.
+    /// An ACK without new octets also restarts the timer, if its SACK blocks report segments that
+    /// were sent before the head's last transmission (`tcp_clean_rtx_queue`). The last copy of the
+    /// head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
@@ -172,9 +172,9 @@ pub struct ReceiveRules {
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged immediately only if the window does not shrink in
-    /// the meantime, because the application reads, or because the last segment lets the window
-    /// grow (`__tcp_ack_snd_check`).
+    /// More than a full segment is acknowledged immediately only if the window has not shrunk
+    /// (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last segment
+    /// lets it grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -286,9 +286,9 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST, and retransmits its first
-    /// SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
-    /// after an RTO.
+    /// After a segment with a wrong acknowledgment, the end sends an RST. It then retransmits its
+    /// first SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and
+    /// not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
@@ -342,9 +342,9 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
-    /// If the window has less room than a packet for offload, which has at least two segments, the
-    /// last segments wait if an ACK is due within 1 ms and the last octets were sent within 1 ms
-    /// (`tcp_tso_should_defer`).
+    /// The last segments wait if the window has less room than a packet for offload, which has at
+    /// least two segments. They wait only if an ACK is due within 1 ms and the last octets were
+    /// sent within 1 ms (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
@@ -366,9 +366,9 @@ pub struct SendRules {
     /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last one
     /// does not shrink the window; in the RFC it does.
     pub keeps_larger_window: bool,
-    /// With nothing outstanding each ACK whose window is too small for the next segment restarts
-    /// the wait for the next probe, and the backoff lasts until a window takes that segment
-    /// (`tcp_ack_probe`).
+    /// While nothing is outstanding, each ACK whose window is too small for the next segment
+    /// restarts the wait for the next probe. The backoff lasts until a window has room for that
+    /// segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the FIN is the tail loss probe (`tcp_send_loss_probe`), and
     /// not a copy of the last segment.
