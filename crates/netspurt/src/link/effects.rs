@@ -127,8 +127,8 @@ impl Pick {
         self
     }
 
-    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if another
-    /// rule has selected the frame, so that rules do not disturb each other.
+    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if
+    /// another rule has selected the frame, so that rules do not disturb each other.
     pub fn picks(&mut self, now: Time, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;

@@ -176,7 +176,8 @@ impl Link {
         }
     }
 
-    /// Whether the link has a drop-tail queue, keeps the order, and has no effects and no handovers.
+    /// Whether the link has a drop-tail queue, keeps the order, and has no effects and no
+    /// handovers.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_plain())

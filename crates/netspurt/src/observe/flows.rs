@@ -22,8 +22,8 @@ pub struct Lifetimes {
     pub idle: Duration,
 }
 
-/// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice the
-/// maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
+/// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice
+/// the maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
 /// address translator must keep it, which is 2 h 4 min (RFC 5382 §5).
 impl Default for Lifetimes {
     fn default() -> Self {
@@ -227,7 +227,8 @@ impl<T: Default> Flows<T> {
         Some(place)
     }
 
-    /// Begins a connection with `packet` in place of the one at the index `over`; returns its index.
+    /// Begins a connection with `packet` in place of the one at the index `over`; returns its
+    /// index.
     #[inline(never)]
     fn begin(
         &mut self,

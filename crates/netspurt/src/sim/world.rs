@@ -514,8 +514,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 }
 
 impl RoutedLink {
-    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that caused
-    /// it.
+    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that
+    /// caused it.
     #[inline(always)]
     fn enter(
         &mut self,

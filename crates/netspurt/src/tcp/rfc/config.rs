@@ -106,7 +106,8 @@ pub struct RfcConfig {
     /// peer could otherwise demand a packet for each octet. Linux's value was `TCP_MIN_MSS`, and
     /// since 5.2 it is `TCP_MIN_SND_MSS`.
     ///
-    /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
+    /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no
+    /// minimum.
     pub peer_mss_bytes_min: u32,
     /// Offers and takes timestamps (RFC 7323 §3).
     pub timestamps: bool,

@@ -72,10 +72,11 @@ packed_variants!(Pushed { Never, Once, Again });
 /// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
 ///
 /// - The first `quick` segments are acknowledged immediately.
-/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is sent
-///   earlier if the peer set PSH and the application has read all data.
-/// - If the application answers within `ato`, the flow is interactive (`pingpong`): an acknowledgment
-///   waits for the next answer. The flow stops being interactive when the delay ends without one.
+/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is
+///   sent earlier if the peer set PSH and the application has read all data.
+/// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
+///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
+///   without one.
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,

@@ -55,8 +55,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// If the arriving segment was merged from several, the octets in each of them, and whether this
-    /// end merged them.
+    /// If the arriving segment was merged from several, the octets in each of them, and whether
+    /// this end merged them.
     pub(super) merged: Option<u16>,
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.

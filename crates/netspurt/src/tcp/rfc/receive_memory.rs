@@ -27,8 +27,8 @@ const MEMORY_MIN: u64 = 2304;
 /// (`skb->truesize`). A TUN device and many network cards allocate a power of two up to a page, and
 /// whole pages above that. The descriptor is added.
 ///
-/// departs: Linux - each device allocates its packets in its own way, and so decides how much of the
-/// buffer is window; here all allocate as a TUN device does.
+/// departs: Linux - each device allocates its packets in its own way, and so decides how much of
+/// the buffer is window; here all allocate as a TUN device does.
 pub(super) const fn truesize(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE {
@@ -80,8 +80,8 @@ packed_value!(WaitingPacket { end, memory });
 
 /// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
 ///
-/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`, `tcp_clamp_window`,
-/// `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
+/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`,
+/// `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
 ///   that uses its memory well raises it, by two segments or twice its own octets.
@@ -420,8 +420,8 @@ impl ReceiveMemory {
 
     /// Returns the window of a full buffer, which is zero.
     ///
-    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
-    /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
+    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
+    /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
     fn least_window(&self, full: u64) -> u64 {
         let blocked = self.beyond + self.in_hand > 0 && self.unread.is_empty();
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }

@@ -17,8 +17,8 @@ pub struct CwndRules {
     /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
     /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
     ///
-    /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
-    /// counts octets.
+    /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
+    /// RFC counts octets.
     pub whole_segments: bool,
     /// A cut leaves a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
     /// §3.1, equation 4).
@@ -58,8 +58,8 @@ pub struct CwndRules {
     pub mark_cut_goes_on: bool,
     /// A mark that the last ACK of a repair echoes cuts cwnd again (`tcp_try_to_open`).
     ///
-    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one window
-    /// of data; the RFC asks for one cut.
+    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one
+    /// window of data; the RFC asks for one cut.
     pub last_repair_ack_cuts: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not reduced to the initial window immediately (RFC 5681 §4.1).
@@ -112,8 +112,8 @@ pub struct TimerRules {
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
     ///
-    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
-    /// the RFC starts the timer only where it does not run.
+    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
+    /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// The first ACK after RACK's timer was armed sets the timer from the last transmission of the
     /// head (`tcp_rearm_rto`), and not from now. RACK's timer does the same when it fires.
@@ -192,8 +192,8 @@ pub struct ReceiveRules {
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to it
     /// is reported without it (`tcp_sack_new_ofo_skb`).
     ///
-    /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the segment
-    /// that arrived; the RFC reports all that is contiguous.
+    /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
+    /// segment that arrived; the RFC reports all that is contiguous.
     pub forgets_blocks: bool,
     /// An RST also resets the connection if its number is the end of the highest SACK block
     /// (`tcp_validate_incoming`).
@@ -204,8 +204,8 @@ pub struct ReceiveRules {
     /// After the peer's FIN, an RST with the FIN's number also resets the connection
     /// (`tcp_reset_check`).
     ///
-    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets; in
-    /// the RFC only the next octet expected does.
+    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
+    /// resets; in the RFC only the next octet expected does.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
     /// acknowledgments leave immediately; further marks have no such effect. New data that is not
@@ -216,8 +216,8 @@ pub struct ReceiveRules {
     /// The reports of several segments after a gap wait, and one ACK carries all of them
     /// (`__tcp_ack_snd_check`).
     ///
-    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
-    /// wait for 1.1 ms; the RFC has one sent at once for each.
+    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an
+    /// ACK may wait for 1.1 ms; the RFC has one sent at once for each.
     pub compresses_sacks: bool,
     /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
@@ -230,11 +230,12 @@ pub struct ReceiveRules {
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
     pub takes_last_again: bool,
-    /// The receive buffer is counted in octets of memory, of which a share is window, and each segment
-    /// that uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`).
+    /// The receive buffer is counted in octets of memory, of which a share is window, and each
+    /// segment that uses its memory well opens the window further (`tcp_grow_window`,
+    /// `tcp_select_window`).
     pub counts_memory: bool,
-    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window and
-    /// grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
+    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window
+    /// and grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
     /// the switch it has one size.
     pub autotuning: bool,
     /// How long a data segment waits for segments that continue it, so that all of them become one
@@ -305,8 +306,8 @@ pub struct SynRules {
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
     ///
-    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes the SYN,
-    /// and the FIN later.
+    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes
+    /// the SYN, and the FIN later.
     pub fin_spoils: bool,
 }
 
@@ -349,8 +350,8 @@ pub struct SendRules {
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
     pub pushes_packets: bool,
-    /// A segment has at most half of the largest window that the peer offered, or all of it up to 536
-    /// octets (`tcp_bound_to_half_wnd`).
+    /// A segment has at most half of the largest window that the peer offered, or all of it up to
+    /// 536 octets (`tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
     /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
@@ -360,11 +361,11 @@ pub struct SendRules {
     /// A retransmission waits for room in a window that the peer has shrunk, unless it is of the
     /// oldest segment (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
-    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does not
-    /// make it smaller (`tcp_may_update_window`).
+    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does
+    /// not make it smaller (`tcp_may_update_window`).
     ///
-    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last one
-    /// does not shrink the window; in the RFC it does.
+    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
+    /// one does not shrink the window; in the RFC it does.
     pub keeps_larger_window: bool,
     /// While nothing is outstanding, each ACK whose window is too small for the next segment
     /// restarts the wait for the next probe. The backoff lasts until a window has room for that
@@ -481,8 +482,8 @@ pub struct RackRules {
     /// A reported duplicate widens the reordering window only if reordering was seen before, and if
     /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).
     ///
-    /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a path
-    /// without reordering leaves the window as it is; the RFC widens it once a round trip.
+    /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
+    /// path without reordering leaves the window as it is; the RFC widens it once a round trip.
     pub reports_need_reordering: bool,
 }
 

@@ -9,10 +9,10 @@ use super::config::{RfcConfig, SfrResponse};
 
 /// The state of Super Fast Retransmit.
 ///
-/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding starts
-/// the timer again, since the next segment may be lost, too; the paper waits for a new segment. The
-/// paper does not say what its timer does when another repair sends the same segment first: it goes on,
-/// and with `sfr.yields` it rests.
+/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding
+/// starts the timer again, since the next segment may be lost, too; the paper waits for a new
+/// segment. The paper does not say what its timer does when another repair sends the same segment
+/// first: it goes on, and with `sfr.yields` it rests.
 #[derive(Debug)]
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
