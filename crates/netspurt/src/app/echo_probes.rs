@@ -103,7 +103,7 @@ impl EchoProbes {
     }
 
     /// Counts an unexpected reply as late or as a duplicate.
-    fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
+    fn unexpected_reply(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
             // The reply arrives exactly at the deadline. The deadline comes first.
             self.finish(sent, None);
@@ -135,7 +135,7 @@ impl Stage<Segment> for EchoProbes {
                     events.report(now, What::Rtt { end: self.end, sent, rtt });
                 }
             }
-            in_flight => self.stray(now, reply.seq, in_flight),
+            in_flight => self.unexpected_reply(now, reply.seq, in_flight),
         }
     }
 

@@ -114,8 +114,8 @@ impl Asking {
         self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
-    /// Takes notice that `octets` octets in all have been read from the connection by `now`.
-    /// Returns whether they complete the last reply.
+    /// Called when `octets` octets in total have been read from the connection by `now`. Returns
+    /// whether they complete the last reply.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -163,7 +163,7 @@ impl Answering {
         self.next
     }
 
-    /// Takes notice that `octets` octets in all have been read from the connection by `now`.
+    /// Called when `octets` octets in total have been read from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         let request = self.plan.request(self.answered as usize);
         let waits = !self.is_over() && octets >= self.before + request.request_bytes;

@@ -105,7 +105,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, nxt);
     }
 
-    /// Called when the congestion was not real. The sender has already restored `window`.
+    /// Called when the congestion proved spurious. The sender has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
     /// Called when recovery has ended. `window` is the window at its end.
@@ -124,7 +124,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The rate at which the algorithm wants segments paced. `None` leaves pacing to the sender. A
+    /// The rate at which the sender must pace segments. `None` leaves pacing to the sender. A
     /// sender with pacing switched on then spreads a window over a round trip.
     fn pacing_rate(&self) -> Option<BitRate> {
         None

@@ -40,15 +40,15 @@ impl Backlog {
         Self { limit, frames: Ring::default(), bytes: 0 }
     }
 
-    /// The departure and size of the next frame to leave.
+    /// The departure and the size of the frame that leaves next.
     #[inline]
     pub(super) fn next(&self) -> Option<(Time, u32)> {
         self.frames.first().copied()
     }
 
-    /// Removes the next frame.
+    /// Removes the frame that leaves next.
     #[inline]
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn remove_next(&mut self) {
         if let Some((_, size)) = self.frames.pop() {
             self.bytes -= u64::from(size);
         }
@@ -66,7 +66,7 @@ impl Backlog {
         self.bytes += u64::from(size);
     }
 
-    /// Frames and octets held.
+    /// The numbers of frames and octets held.
     #[inline]
     pub(super) fn held(&self) -> (u32, u64) {
         (self.frames.len(), self.bytes)

@@ -53,7 +53,7 @@ impl LinkConfig {
     }
 
     /// The rate; nothing is transmitted in the dead times of handovers.
-    pub(super) fn rate_with_silence(&self) -> Rate {
+    pub(super) fn rate_with_dead_times(&self) -> Rate {
         let dead = |this: &Handover| (!this.dead.is_zero()).then_some((this.at, this.dead));
         let dead: Vec<_> = self.handovers.iter().filter_map(dead).collect();
         self.rate.clone().silent(&dead)

@@ -10,9 +10,9 @@ use super::flight::Arrival;
 use super::line::Line;
 use super::transit::{Parcel, Transit};
 
-/// Instants that differ by no more than this count as one. Each time a line falls idle, rounding to
-/// whole nanoseconds loses a fraction, so a departure and an arrival that coincide exactly may
-/// differ slightly here.
+/// Instants that differ by no more than this count as the same. Each time a line becomes idle,
+/// rounding to whole nanoseconds loses a fraction. So a departure and an arrival that should be at
+/// the same instant may differ slightly.
 const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A link with a drop-tail queue.
@@ -67,7 +67,7 @@ impl DropTail {
 
     #[inline(always)]
     fn depart<F: Frame>(&mut self, at: Time, transit: &mut Transit<F>) {
-        self.backlog.let_go();
+        self.backlog.remove_next();
         if transit.events.wanted().queue {
             self.line.report_queue(at, self.backlog.held(), transit);
         }

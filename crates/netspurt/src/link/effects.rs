@@ -24,8 +24,8 @@ pub struct Pick {
     seen: u64,
     /// Frames by their number in the order of arrival, from 1; sorted.
     nth: Vec<u64>,
-    /// Packets by their number in the flow: each entry selects one transmission, beginning with the
-    /// first.
+    /// Packets by their number in the flow. Each entry of a number selects one further
+    /// transmission, beginning with the first.
     packets: Vec<u64>,
     /// By flow: octets of the largest packet so far. Only the last packet of a flow is smaller.
     full_bytes: Vec<(u64, u16)>,
@@ -40,16 +40,17 @@ pub struct Pick {
 pub enum Chance {
     /// One probability for all frames.
     Frame(f64),
-    /// The same, but changing with time.
+    /// The same, but it changes with time.
     FrameOverTime(Timeline<f64>),
     /// The probability that any bit of the frame is wrong, at this bit-error rate.
     Bits(f64),
-    /// The same, but changing with time.
+    /// The same, but it changes with time.
     BitsOverTime(Timeline<f64>),
 }
 
 impl Chance {
-    /// The probability for a frame of `size` octets at `now`; instants ascend.
+    /// The probability for a frame of `size` octets at `now`. `now` never decreases from call to
+    /// call.
     fn of(&mut self, now: Time, size: u32) -> f64 {
         let any_bit = |rate: f64| 1.0 - (1.0 - rate).powf(8.0 * f64::from(size));
         match self {
@@ -126,8 +127,8 @@ impl Pick {
         self
     }
 
-    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if another
-    /// rule has selected the frame, so that rules do not disturb each other.
+    /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if
+    /// another rule has selected the frame, so that rules do not disturb each other.
     pub fn picks(&mut self, now: Time, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;
@@ -188,8 +189,8 @@ impl Bursts {
         self.stream.chance(p)
     }
 
-    /// The probability that the state is the other one after `steps` steps. With each step, the
-    /// distance of this probability from its limit shrinks by the same factor.
+    /// The probability that the state has changed after `steps` steps. With each step, the distance
+    /// of this probability from its limit shrinks by the same factor.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };
@@ -205,13 +206,13 @@ impl Bursts {
 /// The effects of one direction of a link; each is off by default.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    /// Selects frames that are lost before the queue: they take no room in it and no transmission
-    /// time.
+    /// Selects frames that are lost before the queue. They take no room in the queue and no
+    /// transmission time.
     pub loss_at_entry: Option<Pick>,
-    /// Selects frames that are lost after the queue: they have taken room in it and transmission
-    /// time.
+    /// Selects frames that are lost after the queue. They have taken room in the queue and
+    /// transmission time.
     pub loss: Option<Pick>,
-    /// Selects frames that arrive a second time, later by this time.
+    /// Selects frames of which a copy arrives, later than the frame by this time.
     pub duplicate: Option<(Pick, Duration)>,
     /// Selects frames that are delayed by this time.
     pub reorder: Option<(Pick, Duration)>,
@@ -262,7 +263,7 @@ mod tests {
     use crate::segment::Segment;
 
     #[test]
-    fn the_last_packet_of_a_flow_may_be_short_and_has_its_number_all_the_same() {
+    fn a_short_last_packet_of_a_flow_has_its_number() {
         let packet = |dest, n: u32, len| Segment {
             dest: EndId::at(dest),
             seq: 1 + (n - 1) * 1000,

@@ -1,4 +1,4 @@
-//! Features that few lines have: frames that overtake, effects, and handovers.
+//! Features that only some lines have: frames that overtake, effects, and handovers.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::flight::{Arrival, Flight, Order, Overtaking};
 use super::handover::Handovers;
 use super::transit::{Parcel, Transit};
 
-/// The features that make a line other than plain.
+/// The features of a line that is not plain.
 #[derive(Debug)]
 pub(super) struct Extras {
     delay: Delay,
@@ -22,12 +22,12 @@ pub(super) struct Extras {
     effects: Effects,
     handovers: Handovers,
     /// The frames that will be lost, in the order of time.
-    doomed: VecDeque<Doomed>,
+    losses: VecDeque<FutureLoss>,
 }
 
 /// A frame that will be lost.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Doomed {
+pub(super) struct FutureLoss {
     /// When the frame is lost.
     pub(super) at: Time,
     /// How the frame is lost.
@@ -36,7 +36,7 @@ pub(super) struct Doomed {
     pub(super) parcel: Parcel,
 }
 
-/// How a frame is lost behind the entry.
+/// How a frame is lost after it entered the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// On the way, at the end of its transmission.
@@ -61,7 +61,7 @@ impl Extras {
             overtaking: (config.order == Order::Overtaking).then(Overtaking::default),
             effects: config.effects.unwrap_or_default(),
             handovers: Handovers::new(config.handovers),
-            doomed: VecDeque::new(),
+            losses: VecDeque::new(),
         }
     }
 
@@ -79,19 +79,18 @@ impl Extras {
     }
 
     /// Notes that `parcel` will be lost at `at`.
-    pub(super) fn doom(&mut self, at: Time, end: End, parcel: Parcel) {
-        let place = self.doomed.partition_point(|earlier| earlier.at <= at);
-        self.doomed.insert(place, Doomed { at, end, parcel });
+    pub(super) fn add_loss(&mut self, at: Time, end: End, parcel: Parcel) {
+        let place = self.losses.partition_point(|earlier| earlier.at <= at);
+        self.losses.insert(place, FutureLoss { at, end, parcel });
     }
 
     /// Removes the next frame that was lost by `now`.
-    pub(super) fn next_lost(&mut self, now: Time) -> Option<Doomed> {
-        self.doomed.front().filter(|doomed| doomed.at <= now)?;
-        self.doomed.pop_front()
+    pub(super) fn next_lost(&mut self, now: Time) -> Option<FutureLoss> {
+        self.losses.front().filter(|loss| loss.at <= now)?;
+        self.losses.pop_front()
     }
 
-    /// Sends a frame whose transmission ends at `depart`. On a plain line it would arrive
-    /// as `arrival` says.
+    /// Sends a frame whose transmission ends at `depart`. `arrival` is its arrival on a plain line.
     #[inline(never)]
     pub(super) fn launch<F: Frame>(
         &mut self,
@@ -103,7 +102,7 @@ impl Extras {
         arrival.when.at = depart + self.delay.at(arrival.when.since);
         let fate = self.effects.on_the_way(depart, transit.frame(arrival.parcel));
         if fate.lost {
-            return self.doom(depart, End::OnTheWay, arrival.parcel);
+            return self.add_loss(depart, End::OnTheWay, arrival.parcel);
         }
         arrival.when.at += fate.delay;
         let change = self.handovers.change(depart, arrival.when.at);
@@ -114,7 +113,7 @@ impl Extras {
             self.add(copy, flight);
         }
         if let Some(at) = change.dropped {
-            return self.doom(at, End::OldPath, arrival.parcel);
+            return self.add_loss(at, End::OldPath, arrival.parcel);
         }
         arrival.when.at += change.delay;
         self.add(arrival, flight);

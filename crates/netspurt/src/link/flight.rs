@@ -12,7 +12,8 @@ use super::transit::Parcel;
 /// Whether a frame may arrive before one that left earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// No: it arrives at its own time or directly behind the earlier one, whichever is later.
+    /// No: the frame arrives at its own time or directly behind the earlier one, whichever is
+    /// later.
     Fifo,
     /// Yes: each frame keeps its own propagation delay.
     Overtaking,
@@ -21,8 +22,8 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When the frame arrives; when that was scheduled, which is at the start of its transmission;
-    /// and the event that caused the frame to enter the link.
+    /// When the frame arrives. The arrival was scheduled at the start of the frame's transmission.
+    /// It was caused by the event that made the frame enter the link.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -50,8 +51,8 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// The arrival of a frame that would arrive at `at` if it were alone: it is not before the
-    /// arrival of the last frame. Later frames do not arrive before it either.
+    /// Returns when a frame arrives that would arrive at `at` if it were alone. It does not arrive
+    /// before the last frame, and later frames do not arrive before it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

@@ -23,9 +23,11 @@ impl Framing {
     /// An asynchronous serial line: a start bit, eight data bits, no parity, one stop bit.
     pub const SERIAL_8N1: Framing = Framing { overhead_bytes: 0, bits_per_octet: 10 };
 
-    /// PPP in HDLC-like framing (RFC 1662 §3.1): flag, address, control, two octets of
-    /// protocol, two of frame check sequence, flag. Departs: RFC 1662 §4.2, no octets are
-    /// added for transparency, since simulated payload has no values to escape.
+    /// PPP in HDLC-like framing (RFC 1662 §3.1): flag, address, control, two octets of protocol,
+    /// two of frame check sequence, flag.
+    ///
+    /// departs: RFC 1662 §4.2 - no octets are added for transparency, because simulated payload has
+    /// no values to escape.
     pub const PPP: Framing = Framing { overhead_bytes: 8, bits_per_octet: 8 };
 
     /// PPP over an asynchronous serial line.

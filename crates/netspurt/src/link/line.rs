@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 use super::config::LinkConfig;
 use super::count::LinkCount;
 use super::delay::Delay;
-use super::extras::{Doomed, End, Extras};
+use super::extras::{End, Extras, FutureLoss};
 use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
 use super::transit::{Parcel, Transit};
@@ -29,7 +29,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(index: u32, config: LinkConfig) -> Self {
-        let serializer = Serializer::new(&config.rate_with_silence(), config.framing);
+        let serializer = Serializer::new(&config.rate_with_dead_times(), config.framing);
         let (delay, moves) = (config.delay.minimum(), !config.delay.is_constant());
         let (extras, moving) = match Extras::needed(&config) {
             true => (Some(Box::new(Extras::of(config))), None),
@@ -50,7 +50,7 @@ impl Line {
         self.extras.is_none()
     }
 
-    /// Whether `parcel` is lost before the queue; then the loss has been reported.
+    /// Whether `parcel` is lost before the queue. If so, the loss has been reported.
     #[inline(always)]
     pub(super) fn loses_at_entry<F: Frame>(
         &mut self,
@@ -80,8 +80,8 @@ impl Line {
 
     /// Counts and reports the losses on the way and in handovers up to `now`.
     pub(super) fn lose<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
-        while let Some(doomed) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
-            let Doomed { at, end, parcel } = doomed;
+        while let Some(loss) = self.extras.as_mut().and_then(|own| own.next_lost(now)) {
+            let FutureLoss { at, end, parcel } = loss;
             let reason = match end {
                 End::OnTheWay => DropReason::Loss,
                 End::OldPath | End::Flushed => DropReason::Handover,
@@ -95,12 +95,12 @@ impl Line {
     }
 
     /// When a handover drops `parcel` from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`. From the drop on the transmitter is free.
+    /// and its transmission would end at `end`. The transmitter is free from the drop on.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
         let at = extras.flushes(now, end)?;
-        extras.doom(at, End::Flushed, parcel);
+        extras.add_loss(at, End::Flushed, parcel);
         self.serializer.flush(at);
         Some(at)
     }

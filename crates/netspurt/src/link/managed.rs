@@ -1,4 +1,4 @@
-//! A link with an AQM: each departure is decided at its time.
+//! A link with an AQM, which decides about each frame when the frame would leave the queue.
 
 use crate::stage::{Appointment, Frame};
 use crate::units::Time;
@@ -17,7 +17,7 @@ use super::transit::{Parcel, Transit};
 pub(super) struct Managed {
     pub(super) line: Line,
     discipline: Discipline,
-    /// The frame in transmission: the instant at which it has left, and its octets.
+    /// The frame in transmission: the end of its transmission, and its octets.
     in_service: Option<(Time, u32)>,
 }
 
@@ -32,7 +32,7 @@ impl Managed {
         self.line.count().without(sending)
     }
 
-    /// Frames and octets held, including those in transmission.
+    /// The numbers of frames and octets held, including those in transmission.
     fn held(&self) -> (u32, u64) {
         let (packets, bytes) = self.discipline.waiting();
         match self.in_service {
@@ -69,8 +69,8 @@ impl Managed {
             let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
-            // The order at one instant follows the start of the transmission, not the frame's
-            // entry.
+            // Events at one instant are ordered by the start of the transmission, not by the
+            // frame's entry.
             self.line.launch((Time::ZERO, Time::ZERO), span, parcel, transit);
         }
     }

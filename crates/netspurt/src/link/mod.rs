@@ -1,10 +1,10 @@
 //! One direction of a link: loss, queue, transmission, propagation, in that order.
 //!
-//! A frame may be lost at the entry; it is queued and sent at the link's rate; it may be lost,
-//! duplicated or delayed on the way; and it arrives after the propagation delay. With a drop-tail
-//! limit all of this is decided when the frame enters. Then one wake-up per link suffices, and a
-//! frame in transmission is only an entry in a ring. An AQM decides about each departure at its
-//! time.
+//! A frame may be lost at the entry. Otherwise it is queued, and sent at the link's rate. On the
+//! way it may be lost, duplicated or delayed. It arrives after the propagation delay. With a
+//! drop-tail limit all of this is decided when the frame enters. So one wake-up per link suffices,
+//! and a frame in transmission is only an entry in a ring. An AQM decides about each frame when the
+//! frame would leave the queue.
 
 mod aqm;
 mod backlog;

@@ -1,4 +1,4 @@
-//! Links whose rate, losses or path change while frames are there.
+//! Tests of links whose rate, losses or path change while they carry frames.
 
 use super::alone::Alone;
 use super::*;
@@ -40,8 +40,8 @@ fn frame(id: u64) -> Segment {
     Segment { id: TransmissionId::from_bits(id), size_bytes: 1000, ..Segment::default() }
 }
 
-/// What became of frames that came at these milliseconds: arrivals and drops, each with its
-/// millisecond and the frame's number; and the sums.
+/// The arrivals, the drops by handovers, and the sums of a link. Each arrival and drop has its
+/// instant in milliseconds and the number of its frame.
 type Fates = (Vec<(u64, u64)>, Vec<(u64, u64)>, LinkCount);
 
 fn fates(config: LinkConfig, times: &[u64]) -> Fates {
@@ -92,7 +92,7 @@ fn a_rate_step_counts_for_the_frame_in_transmission() {
 }
 
 #[test]
-fn a_dead_link_stops_in_the_middle_of_a_frame_and_goes_on() {
+fn in_a_dead_time_a_link_stops_within_a_frame_and_continues_later() {
     let (arrived, dropped, count) = fates(with(handover(3000)), &[0, 0, 0, 2000]);
     assert_eq!(arrived, [(2000, 0), (6000, 1), (7000, 2), (8000, 3)]);
     assert!(dropped.is_empty());
@@ -100,7 +100,7 @@ fn a_dead_link_stops_in_the_middle_of_a_frame_and_goes_on() {
 }
 
 #[test]
-fn what_comes_while_a_link_is_dead_may_be_dropped() {
+fn frames_that_arrive_in_a_dead_time_may_be_dropped() {
     let dropping = Handover { arrivals: ArrivalFate::Drop, ..handover(3000) };
     let (arrived, dropped, count) = fates(with(dropping), &[0, 1500, 4499, 4500]);
     assert_eq!((arrived, dropped), (vec![(2000, 0), (6500, 3)], vec![(1500, 1), (4499, 2)]));
@@ -116,9 +116,10 @@ fn a_flushed_queue_is_dropped_with_the_frame_in_transmission() {
     assert_eq!((count.carried, count.carried_bytes, count.dropped), (3, 3000, 3));
 }
 
-/// What was flushed would have left behind the dead period; what comes next still waits for its end.
+/// The flushed frames would have left after the dead time. Frames that come after the flush still
+/// wait for the end of the dead time.
 #[test]
-fn a_flush_does_not_end_a_dead_period() {
+fn a_flush_does_not_end_a_dead_time() {
     let flushing = Handover { queue: QueueFate::Flush, ..handover(3000) };
     let (arrived, dropped, _) = fates(with(flushing), &[0, 0, 1400, 1600, 4400]);
     assert_eq!(arrived, [(2000, 0), (6500, 3), (7500, 4)]);
@@ -136,7 +137,7 @@ fn a_flushed_queue_has_room_immediately() {
 
 /// At 1500 ms the first frame is on its way, from 1000 to 2000 ms.
 #[test]
-fn frames_on_their_way_pass_stop_get_lost_or_are_doubled() {
+fn frames_in_flight_arrive_in_time_or_later_or_are_dropped_or_copied() {
     let over = |this| LinkConfig { order: Order::Overtaking, ..with(this) };
     let fate = |in_flight| fates(over(Handover { in_flight, ..handover(500) }), &[0]);
     assert_eq!(fate(FlightFate::Pass).0, [(2000, 0)]);
@@ -169,7 +170,8 @@ fn losses_match_their_probability_over_time_and_per_bit() {
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));
     let n = 100_000;
     let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
-    // A half over the first second, nothing over the other: 25 000, standard deviation 91.
+    // The probability falls from one to zero in the first second, and is zero in the second one:
+    // 25000 losses, standard deviation 91.
     assert!((24_600..25_400).contains(&lost), "{lost}");
     // 1 - (1 - 1e-5)^8000 = 0.0769.
     let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));
@@ -178,10 +180,10 @@ fn losses_match_their_probability_over_time_and_per_bit() {
 }
 
 proptest! {
-    /// Whatever handovers and rates there are: each frame arrives once, or a copy more, or is
-    /// dropped, and the sums say so.
+    /// For any handovers and rates, each frame arrives once, or arrives with a copy, or is dropped.
+    /// The sums agree with this.
     #[test]
-    fn no_frame_is_forgotten(
+    fn every_frame_arrives_or_is_dropped(
         steps in prop::collection::vec((1_u64..2000, 1000_u64..1_000_000), 1..6),
         handovers in prop::collection::vec((1_u64..2000, 0_u64..1000, 0_usize..2, 0_usize..2, 0_usize..4), 0..5),
         mut times in prop::collection::vec(0_u64..8000, 1..60),
@@ -218,7 +220,7 @@ proptest! {
         for id in 0..times.len() as u64 {
             let copies = arrived.iter().filter(|(_, of)| *of == id).count();
             let drops = dropped.iter().filter(|(_, of)| *of == id).count();
-            prop_assert!(copies + drops >= 1, "frame {id} is gone");
+            prop_assert!(copies + drops >= 1, "frame {id} neither arrived nor was dropped");
             prop_assert!(copies + drops == 1 || doubles, "frame {id} came {copies} times");
         }
         let flushed = times.len() as u64 - count.carried;

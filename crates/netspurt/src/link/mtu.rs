@@ -99,10 +99,10 @@ mod tests {
 
     /// The arrivals of a datagram's frames in milliseconds with their octets, the reports, and the
     /// sums.
-    type Told = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
+    type Outcome = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
     /// Sends one datagram through `link`.
-    fn arrivals(mut link: Alone, frame: Segment) -> Told {
+    fn arrivals(mut link: Alone, frame: Segment) -> Outcome {
         link.push(Time::ZERO, frame);
         let mut out = Vec::new();
         while let Some((at, frame)) = link.pop(Time::NEVER) {
@@ -116,13 +116,13 @@ mod tests {
     fn every_fragment_takes_its_own_time_on_the_line() {
         let narrow = link(takes(576, TooBig::Fragment), QueueLimit::Unlimited, None);
         let (out, _, count) = arrivals(narrow, datagram(1500));
-        // 1480 octets as 552, 552 and 376, each after a header.
+        // 1480 octets are sent as 552, 552 and 376, each after a header.
         assert_eq!(out, [(572, 572), (1144, 572), (1540, 396)]);
         assert_eq!((count.carried, count.carried_bytes), (3, 1540));
     }
 
     #[test]
-    fn fragments_are_queued_and_lost_by_themselves() {
+    fn each_fragment_is_queued_and_lost_by_itself() {
         let two = QueueLimit::Packets(2);
         let (out, events, _) =
             arrivals(link(takes(576, TooBig::Fragment), two, None), datagram(1500));

@@ -63,8 +63,8 @@ impl Rate {
         }
     }
 
-    /// Returns this rate with silent spans: from each of these instants on, nothing is transmitted
-    /// for the given time. Opportunities are not affected.
+    /// Returns this rate with spans without transmission. Each span begins at its instant and lasts
+    /// for its time. Opportunities are not affected.
     pub(super) fn silent(self, spans: &[(Time, Duration)]) -> Self {
         if spans.is_empty() {
             return self;

@@ -74,7 +74,8 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Drops what was to be transmitted after `at`: the transmitter is free starting at `at`.
+    /// Drops all that was to be transmitted after `at`, so that the transmitter is free from `at`
+    /// on.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }

@@ -18,7 +18,8 @@ fn at(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
 
-/// 8 kbit/s, so that a frame of 1000 octets takes a second; no delay; three frames.
+/// A link of 8 kbit/s, so that a frame of 1000 octets takes a second, without delay and with a
+/// queue of three frames.
 fn modem() -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(8000).unwrap().into(),
@@ -74,9 +75,9 @@ fn a_departure_precedes_an_arrival_at_the_same_instant() {
     assert_eq!(out.len(), 4, "the first frame left at 1 s and made room");
 }
 
-/// The link is full until 1.5 s, when the first frame leaves, whose transmission began at 0.5 s.
+/// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s.
 #[test]
-fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first() {
+fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_is_first() {
     let dropped = |at_ns: u64, since: Time| {
         let mut link = Alone::new(0, modem(), ALL);
         for id in 0..3 {
@@ -90,15 +91,15 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_settled_first_is_first()
     for near in end - 2..=end + 2 {
         assert!(
             dropped(near, at(499)),
-            "the frame is dropped if its arrival was settled before the transmission began"
+            "the frame is dropped if its arrival was scheduled before the transmission began"
         );
         assert!(
             !dropped(near, at(500)),
-            "the departure comes first if the arrival was settled at that time or later"
+            "the departure comes first if the arrival was scheduled at that time or later"
         );
     }
-    assert!(dropped(end - 3, at(501)), "a departure is not yet due");
-    assert!(!dropped(end + 3, at(0)), "a departure is over");
+    assert!(dropped(end - 3, at(501)), "the departure is not due yet");
+    assert!(!dropped(end + 3, at(0)), "the departure is over");
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn a_falling_delay_reorders_only_if_the_link_allows_it() {
 }
 
 #[test]
-fn a_loss_on_the_way_takes_its_time_on_the_line_and_one_at_the_entry_does_not() {
+fn a_frame_lost_on_the_way_takes_line_time_and_one_lost_at_the_entry_does_not() {
     let pick = || Some(Pick::default().nth(vec![1]));
     let on_the_way = Effects { loss: pick(), ..Effects::default() };
     let out = arrivals(LinkConfig { effects: Some(on_the_way), ..modem() }, &[Time::ZERO; 2]).0;
@@ -181,7 +182,7 @@ fn a_packet_named_twice_loses_two_transmissions() {
 }
 
 #[test]
-fn copies_and_detours_arrive_when_they_say() {
+fn copies_and_delayed_frames_arrive_later_by_the_given_times() {
     let effects = Effects {
         duplicate: Some((Pick::default().nth(vec![1]), ms(10))),
         reorder: Some((Pick::default().nth(vec![2]), ms(2500))),
@@ -192,7 +193,7 @@ fn copies_and_detours_arrive_when_they_say() {
     assert_eq!(out, [(1000, 0), (1010, 0), (3000, 2), (4500, 1)]);
 }
 
-/// Frames 2 and 3 arrive before frame 1, which takes a detour; frame 4 arrives after it.
+/// Frames 2 and 3 arrive before frame 1, which is delayed. Frame 4 arrives after frame 1.
 #[test]
 fn frames_that_arrive_before_an_earlier_one_are_counted() {
     let reorder = Some((Pick::default().nth(vec![2]), ms(2500)));
@@ -223,7 +224,8 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     // 4000 expected, standard deviation 63.
     assert!((3750..4250).contains(&lost), "{lost}");
 
-    // Stationary share of the bad state 0.01 / (0.01 + 0.25) = 1/26; mean stay 4 frames.
+    // The stationary share of the bad state is 0.01 / (0.01 + 0.25) = 1/26. It lasts 4 frames on
+    // average.
     let mut bursts = Pick::default().bursts([0.01, 0.25, 0.0, 1.0], Stream::named(1, "bursts"));
     let picks: Vec<bool> = (0..n).map(|_| bursts.picks(Time::ZERO, &frame(0))).collect();
     let lost = picks.iter().filter(|p| **p).count();
@@ -234,9 +236,10 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
 }
 
 #[test]
-fn bursts_by_time_last_as_long_whatever_the_rate_of_frames() {
-    // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either rate.
-    // The next frame after a lost one is lost with probability 1/21 + 20/21 (1 - 0.05 - 0.0025)^gap_ms.
+fn the_length_of_bursts_by_time_does_not_depend_on_the_rate_of_frames() {
+    // The bad state lasts 20 ms of every 420 ms on average, so 1 frame in 21 is lost at either
+    // rate. The next frame after a lost one is lost with probability 1/21 + 20/21 (1 - 0.05 -
+    // 0.0025)^gap_ms.
     for (gap_ms, again) in [(2_u64, 0.9026), (10, 0.6031)] {
         let chances = [0.0025, 0.05, 0.0, 1.0];
         let mut bursts = Pick::default()

@@ -78,8 +78,8 @@ pub struct Transit<F> {
     /// The buffer for events.
     pub events: Events<F>,
     frames: Vec<StoredFrame<F>>,
-    /// Free places in `frames`. The place that became free last is used again first, because it is
-    /// probably still in the processor's cache.
+    /// The free places in `frames`. The place that became free last is used again first, because it
+    /// is probably still in the processor's cache.
     free: Vec<u32>,
     /// For each flow, the number of its frames on their way.
     in_flight: Vec<u32>,

@@ -52,7 +52,10 @@ pub struct Link {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "drop-tail links, the usual ones, lie in line")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "drop-tail links are the usual ones and are stored inline"
+)]
 enum Queued {
     DropTail(DropTail),
     Managed(Box<Managed>),
@@ -86,7 +89,7 @@ impl Link {
         }
     }
 
-    /// When [`take`](Self::take) has something to do next.
+    /// The next appointment at which [`take`](Self::take) has something to do.
     #[inline]
     pub fn appointment(&self) -> Option<Appointment> {
         match &self.queued {
@@ -123,7 +126,8 @@ impl Link {
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
         if parcel.size_bytes() > self.most_bytes {
-            // A copy of its own: `when` itself stays in registers, as no pointer to it is passed.
+            // This copies the fields. `when` itself can stay in registers, because no pointer to it
+            // is passed.
             let Appointment { at, since, by } = when;
             self.take_in_too_big(Appointment { at, since, by }, parcel, transit);
             return None;
@@ -168,11 +172,12 @@ impl Link {
     pub fn keep(&mut self, arrival: Arrival) {
         match &mut self.queued {
             Queued::DropTail(link) => link.line.keep(arrival),
-            Queued::Managed(_) => unreachable!("an arrival that the link handed out"),
+            Queued::Managed(_) => unreachable!("only a drop-tail link returns arrivals to keep"),
         }
     }
 
-    /// Whether the link has a drop-tail queue, keeps the order, and has no effects and no handovers.
+    /// Whether the link has a drop-tail queue, keeps the order, and has no effects and no
+    /// handovers.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         matches!(&self.queued, Queued::DropTail(link) if link.line.is_plain())

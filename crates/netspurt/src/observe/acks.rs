@@ -9,13 +9,13 @@ use super::{Observed, Sequence};
 /// The kind of a pure ACK, compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
-    /// It acknowledges more than before.
+    /// The ACK acknowledges more than before.
     New,
-    /// It repeats the highest acknowledgment number and the last window.
+    /// The ACK repeats the highest acknowledgment number and the last window.
     Duplicate,
-    /// It changes only the window.
+    /// The ACK changes only the window.
     WindowUpdate,
-    /// It acknowledges less than an earlier ACK, which overtook it.
+    /// The ACK acknowledges less than an earlier one, which overtook it.
     Old,
 }
 
@@ -44,8 +44,8 @@ impl Default for Acks {
 }
 
 impl Acks {
-    /// Follows acknowledgments of octets in the space `sequence`. The octets below its highest
-    /// count as acknowledged.
+    /// Follows acknowledgments of octets in the space `sequence`. The octets below the highest
+    /// octet of `sequence` count as acknowledged.
     pub const fn new(sequence: Sequence) -> Self {
         Self { sequence, window: None }
     }
@@ -55,13 +55,14 @@ impl Acks {
         self.sequence.highest()
     }
 
-    /// The octet with the number `wire` on the wire, the nearest one to the highest acknowledged.
+    /// The octet with the number `wire` on the wire: of all such octets, the nearest to the highest
+    /// acknowledged one.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }
 
-    /// Processes the acknowledgment in `segment` and returns the kind that it has if the segment
-    /// carries nothing else (RFC 5681 §2; whether data is outstanding is not checked).
+    /// Processes the acknowledgment in `segment`. Returns its kind, which counts if the segment is
+    /// a pure ACK (RFC 5681 §2). Whether data is outstanding is not checked.
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> AckKind {
         let (ack, window, flags) = (self.octet(segment.ack()), segment.window(), segment.flags());
@@ -75,8 +76,8 @@ impl Acks {
             self.sequence.raise(ack);
             self.window = Some(window);
         } else if flags.has(Flags::ACK) {
-            // The window of a SYN is not scaled, unlike later ones (RFC 7323 §2.2), so the first
-            // window after it has nothing to be compared with.
+            // The window of a SYN is not scaled, but later windows are (RFC 7323 §2.2). So the
+            // first window after a SYN is not compared.
             self.sequence.raise(ack);
         } else if self.window.is_none() {
             // Nothing is acknowledged yet, not even the peer's SYN.

@@ -45,7 +45,8 @@ impl Arrivals {
         if self.in_order() > before { Brought::InOrder } else { Brought::Gapped }
     }
 
-    /// The octet after the last one without a gap before it; data begins after the SYN.
+    /// The octet after the last one that arrived without a gap before it. Data begins after the
+    /// SYN.
     pub fn in_order(&self) -> u64 {
         let begin = self.sequence.first() + 1;
         match self.octets.next_from(begin) {

@@ -20,8 +20,8 @@ pub struct EndPair {
     six: bool,
 }
 
-/// An address of 32 bits or of 128, as a number. The halves are apart because a processor waits
-/// long when it reads from memory in one piece what was just written in two.
+/// An address of 32 bits or of 128, as a number. It has two halves, because a processor waits long
+/// if it reads a number in one piece that was just written to memory in two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
     high: u64,
@@ -42,7 +42,7 @@ impl From<EndAddress> for u128 {
     }
 }
 
-/// Only both addresses and both ports are hashed, so that hashing is fast.
+/// The hash covers only the addresses and the ports, so that hashing is fast.
 impl Hash for EndPair {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -70,14 +70,15 @@ impl From<[SocketAddr; 2]> for EndPair {
 }
 
 impl EndPair {
-    /// The ends at these addresses, which have 32 bits or, if they are of IPv6, `six`, 128. `ports`
-    /// are as the first four octets of a TCP header have them.
+    /// The ends at these addresses. With `six` they are IPv6 addresses of 128 bits, otherwise IPv4
+    /// addresses of 32 bits. `ports` are as the first four octets of a TCP header have them.
     #[inline]
     pub fn new([source, destination]: [u128; 2], ports: u32, six: bool) -> Self {
         Self { source: source.into(), destination: destination.into(), ports, six }
     }
 
-    /// The pair in an order that does not depend on the sender, and whether it has this order.
+    /// Returns the pair in an order that does not depend on the sender, and whether the pair
+    /// already had this order.
     #[inline]
     pub fn ordered(self) -> (Self, bool) {
         let Self { source: a, destination: b, ports, six } = self;

@@ -22,8 +22,8 @@ pub struct Lifetimes {
     pub idle: Duration,
 }
 
-/// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice the
-/// maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
+/// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice
+/// the maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
 /// address translator must keep it, which is 2 h 4 min (RFC 5382 §5).
 impl Default for Lifetimes {
     fn default() -> Self {
@@ -31,20 +31,20 @@ impl Default for Lifetimes {
     }
 }
 
-/// The number of connections that are found without a search, if they had a packet lately.
+/// The number of recent connections that are found without a search.
 const RECENT: usize = 1 << 12;
 
-/// An active connection. What every packet needs comes first, in few lines of the processor's cache,
-/// with the beginning of the state.
+/// An active connection. The fields that every packet needs come first, together with the beginning
+/// of the state, so that they take few cache lines.
 #[derive(Debug)]
 #[repr(C)]
 struct Live<T> {
-    /// Its ends, in an order that does not depend on the sender.
+    /// The two ends, in an order that does not depend on the sender.
     key: EndPair,
     last: Time,
     /// Whether the first end of the key opened the connection.
     ordered: bool,
-    /// By side: whether its FIN was seen.
+    /// Whether the FIN of each side was seen.
     fins: [bool; 2],
     reset: bool,
     state: T,
@@ -56,15 +56,15 @@ struct Live<T> {
 /// The fields of a packet's headers that concern its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
-    /// When it was seen.
+    /// When the packet was seen.
     pub at: Time,
-    /// Its source and its destination.
+    /// The source and the destination.
     pub ends: EndPair,
-    /// Its control bits.
+    /// The control bits.
     pub flags: Flags,
-    /// Its sequence number.
+    /// The sequence number.
     pub seq: u32,
-    /// Its acknowledgment number.
+    /// The acknowledgment number.
     pub ack: u32,
 }
 
@@ -79,33 +79,36 @@ impl Passing {
 /// A packet, assigned to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// The connection, by the order in which they were first seen, from 0.
+    /// The number of the connection. Connections are numbered from 0 in the order of their first
+    /// packets.
     pub number: u64,
-    /// The side that sent it; [`Side::From`] opened the connection.
+    /// The side that sent the packet; [`Side::From`] opened the connection.
     pub side: Side,
-    /// Whether it is the first packet of its connection.
+    /// Whether the packet is the first one of its connection.
     pub born: bool,
 }
 
 /// A retired connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired<T> {
-    /// Its number.
+    /// The number of the connection.
     pub number: u64,
-    /// Its two ends; the first is the initiator.
+    /// The two ends; the first is the initiator.
     pub ends: [SocketAddr; 2],
-    /// What the observer kept of it.
+    /// What the observer kept of the connection.
     pub state: T,
 }
 
-/// The connections among packets. Each is born with its first packet and retired by a rule, so the
-/// memory needed depends on the active ones. `T` is what the observer keeps of each.
+/// The connections to which packets belong. A connection is born with its first packet and later
+/// retired, so the needed memory depends only on the active connections. `T` is what the observer
+/// keeps of each connection.
 ///
-/// A connection has two ends, each an address and a port. It is *born* with the first packet between
-/// them, whatever packet that is: a capture may miss the beginning. Its [`Side::From`] is the end that
-/// sent the SYN or got the SYN-ACK, or else the sender of the first packet. It is *retired* when the
-/// same ends open another connection, by a SYN with another number, or when no packet was seen of it
-/// for longer than its [`Lifetimes`] say. A later packet belongs to a new connection.
+/// A connection has two ends, each an address and a port. It is *born* with the first packet
+/// between them. Any packet may be the first, because a capture may miss the beginning. Its
+/// [`Side::From`] is the end that sent the SYN or got the SYN-ACK, or else the sender of the first
+/// packet. It is *retired* when the same ends open another connection by a SYN with another number,
+/// or when none of its packets was seen for longer than its [`Lifetimes`] allow. A later packet
+/// belongs to a new connection.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -129,18 +132,18 @@ pub struct Flows<T> {
     lifetimes: Lifetimes,
     /// The hash depends on a random key, since captures may be made by an attacker.
     hashes: RandomState,
-    /// Indices of `live`, by the hashes of their keys. It has no keys of its own, so that the
-    /// processor's cache holds more of it.
+    /// Indices of `live`, by the hashes of their keys. The keys are only in `live`, so that more of
+    /// this table fits into the processor's cache.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
-    /// For each of `live`, an instant: until then a check of its age has no effect, unless a packet
-    /// comes. A check reads this first, since `live` itself is mostly not in the processor's cache.
+    /// For each connection of `live`, an instant before which a check of its age has no effect. A
+    /// check reads this list first, because `live` is mostly not in the processor's cache.
     due: Vec<Time>,
     /// The index of the connection that had a packet last, by a part of the hash of its key.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
-    hand: usize,
-    /// Packets since the last check.
+    next_checked: usize,
+    /// The number of packets since the last check.
     unchecked: u8,
     born: u64,
     retired: Vec<Retired<T>>,
@@ -149,7 +152,7 @@ pub struct Flows<T> {
 impl<T: Default> Flows<T> {
     /// The memory for this many connections is never freed.
     const ROOM: usize = 64;
-    /// Each time this many packets have passed, the age of one connection is checked.
+    /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two are too few if each
     /// connection has only one packet: a young connection takes the place of a retired one, and
@@ -165,21 +168,22 @@ impl<T: Default> Flows<T> {
             live: Vec::new(),
             due: Vec::new(),
             recent: Box::new([0; RECENT]),
-            hand: 0,
+            next_checked: 0,
             unchecked: 0,
             born: 0,
             retired: Vec::new(),
         }
     }
 
-    /// Takes a TCP packet; returns its connection, and what the observer keeps of that.
+    /// Processes a TCP packet. Returns its connection, and what the observer keeps of this
+    /// connection.
     #[inline(always)]
     pub fn sight(&mut self, packet: &Passing) -> (Sighting, &mut T) {
         let Passing { at, flags, .. } = *packet;
         self.unchecked += 1;
         if self.unchecked == Self::CHECK_EVERY {
             self.unchecked = 0;
-            self.look_at_one(at);
+            self.check_one(at);
         }
         let (key, ordered) = packet.ends.ordered();
         let hash = self.hashes.hash_one(key);
@@ -204,8 +208,8 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
-    /// The index of the connection between `key`. Most packets belong to a connection that had one
-    /// just before.
+    /// The index of the connection between the ends `key`. Most packets belong to a connection that
+    /// had a packet just before.
     #[inline(always)]
     fn find(&mut self, key: EndPair, hash: u64) -> Option<u32> {
         let recent = self.recent[hash as usize % RECENT];
@@ -223,7 +227,8 @@ impl<T: Default> Flows<T> {
         Some(place)
     }
 
-    /// Begins a connection with `packet` in place of the one at the index `over`; returns its index.
+    /// Begins a connection with `packet` in place of the one at the index `over`; returns its
+    /// index.
     #[inline(never)]
     fn begin(
         &mut self,
@@ -235,13 +240,13 @@ impl<T: Default> Flows<T> {
         if let Some(over) = over {
             self.retire(over);
         }
-        (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.look_at_one(packet.at));
+        (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.check_one(packet.at));
         self.add(key, ordered, packet)
     }
 
     /// Adds the connection that begins with `packet`; returns its index.
     fn add(&mut self, (key, hash): (EndPair, u64), ordered: bool, packet: &Passing) -> u32 {
-        let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
+        let place = u32::try_from(self.live.len()).expect("fewer than 2^32 active connections");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
         self.live.push(Live {
             key,
@@ -261,34 +266,35 @@ impl<T: Default> Flows<T> {
         place
     }
 
-    /// Checks the next connection in turn, and retires it if its lifetime has ended at `at`. Calls
-    /// check all connections again and again.
-    fn look_at_one(&mut self, at: Time) {
-        match self.due.get(self.hand) {
-            None => self.hand = 0,
-            Some(due) if at > *due && self.live[self.hand].is_over(at, self.lifetimes) => {
-                self.retire(u32::try_from(self.hand).expect("a place"));
+    /// Checks the next connection, and retires it if its lifetime has ended at `at`. After the last
+    /// connection, the calls begin again with the first.
+    fn check_one(&mut self, at: Time) {
+        match self.due.get(self.next_checked) {
+            None => self.next_checked = 0,
+            Some(due) if at > *due && self.live[self.next_checked].is_over(at, self.lifetimes) => {
+                self.retire(u32::try_from(self.next_checked).expect("a place"));
             }
-            Some(_) => self.hand += 1,
+            Some(_) => self.next_checked += 1,
         }
     }
 
-    /// What is kept of the connection whose age the next packet will check. `None` if the next
-    /// packet checks no connection, if the connection is not closed, if a packet of it was seen
-    /// within the last `quiet`, or if the same was returned since its last packet. `quiet` is the
-    /// same for all calls, and shorter than the lifetime of a closed connection.
+    /// Returns what is kept of the connection whose age the next packet will check. The connection
+    /// must be closed, and none of its packets may have been seen within the last `quiet`. Returns
+    /// `None` otherwise, and if this connection was already returned since its last packet. `quiet`
+    /// must be the same for all calls, and shorter than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
             return None;
         }
-        self.due.get(self.hand).filter(|due| at > **due)?;
+        self.due.get(self.next_checked).filter(|due| at > **due)?;
         self.look_at_due(at, quiet)
     }
 
     #[inline(never)]
     fn look_at_due(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
-        let (one, due) = (self.live.get_mut(self.hand)?, self.due.get_mut(self.hand)?);
+        let (one, due) =
+            (self.live.get_mut(self.next_checked)?, self.due.get_mut(self.next_checked)?);
         let rests = one.is_closed() && at.saturating_since(one.last) > quiet;
         *due = match one.is_closed() && !rests {
             true => one.last + quiet,
@@ -338,7 +344,8 @@ impl<T: Default> Flows<T> {
         self.retired.drain(..)
     }
 
-    /// The active connections, in the order of their first packets. They need no further memory.
+    /// Returns the active connections, in the order of their first packets. This needs no further
+    /// memory.
     pub fn into_ordered(mut self) -> OrderedFlows<T> {
         self.live.sort_unstable_by_key(|one| Reverse(one.number));
         OrderedFlows { last_first: self.live }
@@ -376,7 +383,7 @@ impl<T> Live<T> {
         self.reset || self.fins == [true; 2]
     }
 
-    /// Whether the connection has outlived its lifetime at `at`.
+    /// Whether the lifetime of the connection has ended at `at`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
         at.saturating_since(self.last) > self.lifetime(lifetimes)
     }

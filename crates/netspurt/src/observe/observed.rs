@@ -26,7 +26,7 @@ pub trait Observed {
         self.len() + u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN))
     }
 
-    /// Whether it has no payload.
+    /// Whether the segment has no payload.
     #[inline]
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -12,19 +12,19 @@ use super::{Observed, Rounds, Sequence, Transmission};
 /// A segment that was sent and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outstanding<T> {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last one of the segment.
     pub right: u64,
-    /// When it was sent first.
+    /// When the segment was sent first.
     pub first_sent: Time,
-    /// When it was sent last.
+    /// When the segment was sent last.
     pub last_sent: Time,
-    /// Octets of its first transmission, headers included.
+    /// The octets of the first transmission, headers included.
     pub wire_bytes: u32,
-    /// How often any of its octets were retransmitted.
+    /// How often any octets of the segment were retransmitted.
     pub retransmissions: u16,
-    /// Whether a SACK block has reported it.
+    /// Whether a SACK block has reported the segment.
     pub sacked: bool,
     /// What the observer keeps of the segment.
     pub kept: T,
@@ -42,23 +42,22 @@ pub enum CoveredBy {
 /// The octets that a segment acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Octets that it acknowledges in order for the first time.
+    /// Octets that the segment acknowledges in order for the first time.
     pub acked_bytes: u64,
-    /// The round trip that it ends. If the sample is ambiguous, its time counts from the first
-    /// transmission.
+    /// The round trip that the segment ends. If the sample is ambiguous, the round trip counts from
+    /// the first transmission.
     pub sample: Option<RttSample>,
 }
 
 /// One direction of a connection: its data sent, the outstanding segments, and round trips.
 ///
 /// An acknowledgment gives at most one round-trip sample. It covers segments by its number, or by
-/// its SACK blocks if the number covers nothing new. Of the segments that it is the first to cover,
-/// the oldest that was sent once is timed. With the oldest, the sample includes the delay of the
-/// acknowledgment, as with an echoed time stamp (RFC 7323 §4.3). If the number covers a segment
-/// that was sent more than once, the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987),
-/// because segments behind a repair waited for the repair. Linux has the same rule
-/// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed time stamps; this code
-/// does not.
+/// its SACK blocks if the number covers nothing new. Of the segments that it covers first, the
+/// oldest that was sent once gives the sample. So the sample includes the delay of the
+/// acknowledgment, as with an echoed timestamp (RFC 7323 §4.3). If the number covers a segment that
+/// was sent more than once, the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987), because
+/// segments behind a repair waited for the repair. Linux has the same rule (`tcp_clean_rtx_queue`,
+/// `tcp_ack_update_rtt`). Linux also uses echoed timestamps; this code does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -91,27 +90,30 @@ pub struct OneWay<T = ()> {
 
 /// The segments that an acknowledgment is the first to cover.
 struct NewlyCovered<T> {
-    /// The oldest in order.
+    /// The oldest segment that is covered in order.
     first: Option<Outstanding<T>>,
-    /// The oldest in order that was sent once, and that no SACK block had reported.
+    /// The oldest segment that is covered in order, was sent once, and was not reported by a SACK
+    /// block.
     once: Option<Outstanding<T>>,
-    /// The oldest that a SACK block reports and that was sent once.
+    /// The oldest segment that a SACK block reports and that was sent once.
     sacked: Option<Outstanding<T>>,
-    /// Whether anything covered in order was sent more than once.
+    /// Whether any segment that is covered in order was sent more than once.
     again: bool,
 }
 
 impl<T: Copy> OneWay<T> {
-    /// The most outstanding segments that are followed: those of a window of 2³⁰ octets (RFC 7323
-    /// §2.3) in packets of 16 KiB, as offload makes them.
-    const MOST: usize = 1 << 16;
-    /// The most outstanding segments that are followed before the first acknowledgment. A capture
-    /// of one direction never has an acknowledgment, and first flights are far smaller than this.
-    const MOST_UNANSWERED: usize = 1 << 8;
+    /// The maximum number of outstanding segments that are followed: a window of 2³⁰ octets (RFC
+    /// 7323 §2.3) in packets of 16 KiB, as offload makes them.
+    const SEGMENTS_MAX: usize = 1 << 16;
+    /// The maximum number of outstanding segments that are followed before the first
+    /// acknowledgment. A capture of one direction never has an acknowledgment, and first flights
+    /// are far smaller than this.
+    const UNANSWERED_SEGMENTS_MAX: usize = 1 << 8;
     /// The memory for this many segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
 
-    /// A direction without packets so far; octets below the highest of `sequence` are acknowledged.
+    /// A direction without packets so far. Octets below the highest octet of `sequence` are
+    /// acknowledged.
     pub fn new(sequence: Sequence) -> Self {
         Self {
             sequence,
@@ -125,7 +127,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// A new direction, in the memory of this one.
+    /// A new direction that uses the memory of this one.
     #[must_use]
     pub fn begun_again(self, sequence: Sequence) -> Self {
         let mut outstanding = self.outstanding;
@@ -133,7 +135,7 @@ impl<T: Copy> OneWay<T> {
         Self { outstanding, ..Self::new(sequence) }
     }
 
-    /// Its sequence space, with the highest octet sent.
+    /// The sequence space of the direction, with the highest octet sent.
     pub const fn sequence(&self) -> &Sequence {
         &self.sequence
     }
@@ -180,7 +182,7 @@ impl<T: Copy> OneWay<T> {
         }
         // Octets that are already acknowledged were seen late.
         if right > highest && right > self.una {
-            // New octets after old ones: an acknowledgment of them is ambiguous.
+            // The segment has new octets after old ones, so an acknowledgment of them is ambiguous.
             let octets = Transmission { left: left.max(highest), ..transmission };
             self.push(octets, at, segment, kept);
         }
@@ -210,7 +212,7 @@ impl<T: Copy> OneWay<T> {
             sacked: false,
             kept,
         });
-        let most = if self.answered { Self::MOST } else { Self::MOST_UNANSWERED };
+        let most = if self.answered { Self::SEGMENTS_MAX } else { Self::UNANSWERED_SEGMENTS_MAX };
         if self.outstanding.len() > most {
             self.outstanding.pop_front();
         }
@@ -238,15 +240,16 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// Takes a segment of the reverse direction, which came at `at`; returns what it acknowledges.
+    /// Processes a segment of the reverse direction, which came at `at`. Returns what it
+    /// acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
         self.answered_each(self.sequence.octet(segment.ack()), at, segment, |_, _| {})
     }
 
     /// As [`answered`](Self::answered), for a `segment` that acknowledges the octets below `ack`.
-    /// Calls `each` for every segment that it is the first to cover, with the way in which it covers
-    /// the segment. A segment may be covered first by a SACK block and later in order.
+    /// Calls `each` for every outstanding segment that it newly covers, with how it covers this
+    /// segment. A segment may be covered first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,
@@ -270,8 +273,8 @@ impl<T: Copy> OneWay<T> {
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
-    /// Takes the first acknowledgment. If it acknowledges less than the first octet that was seen,
-    /// the observer came late, and the octets between the two are outstanding as well.
+    /// Processes the first acknowledgment. If it acknowledges less than the first octet that was
+    /// seen, the observer missed the octets between the two, and they are also outstanding.
     #[cold]
     fn answered_first(&mut self, ack: u64) {
         self.answered = true;
@@ -303,8 +306,8 @@ impl<T: Copy> OneWay<T> {
         acked_bytes
     }
 
-    /// Takes a SACK block, which reports the octets from `left` to before `right`. A block below
-    /// the cumulative acknowledgment reports duplicates (RFC 2883 §4).
+    /// Processes a SACK block, which reports the octets `left..right`. A block below the cumulative
+    /// acknowledgment reports duplicates (RFC 2883 §4).
     fn take_block(
         &mut self,
         (left, right): (u64, u64),
@@ -316,7 +319,8 @@ impl<T: Copy> OneWay<T> {
         }
         let (mut at, mut news) = (left, false);
         while at < right {
-            // Blocks repeat what earlier ones reported, so only the gaps are processed.
+            // Blocks repeat earlier reports, so only the octets that are not yet reported are
+            // processed.
             let known = self.sacked.next_from(at).unwrap_or((right, right));
             let gap_end = known.0.min(right);
             let first = self.outstanding.partition_point(|one| one.right <= at);

@@ -22,7 +22,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Takes a sample of data that was sent at `place`, when the next transmission will be at
+    /// Processes a sample of data that was sent at `place`, when the next transmission will be at
     /// `next`. Returns the number of the sample's round, from 1.
     #[inline]
     pub fn sample(&mut self, place: u64, next: u64) -> u64 {

@@ -9,11 +9,11 @@ use super::Observed;
 /// A segment's position in its sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub left: u64,
-    /// The octet after its last.
+    /// The octet after the last one of the segment.
     pub right: u64,
-    /// Whether any of its octets had been sent before.
+    /// Whether any octets of the segment had been sent before.
     pub again: bool,
 }
 
@@ -93,7 +93,8 @@ impl Sequence {
         self.highest
     }
 
-    /// The octet with the number `wire` on the wire, the nearest one to the highest.
+    /// The octet with the number `wire` on the wire: of all such octets, the nearest to the highest
+    /// one.
     pub const fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.isn, wire, self.highest)
     }

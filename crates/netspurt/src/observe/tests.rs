@@ -37,15 +37,16 @@ fn sent(times: &[u64]) -> OneWay {
     way
 }
 
-/// When the segment was sent that `answer` times; `None` without an unambiguous sample.
+/// When the segment was sent that gave the sample of `answer`; `None` without an unambiguous
+/// sample.
 fn timed(answer: &Answer) -> Option<Time> {
     answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
 }
 
-/// RFC 7323 §4.3: the receiver echoes the time stamp of the earliest segment that it had not
+/// RFC 7323 §4.3: the receiver echoes the timestamp of the earliest segment that it had not
 /// acknowledged, so that the round trip includes the delay of its acknowledgment.
 #[test]
-fn an_ack_times_the_oldest_segment_that_it_is_the_first_to_cover() {
+fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
     let mut way = sent(&[0, 5, 9]);
     let answer = way.answered(at(25), &ack(201, &[]));
     assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(0)), 200));
@@ -57,20 +58,24 @@ fn an_ack_times_the_oldest_segment_that_it_is_the_first_to_cover() {
 
 /// RFC 6298 §3: "RTT samples MUST NOT be made using segments that were retransmitted (and thus for
 /// which it is ambiguous whether the reply was for the first instance of the packet or a later
-/// instance)". Linux takes none of the whole ACK (`FLAG_RETRANS_DATA_ACKED`).
+/// instance)". Linux takes no sample of such an ACK (`FLAG_RETRANS_DATA_ACKED`).
 #[test]
-fn an_ack_that_covers_what_was_sent_again_is_ambiguous() {
+fn an_ack_that_covers_retransmitted_octets_is_ambiguous() {
     let mut way = sent(&[0, 5, 9]);
     assert!(way.sent(at(50), &data(1), ()).unwrap().again);
     let sample = way.answered(at(80), &ack(201, &[])).sample.unwrap();
     assert_eq!((sample.ambiguous, sample.sent, sample.retransmissions), (true, at(0), 1));
-    assert_eq!(timed(&way.answered(at(82), &ack(301, &[]))), Some(at(9)), "it went out once");
+    assert_eq!(
+        timed(&way.answered(at(82), &ack(301, &[]))),
+        Some(at(9)),
+        "the segment was sent once"
+    );
     assert_eq!(way.retransmissions(), 1);
 }
 
-/// Linux: `first_sackt` where there is no `first_ackt`.
+/// Linux uses `first_sackt` if there is no `first_ackt`.
 #[test]
-fn a_sack_block_times_the_oldest_segment_that_it_is_the_first_to_report() {
+fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     let mut way = sent(&[0, 5, 9, 12, 15]);
     assert_eq!(timed(&way.answered(at(30), &ack(1, &[(201, 301)]))), Some(at(9)));
     assert_eq!(timed(&way.answered(at(31), &ack(1, &[(201, 301)]))), None, "no news");
@@ -83,16 +88,16 @@ fn a_sack_block_times_the_oldest_segment_that_it_is_the_first_to_report() {
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
 }
 
-/// Octets reported before waited for the hole before them (Linux: `TCPCB_SACKED_ACKED`).
+/// Octets that were reported before waited for the hole below them (Linux: `TCPCB_SACKED_ACKED`).
 #[test]
-fn an_ack_that_covers_only_what_was_reported_before_times_nothing() {
+fn an_ack_of_octets_that_were_all_reported_before_gives_no_sample() {
     let mut way = sent(&[0, 5]);
     way.answered(at(30), &ack(1, &[(1, 101)]));
     assert_eq!(way.answered(at(90), &ack(101, &[])).sample, None);
 }
 
 #[test]
-fn blocks_below_the_ack_report_duplicates_and_beyond_what_was_sent_nothing() {
+fn blocks_below_the_ack_report_duplicates_and_blocks_of_unsent_octets_are_ignored() {
     let mut way = sent(&[0, 5, 9]);
     way.answered(at(30), &ack(101, &[]));
     for block in [(1, 101), (1, 1), (301, 401), (250, 240)] {
@@ -105,7 +110,7 @@ fn blocks_below_the_ack_report_duplicates_and_beyond_what_was_sent_nothing() {
 }
 
 #[test]
-fn a_segment_of_old_and_new_octets_is_a_retransmission_with_news() {
+fn a_segment_of_old_and_new_octets_is_a_retransmission_with_new_octets() {
     let mut way = sent(&[0]);
     let both = way.sent(at(20), &Segment { len: 150, ..data(51) }, ()).unwrap();
     assert_eq!((both.left, both.right, both.again), (51, 201, true));
@@ -177,7 +182,7 @@ fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
 }
 
 #[test]
-fn numbers_that_wrap_are_counted_on_from_any_beginning() {
+fn wrapped_numbers_are_counted_from_any_beginning() {
     for start in [0, 1, u32::MAX - 150, u32::MAX, 1 << 31] {
         let mut seen = TwoWay::default();
         for n in 0..30_u32 {
@@ -193,14 +198,14 @@ fn numbers_that_wrap_are_counted_on_from_any_beginning() {
 }
 
 #[test]
-fn what_repeats_number_and_window_is_a_duplicate() {
+fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
     let mut acks = Acks::new(Sequence::default().sent_to(1));
     let mut kind = |number, window, flags| {
         acks.take(&Segment { ack: number, window, flags, ..Segment::default() })
     };
     let both = Flags::SYN.with(Flags::ACK);
     assert_eq!(kind(0, 9, Flags::SYN), AckKind::Old);
-    assert_eq!(kind(1, 7, Flags::ACK), AckKind::New, "of the other side's SYN");
+    assert_eq!(kind(1, 7, Flags::ACK), AckKind::New, "an ACK of the other side's SYN");
     assert_eq!(kind(1, 7, Flags::ACK), AckKind::Duplicate);
     assert_eq!(kind(1, 8, Flags::ACK), AckKind::WindowUpdate);
     assert_eq!(kind(961, 8, Flags::ACK), AckKind::New);
@@ -221,7 +226,7 @@ fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing 
 }
 
 #[test]
-fn a_connection_is_its_two_ends_until_another_syn_opens_them_anew() {
+fn packets_between_two_ends_are_one_connection_until_another_syn() {
     let mut flows: Flows<()> = Flows::new(Lifetimes::default());
     let both = Flags::SYN.with(Flags::ACK);
     let mut of = |packet: &Passing| {
@@ -234,7 +239,7 @@ fn a_connection_is_its_two_ends_until_another_syn_opens_them_anew() {
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
     assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
-    // This one's SYN was missed, or comes late.
+    // The SYN of this connection was missed, or comes late.
     let late = Passing { ack: 6, ..passing(6, 80, 4002, both, 1) };
     assert_eq!(of(&late), (3, Side::To, true));
     assert_eq!(of(&passing(6, 4002, 80, Flags::SYN, 5)), (3, Side::From, false));
@@ -264,12 +269,12 @@ fn a_connection_lives_as_long_as_its_lifetimes_say() {
 }
 
 #[test]
-fn memory_follows_the_connections_that_live() {
+fn memory_depends_on_the_active_connections() {
     let lifetimes = Lifetimes { closed: Duration::from_secs(5), idle: Duration::from_secs(50) };
     let mut flows: Flows<u8> = Flows::new(lifetimes);
     let mut folded = 0_u64;
     let most = (0..40_000_u64).map(|n| {
-        // A hundred a second; each is a SYN, an answer and a reset.
+        // A hundred connections a second. Each is a SYN, an answer and a reset.
         let (port, second) = (u16::try_from(n).unwrap(), n / 100);
         flows.sight(&passing(second, port, 50_000, Flags::SYN, 1));
         flows.sight(&passing(second, 50_000, port, Flags::ACK, 1));
@@ -278,10 +283,10 @@ fn memory_follows_the_connections_that_live() {
         flows.live()
     });
     let most = most.max().unwrap();
-    assert!(most < 1500, "{most} live, where 600 may");
+    assert!(most < 1500, "{most} connections are active, but 600 may be");
     assert_eq!(flows.born(), 40_000);
     folded += flows.into_all().map(|one| u64::from(one.state)).sum::<u64>();
-    assert_eq!(folded, 40_000, "every one is told once");
+    assert_eq!(folded, 40_000, "every connection is returned once");
 }
 
 /// An oracle for one direction, octet by octet.
@@ -346,7 +351,7 @@ proptest! {
 
     /// For any packets: the outstanding segments are in order and above the acknowledged octets.
     #[test]
-    fn any_segments_leave_the_books_in_order(
+    fn any_segments_leave_the_state_consistent(
         segments in prop::collection::vec(
             (any::<bool>(), 0_u32..400, 0_u16..60, 0_u32..400, any::<u8>(), 0_u32..400), 0..120
         ),
@@ -380,7 +385,7 @@ proptest! {
     }
 
     #[test]
-    fn what_arrives_is_a_set_and_its_beginning(
+    fn arrivals_agree_with_a_set_of_octets(
         steps in prop::collection::vec((0_u32..60, 1_u16..20), 0..60)
     ) {
         let (mut arrivals, mut all) = (Arrivals::default(), Ranges::default());

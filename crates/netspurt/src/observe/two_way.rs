@@ -33,8 +33,8 @@ impl TwoWay {
         self.ways[side.index()].as_ref()
     }
 
-    /// Takes a segment from `side` that was seen at `at`; returns what it acknowledges of the other
-    /// direction.
+    /// Processes a segment from `side` that was seen at `at`. Returns what it acknowledges of the
+    /// other direction.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -37,7 +37,7 @@ pub enum CaptureError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A table that the capture needs is missing.
-    #[error("no record of segments to make a capture from")]
+    #[error("the run did not record the segments that a capture needs")]
     NotRecorded,
 }
 

@@ -1,4 +1,4 @@
-//! Fingerprints of tables.
+//! Digests of tables.
 
 use sha2::{Digest, Sha256};
 
@@ -34,8 +34,8 @@ const BLOCK: usize = 4096;
 
 /// Hashes the differences between successive numbers, one block at a time. A block consists of an
 /// octet with the width of its differences, and the differences in little-endian order. The width
-/// is the least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This loses no
-/// information and halves the number of octets to hash.
+/// is the least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This encoding
+/// loses no information and halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
@@ -46,8 +46,8 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // Two bitwise ORs: one of the differences, and one of their bits that differ from the sign
-        // bit.
+        // Two values: the bitwise OR of all differences, and the OR of their bits that differ from
+        // the sign bit.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_held_with_its_sign() {
+    fn the_width_of_a_difference_includes_its_sign() {
         for step in [0, 1, -1, 127, -128, 128, -129, 32_767, -32_768, 32_768, i64::MAX, i64::MIN] {
             let width = usize::from(width(step ^ (step >> 63)));
             let mut held = step.to_le_bytes();

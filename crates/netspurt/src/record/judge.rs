@@ -229,8 +229,8 @@ impl Evidence {
 }
 
 impl Doubts {
-    /// Processes the arrival of the octets `left..right` in the transmission `id`. Later
-    /// retransmissions are spurious if this was the last of their octets to arrive.
+    /// Processes the arrival of the octets `left..right` in the transmission `id`. A later
+    /// retransmission is spurious if all its octets have now arrived in earlier transmissions.
     #[cold]
     fn settle(
         &mut self,

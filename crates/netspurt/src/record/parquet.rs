@@ -258,7 +258,8 @@ fn column<R: ChunkReader + 'static, T: DataType>(
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-        let mut reader = typed(group.get_column_reader(index)?).expect("of the schema's type");
+        let mut reader =
+            typed(group.get_column_reader(index)?).expect("the column has the schema's type");
         let mut read = 0;
         while read < rows {
             let levels = optional.then_some(&mut levels);

@@ -16,7 +16,7 @@ use super::table::{Column, Data, Table};
 ///
 /// An algorithm gets one sender's samples and nothing else. It does not learn of timeouts, so it
 /// never backs off. The sender's timer is that of the last row of the table `rto` at or before the
-/// instant of the sample. Without such a row, it is absent.
+/// instant of the sample. Without such a row, the sender's timer is absent.
 pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table {
     let named = |name: &str| tables.iter().find(|table| table.name == name);
     let texts: Vec<String> = algorithms.iter().map(ToString::to_string).collect();

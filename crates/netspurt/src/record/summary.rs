@@ -26,7 +26,7 @@ pub struct FlowSum {
     pub retransmissions: u64,
     /// The number of timeouts.
     pub timeouts: u64,
-    /// The number of repairs that duplicate ACKs started.
+    /// The number of repairs that began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
     /// The octets that were acknowledged to the sender.
     pub acked_bytes: u64,

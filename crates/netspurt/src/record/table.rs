@@ -122,7 +122,10 @@ impl Table {
     /// When the columns differ in length.
     pub fn new(name: impl Into<Cow<'static, str>>, columns: Vec<Column>) -> Self {
         let lengths = columns.iter().map(|column| column.data.len());
-        assert!(lengths.min() == columns.iter().map(|c| c.data.len()).max(), "ragged columns");
+        assert!(
+            lengths.min() == columns.iter().map(|c| c.data.len()).max(),
+            "the columns differ in length"
+        );
         Self { name: name.into(), columns }
     }
 

@@ -149,7 +149,7 @@ fn the_two_directions_of_a_flow_are_counted_separately() {
 }
 
 #[test]
-fn a_syn_that_comes_late_does_not_make_acks_new() {
+fn a_late_syn_does_not_make_acks_new() {
     let syn = sent(LISTENER, Flags::SYN, 0, 0);
     let third = sent(LISTENER, Flags::ACK, 1, 1);
     assert_eq!(kinds(&[syn, third, syn, third]), ["syn", "ack", "syn", "dupack"]);
@@ -242,7 +242,11 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
     let mut whole = packets[0].to_vec();
     for (place, packet) in packets.iter().enumerate() {
         let word = u16::from_be_bytes([packet[6], packet[7]]);
-        assert_eq!(word & 0x2000 != 0, place + 1 < packets.len(), "more follow but the last");
+        assert_eq!(
+            word & 0x2000 != 0,
+            place + 1 < packets.len(),
+            "every fragment but the last has the flag"
+        );
         let at = 20 + usize::from(word & 0x1fff) * 8;
         whole.truncate(at);
         assert_eq!(whole.len(), at, "no gap");

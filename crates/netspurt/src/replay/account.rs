@@ -27,7 +27,7 @@ pub struct Account {
     pub waited: Duration,
     /// The sum of the delays of the probes that were retransmitted spuriously.
     pub spurious_time: Duration,
-    /// How much too short the timers of those probes were, summed over the probes.
+    /// The sum, over the probes that were retransmitted spuriously, of the delay minus the timer.
     pub short_by: Duration,
     /// The sum of the timers of all probes. The sender would have waited for this span if every
     /// probe had been lost.

@@ -18,8 +18,8 @@ pub struct Adaptation {
     pub timers: (Duration, Duration),
 }
 
-/// The number of samples of each delay. No algorithm remembers more samples than this.
-const ENOUGH: u32 = 4000;
+/// The number of samples of each delay. No algorithm depends on more samples than this.
+const SAMPLES: u32 = 4000;
 
 /// Gives the algorithm samples of `from` until it settles, and then samples of `to`.
 ///
@@ -36,13 +36,13 @@ const ENOUGH: u32 = 4000;
 /// ```
 pub fn adapt(algorithm: &mut dyn RtoEstimator, from: Duration, to: Duration) -> Adaptation {
     let mut probe = Steady { now: Time::ZERO, rounds: Rounds::default() };
-    for _ in 0..ENOUGH {
+    for _ in 0..SAMPLES {
         probe.give(algorithm, from);
     }
     let before = algorithm.rto();
-    let mut timers = Vec::with_capacity(ENOUGH as usize + 1);
+    let mut timers = Vec::with_capacity(SAMPLES as usize + 1);
     timers.push(before);
-    for _ in 0..ENOUGH {
+    for _ in 0..SAMPLES {
         probe.give(algorithm, to);
         timers.push(algorithm.rto());
     }

@@ -44,7 +44,7 @@ pub enum Notice {
 /// let mut account = Account::default();
 /// Replay::of(&delays).run(&delays, algorithm.as_mut(), |judged| account.take(judged))?;
 /// assert_eq!((account.probes, account.lost, account.spurious), (10, 1, 0));
-/// assert_eq!(account.waited, ms(80), "the lost one waited twice the estimate");
+/// assert_eq!(account.waited, ms(80), "the lost probe waited for twice the estimate");
 /// # Ok::<(), netspurt::replay::ReplayError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,8 +78,8 @@ fn a_sample_is_known_once_its_reply_has_arrived() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
-    // The first estimate is 1000. A delay of 100 arrives at 1.1 s: 937.5 + 6.25 = 943.75. Another
-    // arrives at 2.1 s: 891.015625. The delay of 2500 arrives at 2.5 s.
+    // The first estimate is 1000. A sample of 100 arrives at 1.1 s: 937.5 + 6.25 = 943.75. Another
+    // arrives at 2.1 s: 891.015625. The sample of 2500 arrives at 2.5 s.
     let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
     assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
     let sequence = waits(&delays, sequence(&delays), config);

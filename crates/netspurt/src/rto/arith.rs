@@ -78,7 +78,7 @@ impl Ratio {
     /// # Panics
     /// When `den` is zero.
     pub const fn new(num: u64, den: u64) -> Self {
-        assert!(den > 0, "a ratio to nothing");
+        assert!(den > 0, "the denominator of a ratio is zero");
         let (mut common, mut rest) = (den, num);
         while rest > 0 {
             (common, rest) = (rest, common % rest);
@@ -110,12 +110,12 @@ impl Ratio {
         }
     }
 
-    /// Whether the ratio is at most 1, as gains and weights are.
+    /// Whether the ratio is at most 1, as a gain or a weight must be.
     pub(super) const fn is_part(self) -> bool {
         self.num <= self.den
     }
 
-    /// One minus the ratio: the gain that belongs to a weight.
+    /// One minus the ratio. For a weight this is the gain.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
@@ -142,7 +142,7 @@ impl PackedValue for Smooth {
 }
 
 const FRACTION: u32 = 10;
-/// The longest span, in nanoseconds: 104 days. Longer spans are cut to it.
+/// The longest span, in nanoseconds: 104 days. A longer span counts as this one.
 const LONGEST: u64 = 1 << 53;
 
 impl Smooth {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_written_as_people_write_it() {
+    fn a_ratio_is_written_as_a_decimal_or_a_fraction() {
         for (text, written) in [
             ("7/8", "7/8"),
             ("0.875", "7/8"),

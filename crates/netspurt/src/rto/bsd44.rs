@@ -213,7 +213,7 @@ mod tests {
     /// 3 + 6 = 9 ticks. The second error is 2 - 3 = -1, which gives 23, 6 + 1 - 1 = 6 and 2 + 6 =
     /// 8. The third error is 6 - 2 = 4, which gives 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
     #[test]
-    fn the_integers_are_4_4_bsds() {
+    fn the_integers_agree_with_4_4_bsd() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));
         assert_eq!(integers(&after(&[2])), (24, 6, 9));
         assert_eq!(integers(&after(&[2, 2])), (23, 6, 8));

@@ -3,13 +3,13 @@
 use crate::units::Duration;
 
 /// The factor by which the weight of a sample shrinks with each later sample.
-const MEMORY: f64 = 255.0 / 256.0;
-/// The number of samples from which the line is used.
-const ENOUGH: f64 = 16.0;
-/// The minimum variance of the lengths, in square octets, from which the line is used.
-const VARIED: f64 = 64.0;
-/// A span that is shortened keeps at least one part of this many parts.
-const LEAST: u64 = 8;
+const FADE: f64 = 255.0 / 256.0;
+/// The line is used only with at least this number of samples.
+const SAMPLES_MIN: f64 = 16.0;
+/// The line is used only with at least this variance of the lengths, in square octets.
+const VARIANCE_MIN: f64 = 64.0;
+/// A span is not shortened to less than itself divided by this number.
+const SHRINK_MAX: u64 = 8;
 
 /// A straight line of the delay over the length, by weighted least squares (West 1979, with weights
 /// that fade). Its fields are the means, the variance and the covariance, in octets and
@@ -30,7 +30,7 @@ impl LengthFit {
         if octets == 0 {
             return;
         }
-        self.weight = self.weight * MEMORY + 1.0;
+        self.weight = self.weight * FADE + 1.0;
         let gain = 1.0 / self.weight;
         let off = f64::from(octets) - self.octets;
         self.octets += gain * off;
@@ -54,7 +54,7 @@ impl LengthFit {
     /// negative for a shorter packet. More octets never have less delay. It is zero until the line
     /// can be used.
     fn extra(&self, octets: u32) -> f64 {
-        if octets == 0 || self.weight < ENOUGH || self.variance < VARIED {
+        if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;
         }
         (self.covariance / self.variance).max(0.0) * (f64::from(octets) - self.octets)
@@ -67,7 +67,7 @@ fn shifted(span: Duration, by: f64) -> Duration {
     if by >= 0.0 {
         return span + shift;
     }
-    let least = span / LEAST;
+    let least = span / SHRINK_MAX;
     if shift < span { (span - shift).max(least) } else { least }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     use crate::sample::RttSample;
     use crate::units::{Duration, Time};
 
-    fn heeding() -> Mills {
+    fn by_length() -> Mills {
         Mills::new(MillsConfig { by_length: true, ..MillsConfig::default() })
     }
 
@@ -93,9 +93,9 @@ mod tests {
     fn the_algorithm_does_not_change_while_lengths_are_the_same_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
-            let mut heeding = heeding();
+            let mut by_length = by_length();
             for rtt in [100, 250, 90, 4000, 100].repeat(20) {
-                assert_eq!(probe(&mut heeding, octets, rtt), probe(&mut plain, octets, rtt));
+                assert_eq!(probe(&mut by_length, octets, rtt), probe(&mut plain, octets, rtt));
             }
         }
     }
@@ -105,7 +105,7 @@ mod tests {
     /// differs from it by 1.08 ms.
     #[test]
     fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
-        let mut algorithm = heeding();
+        let mut algorithm = by_length();
         let mut last = [Duration::ZERO; 2];
         for n in 0..4000 {
             let octets = [40, 256][n % 2];
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn a_glitch_does_not_tilt_the_line() {
-        let mut algorithm = heeding();
+    fn one_outlier_hardly_changes_the_line() {
+        let mut algorithm = by_length();
         for n in 0..500_u32 {
             let octets = if n % 2 == 0 { 40 } else { 256 };
             let glitch = n % 100 == 50;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_path_on_which_length_adds_no_delay_has_one_timer_for_all() {
-        let mut algorithm = heeding();
+        let mut algorithm = by_length();
         (0..200).for_each(|n| {
             probe(&mut algorithm, 40 + n % 200, 1000);
         });

@@ -28,14 +28,14 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The range up to a microsecond from `span`. Steps below an algorithm's unit are lost, so the
-/// timer may miss the span by a little.
+/// The range within a microsecond of `span`. Steps below an algorithm's unit are lost, so the timer
+/// may differ slightly from the span.
 fn nearly(span: Duration) -> (Duration, Duration) {
     (span - Duration::from_micros(1), span + Duration::from_micros(1))
 }
 
-/// The range from the whole ticks of `unit` to three ticks more. Three quarters of a tick of
-/// deviation never fade, and the timer has four deviations.
+/// The range from the whole ticks of `unit` to three ticks more. The deviation never falls below
+/// three quarters of a tick, and the timer has four deviations.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole_units(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
@@ -158,7 +158,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     }
 }
 
-/// All algorithms, and again those with a switch for Karn's rules, with these rules on.
+/// All algorithms. Those with a switch for Karn's rules come a second time, with these rules on.
 fn algorithms() -> Vec<Algorithm> {
     let mut algorithms: Vec<Algorithm> =
         EstimatorConfig::NAMES.iter().map(|name| algorithm(name)).collect();
@@ -278,7 +278,7 @@ fn the_page_on_timers_has_a_row_for_every_algorithm() {
         assert!(page.contains(&format!("\n| `{name}` |")), "no row for `{name}`");
     }
     for alias in EstimatorConfig::ALIASES {
-        assert!(page.contains(&format!("`{alias}`")), "not a word of `{alias}`");
+        assert!(page.contains(&format!("`{alias}`")), "the page does not name `{alias}`");
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_it_until_an_unambiguous_sample() {
+    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
         let mut timer = after(&[90]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

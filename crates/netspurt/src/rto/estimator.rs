@@ -15,9 +15,9 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer. It is the timer of a tail loss probe (RFC 8985 §7), for which no algorithm of
-    /// TCP backs off, or the probe timer of QUIC (RFC 9002 §6.2), which has no other retransmission
-    /// timer.
+    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7), for which no
+    /// algorithm backs off. In QUIC it is the probe timer (RFC 9002 §6.2), because QUIC has no
+    /// other retransmission timer.
     Probe,
 }
 
@@ -86,8 +86,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         self.on_sample(sample);
     }
 
-    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it. It
-    /// is not given to [`on_sample`](Self::on_sample) as well.
+    /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it.
+    /// [`on_sample`](Self::on_sample) does not get this sample.
     ///
     /// By default the [backoff ends](Self::end_backoff), and the sample is taken.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_it_until_an_unambiguous_sample() {
+    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
         let mut timer = two();
         assert_eq!(timer.rto(), ms(1000));
         sample(&mut timer, 400);

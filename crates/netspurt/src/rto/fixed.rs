@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_room_above_it_the_timer_never_moves() {
+    fn without_room_for_a_backoff_the_timer_never_changes() {
         let mut timer = Fixed::new(FixedConfig::default());
         (0..40).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
         assert_eq!(timer.rto(), Duration::from_secs(3));

@@ -211,7 +211,7 @@ mod tests {
     /// 920 and the timer (440 + 920) / 4 + 200 = 540. In the third, delta is 240 - 440 = -200, so
     /// srtt is 3320, rttvar is 920 + 200 - 230 = 890 and the timer (415 + 890) / 4 + 200 = 526.
     #[test]
-    fn the_integers_are_freebsds() {
+    fn the_integers_agree_with_freebsd() {
         assert_eq!(integers(&after(&[])), (0, 8000, 1000));
         assert_eq!(integers(&after(&[99])), (3200, 800, 500));
         assert_eq!(integers(&after(&[99, 180])), (3520, 920, 540));

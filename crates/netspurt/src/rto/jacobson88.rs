@@ -163,7 +163,7 @@ mod tests {
     /// and sv 8 + 4 - 2 = 10. The third has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 =
     /// 10.
     #[test]
-    fn the_integers_are_the_appendixs() {
+    fn the_integers_agree_with_the_appendix() {
         let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
         assert_eq!(scaled(&[4]), Some((32, 8)));
         assert_eq!(scaled(&[4, 8]), Some((36, 10)));

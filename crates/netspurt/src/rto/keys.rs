@@ -43,7 +43,7 @@ pub(super) fn read_settings(
     settings: Option<&str>,
 ) -> Result<Vec<&'static str>, EstimatorError> {
     if settings.is_some_and(|settings| settings.trim().is_empty()) {
-        let message = format!("nothing stands after `{name}:`");
+        let message = format!("there are no settings after `{name}:`");
         return Err(EstimatorError::new(name, "", "", message, format!("write `{name}`")));
     }
     let mut given = Vec::new();
@@ -140,7 +140,7 @@ pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contra
     if !span.is_zero() {
         return Ok(());
     }
-    let message = "a unit of zero".into();
+    let message = "the unit is zero".into();
     Err(Contradiction { key, message, fix: "write a time above zero".into() })
 }
 
@@ -291,9 +291,9 @@ slot_of!(
 ///
 /// ```
 /// use netspurt::rto::EstimatorConfig;
-/// let slip = EstimatorConfig::parse("mills:fallng=15/16").unwrap_err();
-/// assert_eq!((slip.algorithm.as_str(), slip.key.as_str()), ("mills", "fallng"));
-/// assert_eq!(slip.to_string(), "mills: no key `fallng`: did you mean `falling`?");
+/// let error = EstimatorConfig::parse("mills:fallng=15/16").unwrap_err();
+/// assert_eq!((error.algorithm.as_str(), error.key.as_str()), ("mills", "fallng"));
+/// assert_eq!(error.to_string(), "mills: no key `fallng`: did you mean `falling`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {

@@ -88,10 +88,9 @@ impl Keys for LinuxConfig {
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
 /// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
-/// above the mean would add, because a path that becomes faster is no reason to wait longer.
-/// Second, rttvar rises immediately to the largest deviation of a round trip, and falls by a
-/// quarter of the way at the end of each round trip. Third, the minimum `rto_min` applies to
-/// rttvar.
+///       above the mean would add. A path that becomes faster is no reason to wait longer. Second,
+///       rttvar rises immediately to the largest deviation of a round trip, and falls by a quarter
+///       of the way at the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
@@ -353,8 +352,8 @@ mod tests {
         assert_eq!(micros(&timer), 1_175_000);
     }
 
-    /// A small fall, by hand: samples of 400 and 300 ms. The change 100 000 - 200 000 is not a
-    /// growth, so it counts in full: mdev is 700 000, while mdev_max and rttvar do not change. The
+    /// A small fall, by hand: samples of 400 and 300 ms. The change of mdev, 100 000 - 200 000, is
+    /// negative, so all of it counts: mdev is 700 000, while mdev_max and rttvar do not change. The
     /// timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {

@@ -118,7 +118,7 @@ pub struct Mills {
     estimate: Option<Smooth>,
     backoff: Backoff,
     line: LengthFit,
-    /// The octets of the segment that left last.
+    /// The octets of the segment that was sent last.
     leaving: u32,
 }
 
@@ -243,7 +243,7 @@ mod tests {
     /// RFC 889 §3.3 gives the speed of each weight: after a step, 1/e of the distance is left after
     /// 15.5 samples down or 3.5 samples up.
     #[test]
-    fn the_time_constants_are_the_rfcs() {
+    fn the_time_constants_agree_with_the_rfc() {
         let left = |from: u64, to: u64, samples: u32| {
             let initial = Some(ms(from));
             let mut timer = Mills::new(MillsConfig { initial, ..MillsConfig::default() });

@@ -1,9 +1,9 @@
 //! Retransmission timers: algorithms that turn samples into the value of a timer.
 //!
 //! An estimator contains the whole algorithm: gains, minimum and maximum, backoff, and the use of
-//! ambiguous samples. So one object serves a sender, a replay, and a shadow beside a real
-//! connection. A [`Clock`](crate::clock::Clock) decides how time is read and when timers fire. An
-//! estimator does not know it.
+//! ambiguous samples. So a sender, a replay, and a shadow of a real connection use the same type. A
+//! [`Clock`](crate::clock::Clock) decides how time is read and when timers fire. An estimator does
+//! not depend on the clock.
 
 mod arith;
 mod backoff;

@@ -161,12 +161,12 @@ mod tests {
         timer
     }
 
-    /// By hand from `IntegerUpdate`, in nanoseconds, samples of 1000, 1100 and 903. First 1000 and
-    /// 500. Error 100: (8000 + 100) / 8 = 1012; (2000 + 100 - 500) / 4 = 400. Error 903 - 1012 =
-    ///      -109:
-    /// (8096 - 109) / 8 = 998, rounded down; (1600 + 109 - 400) / 4 = 327, rounded down.
+    /// By hand from `IntegerUpdate`, in nanoseconds, samples of 1000, 1100 and 903. The first gives
+    /// 1000 and 500. The second has an error of 100, which gives (8000 + 100) / 8 = 1012 and
+    /// (2000 + 100 - 500) / 4 = 400. The third has an error of 903 - 1012 = -109, which gives
+    /// (8096 - 109) / 8 = 998 and (1600 + 109 - 400) / 4 = 327. Quotients are rounded down.
     #[test]
-    fn the_integers_are_ns3s() {
+    fn the_integers_agree_with_ns3() {
         let at = |samples: &[u64]| after(Ns3Config::default(), samples).estimate.unwrap();
         assert_eq!(at(&[1000]), (1000, 500));
         assert_eq!(at(&[1000, 1100]), (1012, 400));

@@ -219,7 +219,7 @@ mod tests {
     /// The third has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is above 168 · 23/24 = 161.
     /// The fourth has B = 0.36736, and 1.36736 · 60 = 82.04 is below 166 · 23/24 = 159.083.
     #[test]
-    fn the_timer_hops_onto_peaks_and_fades() {
+    fn the_timer_rises_to_peaks_immediately_and_fades_slowly() {
         assert_eq!(micros(&[100]), 175_000);
         assert_eq!(micros(&[100, 120]), 168_000);
         assert_eq!(micros(&[100, 120, 60]), 166_000);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_it_until_an_unambiguous_sample() {
+    fn timeouts_double_the_timer_until_an_unambiguous_sample() {
         let mut timer = after(&[100]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(old.rto(), ms(3000));
         time_out(&mut old, &[TimeoutKind::Syn]);
         old.on_handshake(&RttSample { ambiguous: true, ..sample(50) });
-        assert_eq!(old.rto(), ms(6000), "Karn: doubled until a sample");
+        assert_eq!(old.rto(), ms(6000), "Karn: the timer stays doubled until a sample");
 
         let mut clean = after(Rfc6298Config::default(), &[]);
         clean.on_handshake(&RttSample { handshake: true, ..sample(800) });
@@ -399,7 +399,7 @@ mod tests {
             timer.on_timeout(at(500), TimeoutKind::Rto);
             timer.on_timeout(at(900), TimeoutKind::Rto);
             timer.on_spurious(None);
-            assert_eq!(timer.rto(), ms(1200), "Karn: backed off until a sample");
+            assert_eq!(timer.rto(), ms(1200), "Karn: the timer stays backed off until a sample");
             timer.on_sample(&RttSample { sent: at(900), ..sample(rtt) });
             assert_eq!(fields(&timer), answer);
         }
@@ -418,7 +418,7 @@ mod tests {
         timer.on_sample(&RttSample { sent: at(600), ..sample(400) });
         assert_eq!(fields(&timer), (ms(400), ms(200), ms(1200)));
         timer.on_sample(&RttSample { sent: at(1000), ..sample(400) });
-        assert_eq!(fields(&timer), (ms(400), ms(150), ms(1000)), "and once only");
+        assert_eq!(fields(&timer), (ms(400), ms(150), ms(1000)), "the response happens only once");
     }
 
     /// A timeout cancels a response that is still due, because this timeout may not be spurious.

@@ -92,7 +92,7 @@ impl Smoltcp {
         Self { config, estimate: None, forgotten: true, timeouts: 0, rto, doublings: 0 }
     }
 
-    fn work_out(&mut self) {
+    fn compute_rto(&mut self) {
         let SmoltcpConfig { margin, initial, min, max, .. } = self.config;
         self.rto = self.estimate.map_or(initial.min(max), |(mean, variation)| {
             (MS * mean + (MS * variation * 4).max(margin)).clamp(min, max)
@@ -115,7 +115,7 @@ impl RtoEstimator for Smoltcp {
             _ => (rtt, rtt / 2),
         });
         self.forgotten = false;
-        self.work_out();
+        self.compute_rto();
     }
 
     fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
@@ -146,7 +146,7 @@ impl RtoEstimator for Smoltcp {
 
     fn end_backoff(&mut self) {
         if self.doublings > 0 {
-            self.work_out();
+            self.compute_rto();
         }
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     /// sd 775 + 350 - 193 = 932 and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957,
     /// sd 932 + 7 - 233 = 706 and a timer of 494 + 706 + 123.
     #[test]
-    fn the_integers_are_illumoss() {
+    fn the_integers_agree_with_illumos() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));
         assert_eq!(integers(&after(&[100])), (3600, 775, 1337));
         assert_eq!(integers(&after(&[100, 800])), (3950, 932, 1548));

@@ -171,7 +171,7 @@ impl EstimatorConfig {
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
-        let found = keys.check().and_then(|()| fires(keys));
+        let found = keys.check().and_then(|()| refuse_zero(keys));
         found.map_err(|Contradiction { key, message, fix }| {
             let settings = self.settings();
             let stands = settings.iter().find(|(known, _)| *known == key);
@@ -260,7 +260,7 @@ impl EstimatorConfig {
 
 /// Refuses a first timer or a maximum of zero, because such a timer would fire repeatedly at the
 /// same instant.
-fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
+fn refuse_zero(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     let [initial, _, max] = keys.bounds();
     let constants = keys.keys();
     let is_zero =
@@ -360,7 +360,7 @@ mod tests {
             ("linus", "no timer is called `linus`: did you mean `linux`?"),
             ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
             ("fixed:colour=red", "fixed: no key `colour`: write one of rto, max"),
-            ("fixed:", "nothing stands after `fixed:`: write `fixed`"),
+            ("fixed:", "there are no settings after `fixed:`: write `fixed`"),
             ("fixed:rto", "fixed: `rto` is not a setting: write `fixed`, or `fixed:key=value,...`"),
             (
                 "fixed:rto=200",
@@ -395,7 +395,7 @@ mod tests {
                 "rfc6298: `min`: 2 s is above `max`, 1 s: write at most 1 s, or raise `max`",
             ),
             ("mills:rising=5/4", "mills: `rising`: 5/4 is above 1: write a ratio from 0 to 1"),
-            ("ns2:tick=0 s", "ns2: `tick`: a unit of zero: write a time above zero"),
+            ("ns2:tick=0 s", "ns2: `tick`: the unit is zero: write a time above zero"),
             (
                 "ns2:tick=2h",
                 "ns2: `tick`: the RTO is at least 2 ticks, which is above `max`, 60 s: write at \

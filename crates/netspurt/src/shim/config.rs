@@ -33,7 +33,7 @@ pub struct ShimError {
 
 impl ShimConfig {
     /// The default limit of retransmissions, which is Linux's (`tcp_retries2`).
-    const MOST: u8 = 15;
+    const RETRANSMISSIONS_DEFAULT: u8 = 15;
 
     /// Reads the text form of a shim. This is the text of an estimator, as
     /// [`EstimatorConfig::parse`] reads it, or `sfr` with the keys `factor` and `cutout`. Both may
@@ -56,7 +56,9 @@ impl ShimConfig {
         };
         let limit = |setting: &&str| setting.trim_start().starts_with("retransmissions");
         let (limits, rest): (Vec<&str>, Vec<&str>) = settings.into_iter().partition(limit);
-        let retransmissions_max = limits.iter().try_fold(Self::MOST, |_, setting| most(setting))?;
+        let retransmissions_max = limits
+            .iter()
+            .try_fold(Self::RETRANSMISSIONS_DEFAULT, |_, setting| retransmissions(setting))?;
         let timer = match (limits.is_empty(), rest.is_empty()) {
             (true, _) => text.to_owned(),
             (false, true) => name.to_owned(),
@@ -77,7 +79,7 @@ impl ShimConfig {
 }
 
 /// Reads the setting `retransmissions=NUMBER`.
-fn most(setting: &str) -> Result<u8, ShimError> {
+fn retransmissions(setting: &str) -> Result<u8, ShimError> {
     let value = setting.split_once('=').map_or("", |(_, value)| value.trim());
     let cannot = |_| wrong(format!("`retransmissions` cannot be `{value}`"), "write 0 to 255");
     value.parse().map_err(cannot)

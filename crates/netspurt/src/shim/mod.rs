@@ -4,7 +4,8 @@
 //! The shim sees the segments that the host sends and receives, and keeps copies of outstanding
 //! segments. Its retransmissions have no congestion window, and the host does not know of them. The
 //! shim does not retransmit SYNs, because no round trip is known before them. The shim does no
-//! input or output of its own, so the clock of a live run, a replay or a test can drive it.
+//! input or output of its own and gets the time as a parameter. So a live run, a replay or a test
+//! can drive it.
 
 mod config;
 
@@ -146,7 +147,7 @@ impl Shim {
     }
 
     /// Processes a retransmission by the host. If it has octets of the first outstanding segment,
-    /// an estimator's timer restarts, because the repair of that segment is under way.
+    /// an estimator's timer restarts, because the host already repairs that segment.
     fn host_retransmission(&mut self, copy: Transmission, now: Time) {
         let oldest = self.outgoing.outstanding().front();
         let repairs_oldest =

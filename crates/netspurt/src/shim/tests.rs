@@ -28,7 +28,7 @@ fn ack(ack: u32) -> Segment {
 fn opened(text: &str) -> Shim {
     let mut shim = shim(text);
     shim.sent(at(0), &Segment { flags: Flags::SYN, ..Segment::default() });
-    assert_eq!(shim.next_wakeup(), None, "SYNs are the host's");
+    assert_eq!(shim.next_wakeup(), None, "the shim does not retransmit SYNs");
     shim.arrived(at(20), &ack(1));
     shim
 }
@@ -41,7 +41,7 @@ fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_e
     assert_eq!(shim.pop(at(89)), None);
     let again = shim.pop(at(90)).unwrap();
     assert_eq!((again.seq, again.cause.get(), again.id), (1, Some(Cause::Sfr), data(0).id.copy(1)));
-    assert_eq!(shim.next_wakeup(), None, "it rests until a new segment is sent");
+    assert_eq!(shim.next_wakeup(), None, "the timer stays off until a new segment is sent");
     shim.arrived(at(110), &ack(1001));
     assert_eq!(shim.next_wakeup(), None);
     shim.sent(at(120), &data(3));
@@ -139,7 +139,7 @@ fn a_mistake_in_a_shims_text_is_reported_with_its_fix() {
     assert!(slip("rfc6298:retransmissions=1000").contains("0 to 255"));
     assert!(slip("rfc6298:mim=1ms").contains("min"));
     assert!(slip("sffr").contains("sfr"));
-    assert!(slip("rfc6298:").contains("nothing stands after"));
+    assert!(slip("rfc6298:").contains("there are no settings after"));
 }
 
 /// The events at a host's edge.

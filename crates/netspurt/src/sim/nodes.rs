@@ -38,9 +38,9 @@ impl Nodes {
 
     /// Adds a node that is in no list yet.
     ///
-    /// The fields are written directly to the node's place. To build a node elsewhere and to copy
-    /// it would cost a twelfth of the time of a hop, because the wide loads of the copy would wait
-    /// for the narrow stores before them.
+    /// The fields are written directly to the node's place. To build a node elsewhere and then copy
+    /// it would take a twelfth of the time of a hop. The wide loads of the copy would wait for the
+    /// narrow stores before them.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {

@@ -9,14 +9,14 @@ pub type FlowEnds<E> = [(E, u32); 2];
 /// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] if none does. While the world runs, it changes only
-    /// by [`start`](Self::start).
+    /// When the next flow starts; [`Time::NEVER`] if none does. While the world runs, only
+    /// [`start`](Self::start) changes this instant.
     fn next_start(&self) -> Time {
         Time::NEVER
     }
 
-    /// The flow that starts at [`next_start`](Self::next_start). Its end `from` has something to do
-    /// immediately.
+    /// Returns the flow that starts at [`next_start`](Self::next_start). Its end `from` has a
+    /// wake-up at that instant.
     ///
     /// # Panics
     /// When no flow starts any more.

@@ -4,10 +4,10 @@
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. The slots of the
 //! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
-//! one of the wheels above it, whose slots are each as wide as the whole wheel below. They move
-//! down as time advances. Moving down keeps the order of entry, so equal entries come out first in,
-//! first out. The cost does not depend on the number of appointments, as long as few are in one
-//! slot.
+//! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. They
+//! move down as time advances. Moving down keeps the order of entry, so equal entries come out
+//! first in, first out. The cost does not depend on the number of appointments, as long as few are
+//! in one slot.
 
 use crate::stage::Appointment;
 use crate::units::Time;
@@ -260,9 +260,10 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with a sorted list: pushes at random distances and pops up to random bounds.
+        /// Pushes at random distances and pops up to random bounds give the same order as a sorted
+        /// list.
         #[test]
-        fn appointments_come_out_by_time_then_settled_first_then_by_their_cause_then_by_entry(
+        fn appointments_come_out_by_time_then_by_scheduling_then_by_cause_then_by_entry(
             steps in prop::collection::vec(
                 (0_u32..100, 0_u64..1 << 12, 0_u64..3, any::<bool>()), 1..400)
         ) {
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_entered_from_afar_comes_before_its_equal_that_was_entered_near() {
+    fn equal_appointments_come_out_in_their_order_of_entry_from_any_wheel() {
         let mut queue = EventQueue::new();
         let at = 100 << BLOCK | 5;
         queue.push(when(at, 0, 0), 1);

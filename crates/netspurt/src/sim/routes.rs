@@ -54,21 +54,22 @@ impl Graph {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// A node has no link towards the destination.
-    #[error("no link leads on from node {at}")]
+    #[error("node {at} has no link towards the destination")]
     DeadEnd {
         /// The node.
         at: u32,
     },
     /// The routes form a loop.
-    #[error("the routes lead round in a circle through node {at}")]
+    #[error("the routes form a loop through node {at}")]
     Circle {
         /// A node of the loop.
         at: u32,
     },
 }
 
-/// The link to take for every node and destination. Routes have the fewest links; if several have,
-/// the links that were declared first are used. Single entries may be set.
+/// The link to take for every node and destination. A route has the fewest links possible. Of
+/// several such routes, the one over the links that were declared first is used. Single entries may
+/// be set.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_way_wins_and_each_direction_is_its_own() {
+    fn the_shortest_route_is_used_and_each_direction_has_its_own() {
         let graph = net();
         let routes = Routes::shortest(&graph);
         assert_eq!(routes.path(&graph, 0, 3), Ok(vec![6]));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_route_overrides() {
+    fn an_explicit_route_replaces_the_shortest_one() {
         let graph = net();
         let mut routes = Routes::shortest(&graph);
         routes.set(0, 3, 0);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_ends_and_circles_are_found() {
+    fn dead_ends_and_loops_are_found() {
         let graph = net();
         let mut routes = Routes::shortest(&graph);
         assert_eq!(routes.path(&graph, 0, 4), Err(RouteError::DeadEnd { at: 0 }));

@@ -93,7 +93,7 @@ fn ends(flow: FlowId, crossings: u32) -> FlowEnds<Echo> {
 }
 
 #[test]
-fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
+fn a_world_in_which_time_stands_still_returns_to_its_driver() {
     let flow = (FlowId(0), ends(FlowId(0), u32::MAX));
     let mut world = world(Duration::ZERO, vec![flow], ());
     assert_eq!(world.advance_to(at(1000)), Advance::Full);
@@ -142,14 +142,14 @@ impl Population<Segment, Echo> for Visitors {
 }
 
 #[test]
-fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
+fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_neither_end_waits() {
     let (one, two) = (FlowId(0), FlowId(1));
     let visitors = Visitors::new(vec![(at(0), one, ends(one, 3)), (at(5), two, ends(two, 1))]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     assert_eq!(world.next_wakeup(), Some(at(0)));
     world.advance_to(at(15));
     assert_eq!(world.population().retired, [two]);
-    assert!(world.host(two.end(Side::From)).is_none(), "it is forgotten");
+    assert!(world.host(two.end(Side::From)).is_none(), "the flow is removed");
     assert!(world.host(one.end(Side::From)).is_some());
     world.advance_to(at(29));
     assert_eq!(world.population().retired, [two]);
@@ -160,10 +160,10 @@ fn a_flow_is_retired_when_nothing_of_it_is_in_flight_and_nobody_waits() {
     assert_eq!(world.population().reached.last(), Some(&(at(30), one)));
 }
 
-/// The first flow has an entry in the queue for 40 ms when it is over at 10 ms; the second, in
-/// another slot, is also to do something at 40 ms.
+/// The frame of the first flow arrives at 10 ms, but the flow has a wake-up at 40 ms. The second
+/// flow lasts from 20 to 30 ms, so it is retired first. The third flow starts later.
 #[test]
-fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
+fn a_flow_is_retired_only_after_its_last_wake_up() {
     let flow = |number: u32, crossings: u32| {
         let flow = FlowId(number);
         (flow, ends(flow, crossings))
@@ -176,7 +176,7 @@ fn an_entry_of_a_flow_that_is_over_wakes_no_other() {
         Visitors::new(vec![(at(0), one, first), (at(20), two, second), (at(45), three, third)]);
     let mut world = world(Duration::from_millis(10), Vec::new(), visitors);
     world.advance_to(at(35));
-    assert_eq!(world.population().retired, [two], "the first one still waits");
+    assert_eq!(world.population().retired, [two], "the first flow still has a wake-up");
     world.advance_to(at(100));
     assert_eq!(world.population().retired, [two, one, three]);
     let departed: Vec<_> = world.population().departed.clone();
@@ -195,7 +195,7 @@ fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
 
 /// Stopping the world does not change its events or its counts.
 #[test]
-fn flows_start_and_end_equally_in_one_step_and_in_many() {
+fn flows_start_and_end_at_the_same_times_in_one_step_and_in_many() {
     let visitors = || {
         let flows = (0..50_u32).map(|n| {
             let flow = FlowId(n);

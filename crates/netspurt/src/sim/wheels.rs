@@ -7,7 +7,7 @@ use super::nodes::{NONE, Nodes};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// The number of wheels that hold every block of a time of 64 bits in nanoseconds.
+/// The number of wheels: enough for every block of a time of 64 bits in nanoseconds.
 const WHEELS: usize = 6;
 
 /// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
@@ -63,10 +63,10 @@ impl Wheels {
     pub(super) fn take_block(&mut self, nodes: &mut Nodes) -> u32 {
         let node = self.wheels[0].empty(slot_of(self.first, 0));
         self.first += 1;
-        // A wheel begins a new turn when the digits below it are zero.
+        // A wheel begins a new turn when all lower digits of the block's number are zero.
         let turned = (self.first.trailing_zeros() / BITS).min(WHEELS as u32 - 1);
         for wheel in (1..=turned).rev() {
-            self.sink(nodes, wheel);
+            self.move_down(nodes, wheel);
         }
         node
     }
@@ -84,7 +84,7 @@ impl Wheels {
             if wheel == 0 {
                 return Some(begins);
             }
-            self.sink(nodes, wheel);
+            self.move_down(nodes, wheel);
         }
     }
 
@@ -102,7 +102,7 @@ impl Wheels {
     }
 
     /// Moves the entries of a wheel's slot that contains the first block to the wheels below.
-    fn sink(&mut self, nodes: &mut Nodes, wheel: u32) {
+    fn move_down(&mut self, nodes: &mut Nodes, wheel: u32) {
         let mut node = self.wheels[wheel as usize].empty(slot_of(self.first, wheel));
         while node != NONE {
             let next = nodes.get(node).next;

@@ -37,8 +37,8 @@ pub struct WorldConfig<E, P = ()> {
 pub enum Advance {
     /// The world reached the requested instant.
     Reached,
-    /// The world did not reach it, because one call does a limited amount of work. The caller
-    /// drains the events, does other work, and calls again.
+    /// The world did not reach that instant, because one call does a limited amount of work. The
+    /// caller drains the events, does other work, and calls again.
     Full,
 }
 
@@ -50,10 +50,10 @@ const SLICE: u64 = 1 << 15;
 /// connection takes about as long as 65 packet-hops, so the ends do not rest in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A network in motion.
+/// A running network.
 ///
-/// The earliest wake-up is always served first. Of several at one instant, the one that was
-/// scheduled first is served first. An arrival is scheduled when its transmission starts, and a
+/// The earliest wake-up is always served first. Of several wake-ups at one instant, the one that
+/// was scheduled first is served first. An arrival is scheduled when its transmission starts, and a
 /// timer when it is armed. A host answers at the same instant at which a frame reaches it. The loop
 /// never waits and never asks the time. A driver on a wall clock calls
 /// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
@@ -65,7 +65,7 @@ pub struct World<F, E, P = ()> {
     now: Time,
     served: u64,
     queue: EventQueue,
-    roads: Vec<Road>,
+    routed_links: Vec<RoutedLink>,
     /// The source of each link's frames.
     feeders: Vec<Feeder>,
     ends: Ends<E>,
@@ -80,14 +80,15 @@ pub struct World<F, E, P = ()> {
 
 /// A link and its destination.
 #[derive(Debug)]
-struct Road {
+struct RoutedLink {
     link: Link,
     /// The instant of the link's valid entry in the event queue, which may also have stale entries.
     entered: Time,
     to: Destination,
     /// Whether another link gets all its frames from this link.
     leads_on: bool,
-    /// When a frame last arrived ahead of time, and when the first arrival then had been settled.
+    /// The instant of the last arrival ahead of time, and when the first arrival at this instant
+    /// was scheduled.
     passed: (Time, Time),
 }
 
@@ -128,9 +129,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         for node in config.observed.iter().filter(|_| config.wanted.seen) {
             observed[*node as usize] = true;
         }
-        let road = |(number, link): (u32, LinkConfig)| {
+        let routed = |(number, link): (u32, LinkConfig)| {
             let node = leads_to(number);
-            Road {
+            RoutedLink {
                 link: Link::new(number, link),
                 entered: Time::NEVER,
                 to: Destination {
@@ -142,13 +143,13 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
                 passed: (Time::NEVER, Time::NEVER),
             }
         };
-        let roads: Vec<Road> = (0..).zip(config.links).map(road).collect();
+        let routed_links: Vec<RoutedLink> = (0..).zip(config.links).map(routed).collect();
         let mut world = Self {
             now: Time::ZERO,
             served: 0,
             queue: EventQueue::new(),
-            feeders: vec![Feeder::Nothing; roads.len()],
-            roads,
+            feeders: vec![Feeder::Nothing; routed_links.len()],
+            routed_links,
             ends: Ends::new(),
             routes: config.routes,
             observed,
@@ -218,7 +219,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         for [a, b] in pairs.into_iter().flat_map(|[a, b]| [[a, b], [b, a]]) {
             let mut feeder = Feeder::Any;
             for link in self.routes.path(graph, a, b).unwrap_or_default() {
-                let observed = self.roads[link as usize].to.observed;
+                let observed = self.routed_links[link as usize].to.observed;
                 let known = &mut self.feeders[link as usize];
                 let is_only_feeder = *known == Feeder::Nothing || *known == feeder;
                 *known = if is_only_feeder { feeder } else { Feeder::Any };
@@ -227,7 +228,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
         for feeder in &self.feeders {
             if let Feeder::Link(link) = feeder {
-                self.roads[*link as usize].leads_on = true;
+                self.routed_links[*link as usize].leads_on = true;
             }
         }
     }
@@ -272,7 +273,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     /// The links.
     pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
-        self.roads.iter().map(|road| &road.link)
+        self.routed_links.iter().map(|routed| &routed.link)
     }
 
     /// The events since the last drain.
@@ -334,60 +335,60 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     /// Reports the departures from queues up to now. This is for the end of a run.
     pub fn settle(&mut self) {
-        for road in &mut self.roads {
-            road.link.settle(self.now, &mut self.transit);
+        for routed in &mut self.routed_links {
+            routed.link.settle(self.now, &mut self.transit);
         }
     }
 
-    /// Lets a stage process what is due, and passes on the results.
+    /// Lets a stage do what is due, and forwards its frames.
     #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);
-        let Some(road) = self.roads.get_mut(stage) else {
-            return self.serve_end(by, stage - self.roads.len());
+        let Some(routed) = self.routed_links.get_mut(stage) else {
+            return self.serve_end(by, stage - self.routed_links.len());
         };
-        if road.entered == when.at {
-            road.entered = Time::NEVER;
+        if routed.entered == when.at {
+            routed.entered = Time::NEVER;
             self.now = when.at;
-            if road.link.is_plain() {
-                self.serve_road(by, stage);
+            if routed.link.is_plain() {
+                self.serve_link(by, stage);
             } else {
-                self.serve_managed_road(by, stage);
+                self.serve_managed_link(by, stage);
             }
         }
     }
 
-    /// Passes on the frames that arrived at the end of a plain link, in the wake-up that was due and
-    /// settled then.
+    /// Delivers or forwards the frames that arrived at the end of a plain link. `by` says when the
+    /// wake-up was due and when it was scheduled.
     ///
-    /// Most links are plain. Their arrivals do not pass through a function that other links share,
-    /// since that would write each of them to memory and read it again.
+    /// Most links are plain. Their arrivals do not pass through a function that other links use,
+    /// because each arrival would then be written to memory and read again.
     #[inline(always)]
-    fn serve_road(&mut self, by: (Time, Time), index: usize) {
+    fn serve_link(&mut self, by: (Time, Time), index: usize) {
         loop {
-            let road = &mut self.roads[index];
-            let Some(arrival) = road.link.take_plain(by.0) else {
-                let next = road.link.first_plain();
-                return road.enter(index, next, by, &mut self.queue);
+            let routed = &mut self.routed_links[index];
+            let Some(arrival) = routed.link.take_plain(by.0) else {
+                let next = routed.link.first_plain();
+                return routed.enter(index, next, by, &mut self.queue);
             };
-            let to = road.to;
+            let to = routed.to;
             self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, to);
         }
     }
 
-    /// The same for a link with a managed queue or with effects.
+    /// Does the same for a link with a managed queue or with effects.
     #[inline(never)]
-    fn serve_managed_road(&mut self, by: (Time, Time), index: usize) {
+    fn serve_managed_link(&mut self, by: (Time, Time), index: usize) {
         loop {
-            let road = &mut self.roads[index];
-            let Some(arrival) = road.link.take(by.0, &mut self.transit) else { break };
-            let to = road.to;
+            let routed = &mut self.routed_links[index];
+            let Some(arrival) = routed.link.take(by.0, &mut self.transit) else { break };
+            let to = routed.to;
             self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, to);
-            if self.roads[index].link.next_at() > by.0 {
+            if self.routed_links[index].link.next_at() > by.0 {
                 break;
             }
         }
-        self.enter_managed_road(index, by);
+        self.enter_managed_link(index, by);
     }
 
     #[inline(never)]
@@ -454,31 +455,32 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Sends a frame over the link `number` towards its end, up to the next place where it may meet
-    /// other frames. Its fate on the links before that place is known immediately.
+    /// other frames. The frame's fate on the links before that place is known immediately.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {
-            let road = &mut self.roads[number as usize];
-            let Some(arrival) = road.link.take_in(when, parcel, &mut self.transit) else {
-                return self.enter_managed_road(number as usize, when.by);
+            let routed = &mut self.routed_links[number as usize];
+            let Some(arrival) = routed.link.take_in(when, parcel, &mut self.transit) else {
+                return self.enter_managed_link(number as usize, when.by);
             };
             let Appointment { at, since, .. } = arrival.when;
-            if road.leads_on && road.to.node != parcel.home() && at <= self.horizon {
-                let next = next_link(&self.routes, road.to.onwards, parcel);
-                if road.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
-                    // The frame arrives ahead of time. Arrivals at one instant are one wake-up.
-                    if road.passed.0 != at {
-                        road.passed = (at, since);
+            if routed.leads_on && routed.to.node != parcel.home() && at <= self.horizon {
+                let next = next_link(&self.routes, routed.to.onwards, parcel);
+                if routed.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
+                    // The frame arrives ahead of time. All arrivals at one instant count as one
+                    // wake-up.
+                    if routed.passed.0 != at {
+                        routed.passed = (at, since);
                         self.served += 1;
                     }
-                    when = Appointment { at, since, by: road.passed };
+                    when = Appointment { at, since, by: routed.passed };
                     number = next;
                     continue;
                 }
             }
-            road.link.keep(arrival);
-            if at < road.entered {
-                road.entered = at;
+            routed.link.keep(arrival);
+            if at < routed.entered {
+                routed.entered = at;
                 self.queue.push(arrival.when, number);
             }
             return;
@@ -488,10 +490,10 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// Ensures that the next arrival of a link with a managed queue or with effects has an entry in
     /// the queue.
     #[inline(never)]
-    fn enter_managed_road(&mut self, index: usize, by: (Time, Time)) {
-        let road = &mut self.roads[index];
-        let next = road.link.appointment();
-        road.enter(index, next, by, &mut self.queue);
+    fn enter_managed_link(&mut self, index: usize, by: (Time, Time)) {
+        let routed = &mut self.routed_links[index];
+        let next = routed.link.appointment();
+        routed.enter(index, next, by, &mut self.queue);
     }
 
     /// Ensures that a host's `next` wake-up has an entry in the queue, as for links.
@@ -505,14 +507,15 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         if at < end.entered {
             end.enter(at);
             let since = end.appointed.1;
-            self.queue.push(Appointment { at, since, by }, (self.roads.len() + place) as u32);
+            self.queue
+                .push(Appointment { at, since, by }, (self.routed_links.len() + place) as u32);
         }
     }
 }
 
-impl Road {
-    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that caused
-    /// it.
+impl RoutedLink {
+    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that
+    /// caused it.
     #[inline(always)]
     fn enter(
         &mut self,

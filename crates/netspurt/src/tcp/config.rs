@@ -92,18 +92,18 @@ impl TcpConfig {
 pub struct NsConfig {
     /// Octets of a full IP datagram: headers and payload; with `headers_on_top` the payload alone.
     pub packet_bytes: u16,
-    /// Octets of headers in each; also the size of an ACK without options.
+    /// Octets of headers in each packet; also the size of an ACK without options.
     pub header_bytes: u16,
     /// The headers come on top of `packet_bytes`; packet 0 has none if it carries data
     /// (`useHeaders_`).
     pub headers_on_top: bool,
     /// Segments sent at the start of the connection (`windowInit_`). Later slow starts begin with
-    /// one.
+    /// one segment.
     pub initial_window_segs: u32,
-    /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`,
-    /// RFC 3390), until a timeout comes before any ACK.
+    /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
+    /// 3390). After a timeout before the first ACK it is `initial_window_segs`.
     pub initial_window_by_size: bool,
-    /// The receiver's window in segments; never filled beyond.
+    /// The receiver's window in segments. The sender never sends beyond it.
     pub receive_window_segs: u32,
     /// The kind of sender.
     pub variant: NsVariant,
@@ -114,30 +114,31 @@ pub struct NsConfig {
     pub delay_growth: bool,
     /// One new segment on each of the first two duplicate ACKs (RFC 3042; `singledup_`).
     pub limited_transmit: bool,
-    /// No second fast retransmit for losses of one window (`bugFix_`; RFC 2582 §5).
+    /// Losses of one window cause one fast retransmit at most (`bugFix_`; RFC 2582 §5).
     pub bugfix: bool,
-    /// The loss of packet 1 may always be repaired by a fast retransmit, and a timeout before any
+    /// The loss of packet 1 may always be repaired by a fast retransmit. A timeout before the first
     /// ACK makes the initial window one segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
-    /// The half of a window is not rounded to whole segments (`precisionReduce_`).
+    /// Half of a window is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
-    /// F-RTO, with SACK its variant that uses the blocks (`frto_enabled_` and `sfrto_enabled_`).
+    /// F-RTO (`frto_enabled_`). With SACK: the variant of F-RTO that uses SACK blocks
+    /// (`sfrto_enabled_`).
     pub frto: bool,
     /// Round trips are measured by timestamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
     pub timestamps: bool,
-    /// Rules of newreno.
+    /// The rules of newreno.
     pub newreno: NsNewReno,
-    /// A partial ACK sends two segments, in sack (`partial_ack_`).
+    /// In sack, a partial ACK sends two segments (`partial_ack_`).
     pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,
     /// The segments that the receiving side acknowledges immediately, and the timestamps that it
     /// echoes.
     pub sink: NsSink,
-    /// How the sender reads round trips.
+    /// The clock with which the sender measures round trips.
     pub clock: Clock,
-    /// The constants of its timer.
+    /// The constants of the sender's timer.
     pub rto: Ns2Config,
 }
 
@@ -154,7 +155,8 @@ pub struct NsNewReno {
     /// (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
-    /// acknowledged, and not only beyond (`lessCareful_`; RFC 2582 §5).
+    /// acknowledged. Without this switch, more than that must be acknowledged (`lessCareful_`; RFC
+    /// 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
     /// segments (`bugFix_ack_`; RFC 3782 §6.1).
@@ -177,8 +179,9 @@ pub struct NsSink {
 }
 
 impl Default for NsConfig {
-    /// The defaults of ns-2.35, without a handshake and with `useHeaders_` off, so that a packet has
-    /// the size it says; its clock has the phase that ns-2 draws for its first sender.
+    /// The defaults of ns-2.35, without a handshake. `useHeaders_` is off, so that a packet has
+    /// `packet_bytes` octets with its headers. The clock has the phase that ns-2 draws for its
+    /// first sender.
     fn default() -> Self {
         let rto = Ns2Config::default();
         let clock = Clock::ticking(rto.tick, Clock::ns2_phase(rto.tick));
@@ -209,7 +212,7 @@ impl Default for NsConfig {
             partial_ack_sends: false,
             acks: AckPolicy::EverySegment,
             sink: NsSink { gaps_at_once: true, first_at_once: true, echoes_next: false },
-            clock: clock.expect("a phase within the tick"),
+            clock: clock.expect("the phase is within the tick"),
             rto,
         }
     }
@@ -229,7 +232,7 @@ impl NsConfig {
         self.packet_bytes - if self.headers_on_top { 0 } else { self.header_bytes }
     }
 
-    /// Segments of the window at the start (`initial_window()`).
+    /// The initial window in segments (`initial_window()`).
     pub(super) const fn first_window_segs(&self) -> u32 {
         match self.smss() {
             _ if !self.initial_window_by_size => self.initial_window_segs,
@@ -239,7 +242,8 @@ impl NsConfig {
         }
     }
 
-    /// If no ACK came since the start, the connection starts again with a smaller window.
+    /// Called on a timeout before the first ACK: the connection starts again with another initial
+    /// window.
     pub(super) fn forget_initial_window(&mut self) {
         if self.initial_window_by_size {
             self.initial_window_by_size = false;

@@ -1,4 +1,4 @@
-//! The connection: both halves behind the methods of a stage, and those for the application.
+//! The connection: its two halves, the methods of a stage, and the methods for the application.
 
 use std::collections::VecDeque;
 
@@ -69,11 +69,11 @@ pub struct ConnectionTotals {
     pub acked_bytes: u64,
     /// The counts of its sending half.
     pub sent: SendCount,
-    /// How its sending half spent its time, up to its last step; `None` for ns-2's kind.
+    /// How the sending half spent its time, up to its last step; `None` for ns-2's kind.
     pub times: Option<SendTimes>,
     /// The counts of its receiving half.
     pub received: ReceiveCount,
-    /// The reason, if it did not end by closing.
+    /// The reason, if the connection did not end by closing.
     pub failure: Option<Failure>,
 }
 
@@ -110,7 +110,7 @@ struct NsPair {
 }
 
 impl Connection {
-    /// The connection at `end` of its flow.
+    /// Makes the connection at `end` of its flow.
     pub fn new(end: EndId, config: &TcpConfig) -> Self {
         let flavour = match config {
             TcpConfig::Ns(config) => Flavour::Ns(Box::new(NsPair::new(config))),
@@ -140,13 +140,13 @@ impl Connection {
         });
     }
 
-    /// Accepts a part of a write, as [`write`](Self::write) accepts a whole one.
+    /// Accepts a part of a write. [`write`](Self::write) accepts a whole write.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
-    /// The octets written so far end a record: no segment has both these and later octets (Linux's
-    /// MSG_EOR).
+    /// The octets written so far end a record: no segment has both octets of this record and later
+    /// octets (Linux's MSG_EOR).
     pub fn end_record(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().end_record();
@@ -159,7 +159,7 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
-    /// Sets whether an application has accepted the connection. By default it has.
+    /// Sets whether an application has accepted the connection. The default is yes.
     pub fn set_accepted(&mut self, accepted: bool) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_accepted(end.awake(), accepted);
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// From now on arrived data waits for [`read`](Self::read), and fills the window.
+    /// From now on arrived data fills the receive window until [`read`](Self::read) is called.
     pub fn read_by_hand(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().set_reads_at_once(false);
@@ -205,7 +205,8 @@ impl Connection {
         self.of_rfc(now, events, control::break_off);
     }
 
-    /// Sends an old number without payload, which the peer must answer (RFC 9293 §3.8.4).
+    /// Sends a segment without payload and with an old sequence number, which the peer must answer
+    /// (RFC 9293 §3.8.4).
     pub fn probe_peer(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, control::probe_peer);
     }
@@ -253,8 +254,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.flavour.next_deadline());
     }
 
-    /// Sends a held ACK whose hold ends just before an arrival at `now` that was settled at `since`;
-    /// see [`Host::precede`](crate::stage::Host::precede).
+    /// Sends a held ACK if its hold ends just before an arrival at `now` that was scheduled at
+    /// `since`; see [`Host::precede`](crate::stage::Host::precede).
     #[inline]
     pub fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let Flavour::Ns(pair) = &self.flavour
@@ -273,14 +274,15 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
-    /// Sets whether short segments wait for more octets; if nothing is outstanding, for 200 ms
-    /// (Linux's TCP_CORK).
+    /// Sets whether short segments wait for more octets (Linux's TCP_CORK). If nothing is
+    /// outstanding, they wait for 200 ms at most.
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
-    /// Sets whether the host's own queue drops everything that leaves. A sender that learns of this
-    /// immediately keeps its data ([`SendRules`](super::SendRules)).
+    /// Sets whether the host's own queue drops everything that leaves. With
+    /// [`learns_drops`](super::SendRules::learns_drops) the sender knows of this immediately and
+    /// keeps its data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
@@ -290,7 +292,7 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
     }
 
-    /// The state of RFC 9293 §3.3.2; of ns-2's kind always established.
+    /// The state of RFC 9293 §3.3.2. A connection of ns-2's kind is always established.
     pub fn state(&self) -> TcpState {
         match &self.flavour {
             Flavour::Ns(_) => TcpState::Established,
@@ -298,8 +300,8 @@ impl Connection {
         }
     }
 
-    /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). It need not be
-    /// woken for this, because a later segment finds it closed.
+    /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). The connection
+    /// need not be woken for this, because it is closed for any later segment.
     pub fn only_lingers(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -307,7 +309,7 @@ impl Connection {
         }
     }
 
-    /// The reason, if it did not end by closing.
+    /// The reason, if the connection did not end by closing.
     pub fn failure(&self) -> Option<Failure> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -411,8 +413,8 @@ impl Connection {
         }
     }
 
-    /// Reduces its memory as far as possible until its next event. This is for a connection that
-    /// waits for a long time. It behaves as if it had not rested.
+    /// Reduces the memory of the connection as far as possible until its next event. This is for a
+    /// connection that waits for a long time. The connection behaves as if it had not rested.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();
@@ -445,7 +447,7 @@ impl Connection {
         self.due = self.flavour.next_deadline();
     }
 
-    /// The same for actions that ns-2's kind does not have.
+    /// Runs one step of an action that ns-2's kind does not have.
     fn of_rfc(
         &mut self,
         now: Time,
@@ -462,7 +464,7 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
-    /// Wakes it without another effect.
+    /// Wakes the connection without another effect.
     pub(super) fn wake(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake();
@@ -509,14 +511,15 @@ impl NsPair {
             segment.seq = seq::to_wire(seq::SIMULATED_ISN, 0);
         }
         segment.set_stamp(acknowledgment.echo);
-        // The blocks are added in the outbox: a segment put together on the stack and copied makes
-        // wide loads wait for narrow stores.
+        // The blocks are added in the outbox. If the segment were completed on the stack and then
+        // copied, the wide loads of the copy would wait for the narrow stores.
         cx.outbox.push_back(segment);
         if let Some(blocks) = self.receiver.sack_blocks(acknowledgment.newest)
             && let Some(segment) = cx.outbox.back_mut()
         {
             segment.set_sack(&blocks);
-            // ns-2's sink charges 8 octets a block and nothing for the option's own two.
+            // ns-2's sink counts 8 octets for each block, and nothing for the two octets of the
+            // option itself.
             segment.size_bytes += 8 * u16::try_from(blocks.as_slice().len()).unwrap_or(0);
         }
     }
@@ -549,11 +552,12 @@ impl Stage<Segment> for Connection {
         }
         let segment = self.outbox.pop_front()?;
         if self.outbox.is_empty() {
-            // The queue starts again at its first place, which is in the cache.
+            // The queue starts again at its first element, which is in the cache.
             self.outbox.clear();
         }
-        // Field by field: the segment has just been written so, and wider loads would wait until all
-        // of it has left the processor's store buffer. What needs its destination would wait with them.
+        // The segment is copied field by field, because it has just been written field by field.
+        // Wider loads would wait until all fields have left the processor's store buffer, and so
+        // would all code that needs the segment's destination.
         Some((self.ready, 0, Segment { dest: self.end.peer(), ..segment }))
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Context<'a> {
     pub(super) outbox: &'a mut VecDeque<Segment>,
 }
 
-/// The congestion state as a connection last reported it.
+/// The congestion state that a connection reported last.
 #[derive(Debug, Default)]
 pub(super) struct CwndReport {
     last: Option<CwndState>,

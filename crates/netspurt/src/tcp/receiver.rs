@@ -8,12 +8,12 @@ use crate::units::{Duration, Time};
 use super::config::{AckPolicy, NsConfig, NsSink};
 use crate::ranges::{Range, Ranges};
 
-/// Instants this close count as one at the end of a hold. Each idle line starts at a whole
-/// nanosecond, so a packet that arrives exactly as a hold ends may arrive slightly before or after
-/// it here: by 20 ns after some hundred round trips.
+/// At the end of a hold, instants that differ by no more than this count as the same. Each idle
+/// line starts at a whole nanosecond. So a packet that should arrive exactly when a hold ends may
+/// arrive slightly earlier or later: by 20 ns after some hundred round trips.
 const GRAIN: Duration = Duration::from_nanos(50);
 
-/// SACK blocks of an acknowledgment, at most (ns-2's `max_sack_blocks_`).
+/// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).
 const BLOCKS_MAX: usize = 3;
 
 /// The counts of a receiver so far.
@@ -21,7 +21,7 @@ const BLOCKS_MAX: usize = 3;
 pub struct ReceiveCount {
     /// Segments with payload that arrived.
     pub segments: u64,
-    /// Those of them that brought no new octet.
+    /// Segments with payload that brought no new octet.
     pub duplicates: u64,
     /// Segments that arrived beyond a gap, in receivers that count octets.
     pub out_of_order: u64,
@@ -34,7 +34,7 @@ packed!(ReceiveCount { segments, duplicates, out_of_order, delivered_bytes });
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(super) struct NsReceiver {
-    /// The octet at which packet 0 starts: 0 where that is a SYN, else 1.
+    /// The octet at which packet 0 starts: 0 if packet 0 is a SYN, else 1.
     first: u64,
     next: u64,
     /// `next` in the last acknowledgment.
@@ -48,8 +48,8 @@ pub(super) struct NsReceiver {
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
     /// The timestamp to echo: the newest one of segments that were at or below the last
-    /// acknowledgment when they came. So it is that of the segment whose acknowledgment was held,
-    /// and not of the segment that released it.
+    /// acknowledgment when they came. So this is the timestamp of the segment whose acknowledgment
+    /// was held, and not of the segment that released the acknowledgment.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,
@@ -84,18 +84,19 @@ impl NsReceiver {
         }
     }
 
-    /// When a held acknowledgment leaves at the latest.
+    /// The latest instant at which a held acknowledgment leaves.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// When the end of the hold certainly precedes the next arrival.
+    /// The instant from which the end of the hold certainly precedes the next arrival.
     pub(super) fn wakeup(&self) -> Time {
         self.deadline + GRAIN
     }
 
-    /// Whether the hold ends before an arrival at `now` that was settled at `since`. Of two things at
-    /// one instant, the one that was settled first happens first; a hold is settled when it begins.
+    /// Whether the hold ends before an arrival at `now` that was scheduled at `since`. Of two
+    /// events at one instant, the one that was scheduled first happens first. The end of a hold is
+    /// scheduled when the hold begins.
     pub(super) fn ends_before(&self, now: Time, since: Time) -> bool {
         let AckPolicy::Delayed(wait) = self.acks else { return false };
         if self.deadline == Time::NEVER || now + GRAIN < self.deadline {
@@ -106,9 +107,9 @@ impl NsReceiver {
 
     /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
-    /// Only one acknowledgment is held at a time: that of the newest segment, or of a copy of it,
-    /// if everything before it has arrived. By default the acknowledgment of packet 0 is never held
-    /// (ns-2's delayed-ACK sink).
+    /// Only one acknowledgment is held at a time. It is held only if the segment ends at the next
+    /// octet expected: it is the newest segment or a copy of it. By default the acknowledgment of
+    /// packet 0 is never held (ns-2's delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);
@@ -187,10 +188,10 @@ impl NsReceiver {
         Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }
 
-    /// The blocks to report: the run that holds the newest segment where it lies above the ACK,
-    /// then the first blocks of earlier ACKs that this run does not cover, newest first
-    /// (RFC 2018 §4). As in ns-2's sink an earlier block is repeated as it was, so it may lie
-    /// below the ACK, and the history ends when nothing lies above the ACK.
+    /// The blocks to report. The first is the run that contains the newest segment, if this run
+    /// lies above the ACK. Then come the first blocks of earlier ACKs that this run does not cover,
+    /// newest first (RFC 2018 §4). As in ns-2's sink, an earlier block is repeated unchanged, so it
+    /// may lie below the ACK. The history ends when nothing lies above the ACK.
     ///
     /// Must be called once for each acknowledgment.
     #[inline(always)]

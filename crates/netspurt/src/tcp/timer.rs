@@ -15,11 +15,11 @@ pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
     clock: Clock,
     deadline: Time,
-    /// The estimator's timer, read after each change of its state.
+    /// The estimator's RTO, read after each change of the estimator's state.
     rto: Duration,
 }
 
-/// The clock is the configuration's.
+/// The clock is not packed, because the configuration gives it.
 impl Packed for RetransmitTimer {
     /// # Panics
     /// When its algorithm [cannot be packed](RetransmitTimer::can_be_packed).
@@ -37,10 +37,10 @@ impl Packed for RetransmitTimer {
     }
 }
 
-/// The message if a timer is packed whose algorithm cannot be packed.
-const NOT_PACKED: &str = "only timers that can be packed are";
+/// The panic message if the algorithm of a timer cannot be packed.
+const NOT_PACKED: &str = "the algorithm of this timer cannot be packed";
 
-/// The outstanding segments, as far as a deadline depends on them.
+/// The facts about the outstanding segments on which a deadline depends.
 pub(super) struct Oldest {
     /// When the oldest outstanding segment last left.
     pub(super) sent: Time,
@@ -54,7 +54,7 @@ impl RetransmitTimer {
         Self { estimator, clock, deadline: Time::NEVER, rto }
     }
 
-    /// Whether its algorithm's state can be packed.
+    /// Whether the state of the estimator can be packed.
     pub(super) fn can_be_packed(&self) -> bool {
         self.estimator.packed().is_some()
     }
@@ -68,12 +68,12 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms it again. The deadline is fixed now: a later sample does not move it.
+    /// Arms the timer again. The deadline is fixed now: a later sample does not move it.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }
 
-    /// Arms it again at `now`. The timer counts from `from` and fires by `clock`.
+    /// Arms the timer again at `now`. The timer counts from `from` and fires by `clock`.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);
@@ -85,17 +85,17 @@ impl RetransmitTimer {
         self.deadline = deadline;
     }
 
-    /// The timer as it would be armed now.
+    /// The RTO with which the timer would be armed now.
     pub(super) fn rto(&self) -> Duration {
         self.rto
     }
 
-    /// Its state, for reports.
+    /// The state of the estimator, for reports.
     pub(super) fn state(&self) -> RtoState {
         self.estimator.state()
     }
 
-    /// The same, with the mean deviation as the variation.
+    /// The state of the estimator with the mean deviation as the variation.
     pub(super) fn state_by_deviation(&self) -> RtoState {
         RtoState { rttvar: self.estimator.deviation(), ..self.state() }
     }
@@ -105,7 +105,8 @@ impl RetransmitTimer {
     }
 
     /// Reads the clock for a round trip that ends now, writes the reading into the sample, and
-    /// passes the sample to the estimator. The handshake's sample has a method of its own.
+    /// passes the sample to the estimator. The estimator takes the handshake's sample by a method
+    /// of its own.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
         self.read(&mut sample, cx.now);
         if sample.handshake {
@@ -130,8 +131,8 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
-    /// The last timeout proved spurious, by an ACK that brought `sample`, unless
-    /// [`sample`](Self::sample) has taken it already.
+    /// The last timeout proved spurious. The ACK that proved this brought `sample`; `None` if
+    /// [`sample`](Self::sample) has taken the sample already.
     pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
         if let Some(sample) = &mut sample {
             self.read(sample, cx.now);
@@ -150,7 +151,7 @@ impl RetransmitTimer {
         self.rto = self.estimator.rto();
     }
 
-    /// It fired while octets were outstanding.
+    /// The timer fired while octets were outstanding.
     pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
         self.estimator.on_timeout(cx.now, kind);
         self.rto = self.estimator.rto();

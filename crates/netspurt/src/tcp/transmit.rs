@@ -18,26 +18,26 @@ use super::timer::RetransmitTimer;
 pub struct SendCount {
     /// Segments with payload sent, retransmissions included.
     pub data_segments: u64,
-    /// Of these, retransmissions.
+    /// The retransmissions among these segments.
     pub retransmissions: u64,
-    /// Octets of payload in these, in senders of octets.
+    /// Octets of payload in retransmissions, in senders that count octets.
     pub retransmitted_bytes: u64,
     /// Segments known to have arrived, with the SYN and duplicates, in senders that count octets.
     pub delivered_segments: u64,
-    /// Those of them that an ACK with an echo of a congestion mark reported.
+    /// Delivered segments that were reported by an ACK with an echo of a congestion mark.
     pub marked_segments: u64,
-    /// Segments that the peer reported as duplicates, in senders of octets.
+    /// Segments that the peer reported as duplicates, in senders that count octets.
     pub reported_duplicates: u64,
-    /// Times the retransmission timer fired with octets outstanding.
+    /// How often the retransmission timer fired while octets were outstanding.
     pub timeouts: u64,
-    /// Times duplicate ACKs started a repair.
+    /// How often a repair began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
     /// Cuts that were undone, because their cause proved spurious.
     pub undone: u64,
-    /// Times the receive window held back data that cwnd allowed, in ns-2's senders; `None` in
-    /// others, which measure that time.
+    /// In ns-2's senders: how often the receive window held back data that cwnd allowed. `None` in
+    /// other senders, which measure how long this lasted.
     pub window_limited: Option<u64>,
 }
 
@@ -57,20 +57,21 @@ packed!(SendCount {
 
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets from 1.
 ///
-/// ns-2 counts its SYN as a packet like any other. Here it takes a full segment's room from octet 1
-/// on, as packet 0 of data would; on the wire it has the number 0 and data start at 1.
+/// ns-2 counts its SYN as a packet like any other. Here the SYN takes as many octets as a full
+/// segment, beginning at octet 1, as packet 0 of data would. On the wire the SYN has the number 0,
+/// and data start at 1.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     smss: u64,
     /// Octets of headers in an ACK, and in a segment with data.
     header_bytes: [u16; 2],
-    /// Whether the first packet, if it has data, is charged for no header.
+    /// Whether the headers of the first packet, if it has data, are not counted.
     first_is_bare: bool,
-    /// The room that the SYN takes; 0 without a handshake.
+    /// The octets that the SYN takes; 0 without a handshake.
     syn_room: u64,
-    /// Oldest octet not acknowledged.
+    /// The oldest octet that is not acknowledged.
     pub(super) una: u64,
-    /// Next octet to send; behind `max` while going back.
+    /// The next octet to send. It is below `max` during go-back-N.
     pub(super) nxt: u64,
     /// The octet after the highest ever sent.
     pub(super) max: u64,
@@ -83,7 +84,7 @@ pub(super) struct Transmitter {
     pub(super) count: SendCount,
 }
 
-/// The one segment being timed.
+/// The timed segment.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     seq: u64,
@@ -91,11 +92,11 @@ struct Timed {
     wire_bytes: u32,
 }
 
-/// Windows of data, counted where samples are taken.
+/// The count of rounds, which advances with the samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     count: u64,
-    /// A sample from beyond this octet begins the next.
+    /// A sample from beyond this octet begins the next round.
     end: u64,
 }
 
@@ -162,7 +163,7 @@ impl Transmitter {
         self.end = self.end.saturating_add(octets).saturating_add(syn);
     }
 
-    /// The difference between octets here and those on the wire.
+    /// The difference between octet numbers here and on the wire.
     #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room
@@ -210,8 +211,8 @@ impl Transmitter {
     /// acknowledged (RFC 6298 §5.1).
     pub(super) fn send(&mut self, seq: u64, cause: Option<Cause>, cx: &mut Context<'_>) {
         let all_acked = !self.outstanding();
-        // ns-2 counts whole packets and does not ask whether there are data: a fast retransmit with
-        // everything acknowledged is a full packet beyond them.
+        // ns-2 counts whole packets and does not check whether there is data. So a fast retransmit
+        // after everything was acknowledged sends a full packet beyond the data.
         let len = match self.end.saturating_sub(seq) {
             0 => self.smss,
             left => left.min(self.smss),
@@ -274,8 +275,8 @@ impl Transmitter {
         self.timer.sample(sample, cx);
     }
 
-    /// A sample to be taken now that the cumulative ACK has moved to `ack`, with the labels
-    /// that follow from the sequence space.
+    /// Returns a sample for a cumulative ACK that has moved to `ack`, with the labels that follow
+    /// from the sequence space.
     pub(super) fn label(&mut self, ack: u64, acked_bytes: u64) -> RttSample {
         self.round.on_sample(ack, self.max);
         RttSample {
@@ -305,8 +306,8 @@ impl Transmitter {
 mod tests {
     use super::*;
 
-    /// Linux's rule: a round is over when a sample comes from beyond what was next to be sent
-    /// as the last one ended; the end itself does not lie beyond.
+    /// Linux's rule: a round ends with a sample of an ACK beyond the octet that was next to be sent
+    /// when the last round ended. An ACK of exactly this octet does not end the round.
     #[test]
     fn a_round_ends_with_a_sample_from_beyond_its_window() {
         let mut round = Round::default();

@@ -5,7 +5,7 @@ use crate::packed::packed;
 /// The exact maximum over the last rounds. The filter keeps the value of a round only while no
 /// later round exceeds it.
 ///
-/// Old values are removed only when a new value arrives, so the maximum survives a silence.
+/// Old values are removed only when a new value arrives, so the maximum stays during an idle time.
 #[derive(Debug)]
 pub(super) struct MaxFilter {
     rounds: u64,

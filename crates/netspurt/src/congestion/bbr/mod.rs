@@ -92,7 +92,7 @@ pub struct Bbr {
     conserving: bool,
     /// The cwnd that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
-    /// Whether sending started again after a silence, and no data was acknowledged since then.
+    /// Whether sending started again after an idle time, and no data was acknowledged since then.
     idle_restart: bool,
     /// The pacing rate in bits per second; 0 before the first round trip.
     pacing_rate: u64,
@@ -373,7 +373,7 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
-    /// As in Linux, a slow-down from a spurious repair does not count as a full pipe.
+    /// As in Linux, less growth because of a spurious repair does not show a full pipe.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;

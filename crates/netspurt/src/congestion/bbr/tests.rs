@@ -180,7 +180,10 @@ fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
         let extra = if look.phase == 0 { 8 } else { 6 };
         let products = (look.cwnd - extra * SMSS) as f64 / 63_500.0;
         assert!((1.98..=2.02).contains(&products), "{products} {look:?}");
-        assert!(look.pipe <= 88 * SMSS, "and pacing keeps a product and a quarter in it: {look:?}");
+        assert!(
+            look.pipe <= 88 * SMSS,
+            "pacing keeps 1.25 bandwidth-delay products in the pipe: {look:?}"
+        );
     }
 }
 
@@ -235,7 +238,7 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
 /// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
 /// delivered while PROBE_RTT holds the window down do not show the rate of the path.
 #[test]
-fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
+fn the_bandwidth_stays_the_same_in_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
     let looks = Pipe::new(50_000_000, Duration::from_millis(5)).run(&mut bbr, 11);
     assert!(looks.iter().any(|look| look.mode == Mode::ProbeRtt));
@@ -379,10 +382,10 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
         AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 910, 8_000_000) };
     same_round.rate.as_mut().unwrap().prior_delivered_bytes = bbr.model.delivered - 1;
     bbr.on_ack(&same_round, &mut window);
-    assert_eq!(window.cwnd, 8 * SMSS, "conserved: as much as left the network");
+    assert_eq!(window.cwnd, 8 * SMSS, "as much is sent as left the network");
     let next_round = AckInfo { pipe: 6 * SMSS, in_recovery: true, ..round(&bbr, 1000, 8_000_000) };
     bbr.on_ack(&next_round, &mut window);
-    assert_eq!(window.cwnd, 9 * SMSS, "after a round it grows again");
+    assert_eq!(window.cwnd, 9 * SMSS, "after a round the window grows again");
     let mut window_at_end = window;
     bbr.on_ack(&round(&bbr, 1010, 8_000_000), &mut window);
     assert!(window.cwnd >= good, "{window:?}");
@@ -407,14 +410,14 @@ fn the_window_is_restored_when_the_repair_after_a_timeout_ends() {
     assert!(window.cwnd >= good);
 }
 
-/// §4.3.4.4: after a silence PROBE_BW paces at the estimate in every phase.
+/// §4.3.4.4: after an idle time PROBE_BW paces at the estimate in every phase.
 #[test]
-fn pacing_starts_at_the_estimate_after_a_silence() {
+fn pacing_starts_at_the_estimate_after_an_idle_time() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));
     assert_eq!(bbr.pacing_rate, 7_920_000);
-    // The minimum has expired, but a sender that was silent needs no PROBE_RTT.
+    // The minimum has expired, but a sender that was idle needs no PROBE_RTT.
     let mut window = window(20);
     bbr.on_ack(&round(&bbr, 60_000, 8_000_000), &mut window);
     assert_ne!(bbr.mode, Mode::ProbeRtt);

@@ -1,10 +1,11 @@
 //! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
-//! The curve is a number of segments, and the distance to the plateau is rounded down, so the
-//! window is often a segment larger than the one in octets. An ACK does not open cwnd by its share
-//! of the gap. Instead, cwnd opens by one segment after `count` acknowledged segments. An undo does
-//! not restore the plateau from before the cut, and a timeout clears the plateau.
+//! The curve is a number of segments, and the distance to the plateau is rounded down. So the
+//! window is often a segment larger than a window that is computed in octets. An ACK does not open
+//! cwnd by its share of the gap. Instead, cwnd opens by one segment after `count` acknowledged
+//! segments. An undo does not restore the plateau from before the cut, and a timeout clears the
+//! plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -19,10 +20,10 @@ const JIFFY: Duration = Duration::from_millis(4);
 /// Time on the curve is counted in units of 1/1024 of a second.
 const UNITS: u64 = 1024;
 /// `count` is computed again for the same window only after more jiffies than this (`HZ / 32`).
-const LASTS: u64 = 7;
+const COUNT_JIFFIES: u64 = 7;
 /// Round trips in this number of jiffies at the start of a stage are ignored, because those of a
 /// repair are too long.
-const SETTLED: u64 = 250;
+const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
 const COUNT_MIN: u64 = 2;
@@ -73,11 +74,12 @@ pub(in crate::congestion) struct WholeCubic {
 
 packed!(WholeCubic { slow_start, memory } keeps { config });
 
-/// The cube root as Linux approximates it (`cubic_root`): one step of Newton's method, with 341/1024
-/// for a third, from a start that the leading bits give. The root is up to 0.3 % off.
+/// The cube root as Linux approximates it (`cubic_root`): one step of Newton's method, with
+/// 341/1024 for a third. The start value follows from the leading bits. The error of the root is up
+/// to 0.3 %.
 ///
-/// Linux reads the start from a table that was refined by hand. The line here, which is fitted to it,
-/// gives the same root for 47 of the 59 smallest gaps.
+/// Linux reads the start value from a table that was refined by hand. The straight line here is
+/// fitted to this table. It gives the same root for 47 of the 59 smallest gaps.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -117,7 +119,7 @@ impl WholeCubic {
 
     /// Updates the minimum round trip. Round trips soon after the start of a stage are ignored.
     fn measure(&mut self, now: u64, rtt: Duration) {
-        let early = self.memory.stage.is_some_and(|stage| now - stage.began < SETTLED);
+        let early = self.memory.stage.is_some_and(|stage| now - stage.began < REPAIR_JIFFIES);
         if !early {
             let min_rtt = self.memory.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
             self.memory.min_rtt = Some(min_rtt);
@@ -156,7 +158,8 @@ impl WholeCubic {
         let began = self.memory.stage.is_none();
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
         stage.acked += acked;
-        let fresh = self.memory.computed.is_some_and(|(at, of)| of == cwnd && now - at <= LASTS);
+        let fresh =
+            self.memory.computed.is_some_and(|(at, of)| of == cwnd && now - at <= COUNT_JIFFIES);
         if fresh && !began {
             self.memory.stage = Some(stage);
             return self.memory.count;
@@ -313,7 +316,7 @@ mod tests {
     /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
     /// segments would be needed.
     #[test]
-    fn the_root_is_as_rough_as_the_kernels() {
+    fn the_root_has_the_error_of_the_kernels() {
         let mut cubic = cubic();
         let full = Window { cwnd: 24 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, full.cwnd, SMSS, &full);

@@ -15,7 +15,7 @@ pub(super) struct Algorithm {
     pub(super) target: Duration,
     pub(super) interval: Duration,
     pub(super) ecn: bool,
-    /// A delay from which on every ECN-capable frame is marked.
+    /// Every ECN-capable frame with a longer delay is marked.
     pub(super) ce_threshold: Option<Duration>,
     /// The size of the largest frame so far: RFC 8289's MAXPACKET.
     pub(super) largest: u32,
@@ -47,7 +47,7 @@ pub(super) struct State {
 /// The frame at the head of a queue.
 struct Head {
     parcel: Parcel,
-    /// Its time in the queue.
+    /// The frame's time in the queue.
     sojourn: Duration,
     /// Whether the delay has been too long for an interval.
     above: bool,

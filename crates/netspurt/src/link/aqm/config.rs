@@ -65,8 +65,9 @@ pub struct RedConfig {
     pub max_p: f64,
     /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that.
     pub gentle: bool,
-    /// The size of a typical frame. Idle time is counted in its transmission times; with octets,
-    /// probabilities are for frames of this size (the paper divides by the largest frame's).
+    /// The size of a typical frame. Idle time is counted in transmission times of such a frame.
+    /// With octets, probabilities are for frames of this size (the paper takes the size of the
+    /// largest frame).
     pub packet_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,

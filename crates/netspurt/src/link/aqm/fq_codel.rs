@@ -84,7 +84,7 @@ impl FqCoDel {
         self.bytes += u64::from(size);
         let in_service = (held.0 + 1 - self.packets, held.1 + u64::from(size) - self.bytes);
         while !self.is_within_limit(in_service) {
-            self.drop_from_fattest(now, desk);
+            self.drop_from_longest(now, desk);
         }
     }
 
@@ -96,9 +96,9 @@ impl FqCoDel {
         }
     }
 
-    fn drop_from_fattest<F: Frame>(&mut self, now: Time, desk: &mut Desk<'_, F>) {
-        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
-        if let Some((_, parcel)) = fattest.and_then(|flow| flow.queue.take()) {
+    fn drop_from_longest<F: Frame>(&mut self, now: Time, desk: &mut Desk<'_, F>) {
+        let longest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
+        if let Some((_, parcel)) = longest.and_then(|flow| flow.queue.take()) {
             self.packets -= 1;
             self.bytes -= u64::from(parcel.size_bytes());
             desk.drop(now, DropReason::QueueFull, parcel);
@@ -134,8 +134,8 @@ impl FqCoDel {
                     list.push_front(index);
                     return Some(parcel);
                 }
-                // A new queue that runs empty goes behind the old ones once before it can be new
-                // again. Otherwise flows of single frames would starve the old ones.
+                // A new queue that becomes empty goes to the end of the old queues once, before it
+                // can be new again. Otherwise flows of single frames would starve the old queues.
                 None if is_new => self.old.push_back(index),
                 None => flow.listed = false,
             }

@@ -8,10 +8,10 @@ use super::desk::AqmVerdict;
 
 /// The state of PIE.
 ///
-/// The delay is measured and not computed from a departure rate (RFC 8033 §4.2 leaves the choice):
-/// it is the time in the queue of the frame that left last, and zero if no frame waits. The options
-/// of RFC 8033 §5.2 to §5.5 are left out: it never switches off, does not derandomize, and does not
-/// cap a step.
+/// The delay is measured, and not computed from a departure rate (RFC 8033 §4.2 leaves the choice).
+/// It is the time that the frame that left last was in the queue, or zero if no frame waits. The
+/// options of RFC 8033 §5.2 to §5.5 are left out: it never switches off, does not derandomize, and
+/// does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -88,9 +88,9 @@ impl Pie {
         }
     }
 
-    /// Makes the update that is due. If it changes neither the probability nor the delay, the
-    /// later updates up to `now` change neither as well, and all are made at once: each subtracts
-    /// its interval from the burst allowance, or sets the allowance to its maximum as this does.
+    /// Makes the update that is due. If it changes neither the probability nor the delay, the later
+    /// updates up to `now` change neither of them, and all are made at once. Each of them only
+    /// subtracts its interval from the burst allowance, unless the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);
@@ -162,15 +162,16 @@ mod tests {
     fn the_probability_moves_with_the_delay_and_its_trend() {
         let mut pie = pie();
         // 0.125·(0.095 - 0.015) + 1.25·(0.095 - 0) = 0.01 + 0.11875 = 0.12875; below one in a
-        // million a 2048th of it.
+        // million the step is a 2048th of this.
         pie.delay = ms(95);
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0), "{}", pie.drop_prob);
-        // Now 6.29e-5, below 1e-4: a 128th of 0.125·0.08 = 0.01, since the delay is unchanged.
+        // The probability is now 6.29e-5, below 1e-4, so the step is a 128th of 0.125·0.08 = 0.01.
+        // The delay is unchanged.
         pie.update();
         assert!(close(pie.drop_prob, 0.128_75 / 2048.0 + 0.01 / 128.0), "{}", pie.drop_prob);
-        // A delay that falls below the target reduces it, but not below zero: 0.125·(0.005 - 0.015)
-        // + 1.25·(0.005 - 0.095) = -0.11375, a 32nd of it.
+        // A delay that falls below the target reduces the probability, but not below zero. The step
+        // is a 32nd of 0.125·(0.005 - 0.015) + 1.25·(0.005 - 0.095) = -0.11375.
         pie.delay = ms(5);
         pie.update();
         assert!(close(pie.drop_prob, 0.0), "{}", pie.drop_prob);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_queue_forgets_by_a_fiftieth() {
+    fn an_idle_queue_reduces_the_probability_by_a_fiftieth() {
         let mut pie = Pie { drop_prob: 0.5, ..pie() };
         pie.update();
         // (0.5 - 0.125·0.015)·0.98.
@@ -241,7 +242,10 @@ mod tests {
         assert_eq!(chosen(0.199, ms(7)), 0);
         // 2000 expected, standard deviation 40.
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
-        assert!(chosen(0.199, Duration::from_micros(7500)) > 0, "half the target is no less");
+        assert!(
+            chosen(0.199, Duration::from_micros(7500)) > 0,
+            "half the target is not below half the target"
+        );
     }
 
     #[test]

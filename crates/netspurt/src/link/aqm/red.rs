@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn idle_time_counts_as_typical_frames_that_met_an_empty_queue() {
-        // 35 ms of idleness hold 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
+        // 35 ms of idle time have room for 3 whole frames of 10 ms: 8·(3/4)³ = 3.375.
         let mut red = red(|_| {});
         red.avg = 8.0;
         red.falls_idle(Time::from_nanos(5_000_000));

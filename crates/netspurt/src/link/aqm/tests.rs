@@ -63,7 +63,7 @@ impl Outcome {
             }
             _ => None,
         };
-        // A loss on the way is reported when the frame's transmission is fixed.
+        // A loss on the way is reported when the frame's transmission is determined.
         let mut drops: Vec<_> = self.events.iter().filter_map(of).collect();
         drops.sort_by_key(|drop| drop.0);
         drops
@@ -93,7 +93,8 @@ impl Outcome {
     }
 }
 
-/// Sends frames through a link that is woken when it asks to be, or only when frames arrive.
+/// Sends frames through a link. With `woken`, the link is also woken at its wake-ups, and not only
+/// when frames arrive.
 fn run(config: LinkConfig, frames: &[(Time, Segment)], woken: bool) -> Outcome {
     let mut link = Alone::new(0, config, Wanted { drops: true, queue: true, ..Wanted::default() });
     let mut delivered = Vec::new();
@@ -127,11 +128,11 @@ fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
 
-/// The n-th frame to leave does so at n ms and came at n/2 ms, so the tenth is the first to
-/// have waited 5 ms. A hundred milliseconds later the first drop is due, then one at 100 ms,
-/// 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, 44.721359, 40.824829, 37.796447,
-/// 35.355339 and 33.333333 ms after the one before was due: at 110, 210, 280.71, 338.45, 388.45,
-/// 433.17, 473.99, 511.79, 547.14 and 580.48 ms, each at the next departure.
+/// The n-th frame that leaves came at n/2 ms and leaves at n ms, so the tenth is the first that has
+/// waited 5 ms. The first drop is due a hundred milliseconds later. The following gaps between due
+/// drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, and 44.721359,
+/// 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops are due at 110, 210, 280.71, 338.45,
+/// 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each happens at the next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
@@ -140,7 +141,7 @@ fn codel_drops_after_an_interval_above_target_and_then_ever_sooner() {
     let outcome = run(line(Queue::CoDel(codel())), &frames, true);
     let drops: Vec<u64> = outcome.drops(DropReason::Aqm).iter().map(|drop| drop.0).collect();
     assert_eq!(drops[..10], CODEL_MS.map(|ms| 1000 * ms));
-    // The line is never idle for it.
+    // CoDel never makes the line idle.
     for (n, (left, _)) in (1..).zip(&outcome.delivered).take(900) {
         assert_eq!(*left, at_us(1000 * n));
     }
@@ -158,8 +159,8 @@ fn codel_marks_capable_frames_instead_of_dropping_them() {
 
 #[test]
 fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
-    // 150 frames at once take 150 ms. From 5 ms on each has waited for 5 ms or more, and an interval
-    // of 100 ms later one is dropped. 100 frames have left before that.
+    // 150 frames at once take 150 ms. From 5 ms on, each frame that leaves has waited for 5 ms or
+    // more. One is dropped an interval of 100 ms later. A burst of 100 frames has left before that.
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
@@ -168,8 +169,8 @@ fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
 
 #[test]
 fn codel_spares_a_queue_of_no_more_than_its_largest_frame() {
-    // This many at once, and then one for each that leaves: two fewer wait behind the departing
-    // frame.
+    // `first` frames come at once, and then one frame for each frame that leaves. So `first` - 2
+    // frames wait behind the departing frame.
     let drops = |first| {
         let ahead = (0..first).map(|id| (Time::ZERO, frame(id, 0, 1000)));
         let steady = (1..200).map(|i| (at_us(1000 * i), frame(1000 + i, 0, 1000)));
@@ -202,7 +203,7 @@ fn a_sparse_flow_does_not_wait_for_a_greedy_one() {
             sparse.map(|(left, frame)| *left - came[&frame.id.bits()]).collect();
         (delays.len(), delays.into_iter().max().unwrap())
     };
-    // At most one frame in transmission, a millisecond, and its own 0.1 ms.
+    // A frame waits at most for one frame in transmission, 1 ms, and takes 0.1 ms itself.
     let (delivered, slowest_delay) = slowest(fq(|_| {}));
     assert!(delivered == 100 && slowest_delay <= Duration::from_micros(1100), "{slowest_delay}");
     assert!(slowest(Queue::CoDel(codel())).1 > ms(100));
@@ -236,8 +237,9 @@ fn flows_take_turns_and_a_new_one_comes_first() {
 
 #[test]
 fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
-    // A quantum of two frames. The second flow is found empty at 3 ms and moves behind the
-    // first; its frame of 3.5 ms is not new, and waits for the first flow's whole turn.
+    // A quantum of two frames. The queue of the second flow is empty at 3 ms and moves behind the
+    // first. Its frame of 3.5 ms does not make it a new queue, so this frame waits for the first
+    // flow's whole turn.
     let queue = fq(|config| config.quantum_bytes = 2000);
     let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
     let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));
@@ -246,7 +248,7 @@ fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
 }
 
 #[test]
-fn an_overload_is_taken_from_the_head_of_the_fattest_queue() {
+fn frames_above_the_limit_are_dropped_from_the_head_of_the_longest_queue() {
     let queue = fq(|config| config.limit = QueueLimit::Packets(5));
     let mut frames: Vec<_> = (0..7).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect();
     frames.push((Time::ZERO, frame(10, 3, 1000)));
@@ -261,7 +263,7 @@ fn an_overload_is_taken_from_the_head_of_the_fattest_queue() {
 fn beyond_the_ce_threshold_every_capable_frame_is_marked() {
     let queue = fq(|config| config.ce_threshold = Some(ms(1)));
     let frames: Vec<_> = (0..5).map(|id| (Time::ZERO, capable(id))).collect();
-    // The second waits for 1 ms, which is not longer than 1 ms.
+    // The second frame waits for 1 ms, which is not longer than 1 ms.
     assert_eq!(run(line(queue), &frames, true).marks(), [2000, 3000, 4000]);
 }
 
@@ -297,9 +299,10 @@ fn pie(seed: u64) -> PieConfig {
 
 #[test]
 fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
-    // Queues of 0, 1, 2 and then 3 bring the average at weight 1/2 to 2.95, and all but three
-    // frames are dropped from 2 on. They have left at 3 ms; half a millisecond of idleness holds
-    // no whole frame, a whole millisecond one, which halves the average.
+    // The eight frames meet queues of 0, 1, 2 and then 3. With weight 1/2 the average rises to
+    // 2.95. From an average of 2 on frames are dropped, so three frames remain, which have left at
+    // 3 ms. Half a millisecond of idle time has room for no whole frame. A whole millisecond has
+    // room for one frame, which halves the average.
     let late = |us| {
         let config =
             RedConfig { min_th: 1, max_th: 2, wq: 0.5, max_p: 0.0, gentle: false, ..red(1) };
@@ -392,11 +395,12 @@ fn busy(queue: Queue, order: Order) -> LinkConfig {
 
 proptest! {
     #[test]
-    fn a_algorithm_that_never_acts_is_drop_tail_bit_for_bit(
+    fn an_algorithm_that_never_acts_is_drop_tail_bit_for_bit(
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
-        // A queue per flow drops from its head; without a limit the results are equal as well.
+        // Queues for each flow drop from the head. The results are therefore compared without a
+        // limit.
         let limit = if algorithm == 3 { QueueLimit::Unlimited } else { limit };
         let order = if overtaking { Order::Overtaking } else { Order::Fifo };
         let config = |queue| if plain { line(queue) } else { busy(queue, order) };

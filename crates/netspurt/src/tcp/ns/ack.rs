@@ -9,9 +9,9 @@ pub(super) struct Ack<'a> {
     /// The next octet the receiver expects.
     pub(super) ack: u64,
     pub(super) blocks: &'a [SackBlock],
-    /// The timestamp it echoes.
+    /// The timestamp that it echoes.
     pub(super) echo: Time,
-    /// By how much the sender's octets lie above those on the wire.
+    /// By how much the sender's octet numbers exceed the numbers on the wire.
     pub(super) syn_room: u64,
 }
 
@@ -23,8 +23,9 @@ impl Ack<'_> {
         self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
     }
 
-    /// Whether a block ends or starts in `low..high`, octets at which packets start, or spans it;
-    /// an end counts at `high` and not at `low`.
+    /// Whether a block starts in `low..high`, ends in this range, or spans it. `low` and `high` are
+    /// octets at which packets start. A block that ends at `high` counts; one that ends at `low`
+    /// does not.
     pub(super) fn reports(&self, una: u64, (low, high): (u64, u64)) -> bool {
         self.ranges(una).any(|(left, right)| {
             let ends = right > low && right <= high;

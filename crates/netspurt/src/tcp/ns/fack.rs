@@ -1,4 +1,4 @@
-//! Fack: the data outstanding is computed from the highest octet known to have arrived.
+//! Fack: computes the outstanding data from the highest octet known to have arrived.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;
@@ -24,7 +24,7 @@ impl NsSender {
             let above = self.tx.segs(self.fack.forward - self.last).saturating_sub(1);
             self.dupacks = u32::try_from(above).unwrap_or(u32::MAX);
             if self.dupacks >= DUP_THRESH {
-                // Up to and including what is next to send (`recover_ = t_seqno_`).
+                // The end of the next packet to send (`recover_ = t_seqno_`).
                 self.recover = self.tx.nxt + self.tx.smss();
                 self.action = CwndAction::DupAck;
                 self.tx.count.fast_retransmits += 1;
@@ -61,7 +61,7 @@ impl NsSender {
     }
 
     fn fack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        // This also holds for an ACK that was overtaken: it sets `last` back.
+        // As in ns-2, an ACK that was overtaken is handled, too, and moves `last` back.
         self.fack_old_ack(ack, cx);
         self.advance_forward(ack);
         self.fack.update(self.tx.una, ack);

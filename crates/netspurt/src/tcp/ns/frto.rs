@@ -4,29 +4,29 @@ use super::trial::TrialStep;
 use super::{Ack, NsSender};
 
 impl NsSender {
-    /// The state before a timeout changes it.
+    /// Keeps the state that the timeout will change.
     pub(super) fn frto_before_timeout(&mut self) {
         self.trial.step = TrialStep::Off;
         let window = u32::try_from(self.whole_window_segs()).unwrap_or(u32::MAX);
         self.trial.prior_segs = window.max(self.ssthresh_segs);
     }
 
-    /// A timeout with octets outstanding begins it, except while sack was `repairing`.
+    /// A timeout with octets outstanding begins F-RTO, unless sack was `repairing`.
     pub(super) fn frto_on_timeout(&mut self, repairing: bool) {
         if self.config.frto && !repairing {
             self.trial.step = TrialStep::TimedOut;
         }
     }
 
-    /// The window that lets two new segments leave (`force_wnd`), if it applies now.
+    /// The window that lets two new segments leave (`force_wnd`), while F-RTO sets it.
     #[inline]
     pub(super) fn frto_window_segs(&self) -> Option<u64> {
         let beyond = || self.tx.segs(self.recover.saturating_sub(self.tx.una)) + 2;
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// A new ACK: the first lets new segments out, where there are any and the receiver's window
-    /// has room; the second proves the timeout spurious.
+    /// Called on a new ACK. The first one lets new segments leave, if there are any and the
+    /// receiver's window has room. The second one proves the timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {
@@ -47,8 +47,8 @@ impl NsSender {
         }
     }
 
-    /// Undoes the timeout: the window of what was outstanding, and the threshold
-    /// (`spurious_response_ 1`).
+    /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the data outstanding before the
+    /// last new ACK and one segment, and ssthresh has its value from before the timeout.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn frto_spurious(&mut self) {
         self.trial.step = TrialStep::Off;
@@ -58,8 +58,8 @@ impl NsSender {
         self.tx.count.undone += 1;
     }
 
-    /// Whether a duplicate ACK, which has just come, proves the timeout right; then the sender goes
-    /// back as without F-RTO.
+    /// Called on a duplicate ACK. Returns whether this ACK proves that the timeout was not
+    /// spurious. The sender then goes back as without F-RTO.
     pub(super) fn frto_fails(&mut self) -> bool {
         let cwnd_segs = match self.trial.step {
             TrialStep::Off => return false,
@@ -72,8 +72,9 @@ impl NsSender {
         true
     }
 
-    /// A duplicate ACK of sack: blocks that report only what was sent before the timeout prove it
-    /// spurious, and anything else proves it right. `news` says whether they report anything new.
+    /// Called on a duplicate ACK in sack. Blocks that report only octets sent before the timeout
+    /// prove the timeout spurious. Any other blocks prove that it was not. `news` says whether the
+    /// blocks report anything new.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

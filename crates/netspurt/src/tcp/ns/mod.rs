@@ -2,8 +2,8 @@
 //!
 //! They count whole packets. Here a packet is a full segment, and a packet's number in ns-2 is the
 //! octet at which the next packet starts. cwnd is a double in segments, as in ns-2, so that sums of
-//! `1/cwnd` have the same bits. This file has what the five share; the file with a sender's name
-//! has what that sender does with an ACK.
+//! `1/cwnd` have the same bits. This file has the common parts of the five senders. The file with a
+//! sender's name has what that sender does with an ACK.
 //!
 //! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, with which `authorities/ns2`
 //! compares packet by packet. [`NsConfig`] has ns-2's switches. Others are as in that release:
@@ -40,11 +40,11 @@ use trial::TimeoutTrial;
 /// ns-2's `numdupacks_`.
 const DUP_THRESH: u32 = 3;
 
-/// Where the sender stands with the last loss (ns-2's `last_cwnd_action_`).
+/// The last reaction of the sender to a loss (ns-2's `last_cwnd_action_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CwndAction {
     None,
-    /// A fast retransmit is being answered.
+    /// A fast retransmit was sent, and its repair goes on.
     DupAck,
     /// That repair has ended.
     Exited,
@@ -59,10 +59,10 @@ pub(super) struct NsSender {
     cwnd_segs: f64,
     ssthresh_segs: u32,
     dupacks: u32,
-    /// The number by which duplicates are recognised (`last_ack_`): `una`, except while sack1
+    /// An ACK with this number is a duplicate (`last_ack_`). It equals `una`, except while sack1
     /// recovers.
     last: u64,
-    /// Everything sent when the last loss was noticed (`recover_`).
+    /// The end of the data that was sent when the last loss was found (`recover_`).
     recover: u64,
     /// `una` before the last new ACK (`prev_highest_ack_`).
     previous_una: u64,
@@ -70,7 +70,7 @@ pub(super) struct NsSender {
     /// Window inflation in segments (`dupwnd_`).
     inflation_segs: u64,
     first_partial: bool,
-    /// Why the next retransmission of the send step goes out.
+    /// The cause of the next retransmission in a send step.
     retransmission_cause: Cause,
     trial: TimeoutTrial,
     stamps: SentStamps,
@@ -91,7 +91,7 @@ impl NsSender {
             ssthresh_segs: config.receive_window_segs,
             dupacks: 0,
             last: tx.una,
-            // recover_ starts at packet 0, so its end is the end of the first packet.
+            // recover_ starts at packet 0, so `recover` is the end of this packet.
             recover: tx.second(),
             previous_una: tx.una,
             action: CwndAction::None,
@@ -107,7 +107,7 @@ impl NsSender {
         }
     }
 
-    /// The application wrote so many octets more.
+    /// The application wrote `octets` more octets.
     pub(super) fn on_write(&mut self, octets: u64, cx: &mut Context<'_>) {
         self.tx.write(octets);
         if self.tx.max == 1 {
@@ -164,9 +164,9 @@ impl NsSender {
             self.back_off(cx);
             self.tx.timer.arm(cx.now);
         } else {
-            // Nothing is outstanding: no timeout, and no event. ns-2 starts over from one
-            // segment, and arms the timer again. Here the timer rests: when it fired again, it
-            // would change nothing.
+            // Nothing is outstanding, so this is not a timeout, and there is no event. ns-2 sets
+            // cwnd to one segment and arms the timer again. Here the timer is stopped, because
+            // another firing would change nothing.
             self.cwnd_segs = 1.0;
             self.tx.timer.stop();
         }
@@ -195,7 +195,7 @@ impl NsSender {
         inflated.min(f64::from(self.config.receive_window_segs))
     }
 
-    /// The window in whole segments (`window()`); inflation comes on top of the whole cwnd.
+    /// The window in whole segments (`window()`): the whole part of cwnd, and the inflation.
     fn whole_window_segs(&self) -> u64 {
         let cwnd = match self.frto_window_segs() {
             Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),
@@ -204,7 +204,7 @@ impl NsSender {
         (cwnd + self.inflation_segs).min(u64::from(self.config.receive_window_segs))
     }
 
-    /// Slow start below ssthresh, else 1/cwnd (Jacobson 1988).
+    /// Opens cwnd by one segment below ssthresh (slow start), else by 1/cwnd (Jacobson 1988).
     fn open_window(&mut self) {
         if self.cwnd_segs < f64::from(self.ssthresh_segs) {
             self.cwnd_segs += 1.0;
@@ -213,7 +213,8 @@ impl NsSender {
         }
     }
 
-    /// Halves the window into ssthresh, in whole segments and two at least; the half itself.
+    /// Sets ssthresh to half the window, in whole segments, but to at least two. Returns half the
+    /// window.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn cut(&mut self) -> f64 {
         let half = if self.config.precise_cut {
@@ -235,7 +236,7 @@ impl NsSender {
         self.cwnd_segs = 1.0;
     }
 
-    /// A new ACK outside of repairs.
+    /// Called on a new ACK while no repair is in progress.
     #[inline]
     fn acked_in_order(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.new_ack(ack, cx);
@@ -246,7 +247,7 @@ impl NsSender {
         }
     }
 
-    /// Progress, the sample, and the timer.
+    /// Called on a new ACK: moves `una`, takes the sample, and restarts the timer.
     #[inline]
     fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;
@@ -263,7 +264,8 @@ impl NsSender {
         self.restart_timer(ack.ack, cx);
     }
 
-    /// A sample from the echoed timestamp; the timed segment only ends the backoff.
+    /// Takes a sample from the echoed timestamp. The acknowledgment of the timed segment only ends
+    /// the backoff.
     fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
         self.stamps.echo = ack.echo;
         let sample = self.tx.label(ack.ack, acked);
@@ -272,7 +274,7 @@ impl NsSender {
         self.tx.stop_timing_covered(ack.ack);
     }
 
-    /// Arms the timer again where anything is or may be outstanding, else stops it.
+    /// Arms the timer again if data is or may be outstanding; otherwise stops it.
     fn restart_timer(&mut self, ack: u64, cx: &Context<'_>) {
         if self.tx.nxt >= ack || ack < self.tx.max || self.cwnd_segs < 1.0 {
             self.tx.timer.arm(cx.now);
@@ -281,14 +283,14 @@ impl NsSender {
         }
     }
 
-    /// Whether a third duplicate may start a repair: not for losses of a window that already
-    /// had one.
+    /// Whether a third duplicate may start a repair. It may not if the lost data belongs to a
+    /// window that already had a repair.
     fn may_repair(&self) -> bool {
         let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
         !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
-    /// The first part of every fast retransmit; the caller makes the cut.
+    /// The first part of every fast retransmit. The caller cuts the window.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
         self.action = CwndAction::DupAck;
@@ -311,7 +313,7 @@ impl NsSender {
         }
     }
 
-    /// Sends what is next in order, old or new.
+    /// Sends the next packet in order, which may be a retransmission.
     fn send_next(&mut self, cx: &mut Context<'_>) {
         let seq = self.tx.nxt;
         self.tx.nxt = self.tx.end.min(seq + self.tx.smss());
@@ -351,7 +353,7 @@ impl NsSender {
         }
     }
 
-    /// Counts an event that leaves data waiting at the edge of the receive window while cwnd allows more.
+    /// Counts an event after which data waits because of the receive window while cwnd allows more.
     fn count_window_limit(&mut self) {
         let allowed = whole(self.cwnd_segs) + self.inflation_segs;
         let beyond = allowed > u64::from(self.config.receive_window_segs);
@@ -379,7 +381,7 @@ impl NsSender {
         let in_recovery = match self.config.variant {
             NsVariant::Sack => self.sack.in_recovery,
             NsVariant::Fack => self.fack.in_recovery,
-            // Its fast retransmit begins again immediately: Tahoe has no recovery.
+            // Tahoe has no recovery: after its fast retransmit, slow start begins immediately.
             NsVariant::Tahoe => false,
             NsVariant::Reno | NsVariant::NewReno => self.action == CwndAction::DupAck,
         };
@@ -397,7 +399,7 @@ impl NsSender {
 
 /// The whole part of a number of segments.
 ///
-/// The detour by signed numbers takes fewer instructions.
+/// The conversion to a signed number first takes fewer instructions.
 #[expect(clippy::cast_possible_truncation, reason = "below 2^63 segments")]
 fn whole(segs: f64) -> u64 {
     (segs as i64).cast_unsigned()

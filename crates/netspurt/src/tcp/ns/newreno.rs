@@ -1,10 +1,11 @@
-//! Newreno: partial ACKs each repair one more loss (RFC 2582).
+//! Newreno: each partial ACK repairs one more loss (RFC 2582).
 
 use crate::segment::Cause;
 
 use super::{Ack, Context, CwndAction, DUP_THRESH, NsSender};
 
-/// Most segments sent on one ACK while repairing (`MAXBURST` of newreno's send step).
+/// The maximum number of segments that one ACK sends during a repair (`MAXBURST` of newreno's send
+/// step).
 const RECOVERY_BURST: u64 = 2;
 
 impl NsSender {
@@ -68,7 +69,7 @@ impl NsSender {
         self.send(ack, Cause::Fast, cx);
     }
 
-    /// Takes the segments acknowledged from the window, and adds one for what is sent.
+    /// Reduces the window by the acknowledged segments, and adds one for the segment that is sent.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn deflate(&mut self, acked: u64) {
         if self.inflation_segs > acked {

@@ -1,4 +1,4 @@
-//! Reno: the window is halved, and inflated by duplicate ACKs until the next new ACK.
+//! Reno: a loss halves the window, and duplicate ACKs inflate it until the next new ACK.
 
 use crate::segment::Cause;
 
@@ -25,8 +25,8 @@ impl NsSender {
         self.inflation_segs = 0;
     }
 
-    /// A duplicate ACK, for reno and newreno. `is_repeat` lets the third one start a repair even
-    /// for losses of a window that had one.
+    /// Called on a duplicate ACK in reno and newreno. With `is_repeat` the third one starts a
+    /// repair even if this window already had one.
     pub(super) fn duplicate(&mut self, is_repeat: bool, cx: &mut Context<'_>) {
         self.count_duplicate();
         if self.dupacks < DUP_THRESH {

@@ -63,8 +63,9 @@ impl NsSender {
         }
     }
 
-    /// An ACK that leaves losses of the window unrepaired: two packets have left the pipe. Where it
-    /// sends, two enter it immediately, and only the first of a recovery restarts the timer.
+    /// Called on an ACK that leaves losses of the window unrepaired. Two packets have left the
+    /// pipe. If partial ACKs send, two packets enter the pipe immediately, and only the first
+    /// partial ACK of a recovery restarts the timer.
     fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
         let sends = self.config.partial_ack_sends;
         if sends {
@@ -80,7 +81,7 @@ impl NsSender {
         }
     }
 
-    /// Sends two packets from the first one outstanding on, each once, and not what has arrived.
+    /// Sends the next two outstanding packets that have not arrived. Each packet is sent once.
     fn send_next_holes(&mut self, cx: &mut Context<'_>) {
         self.sack.next_hole = self.sack.next_hole.max(self.tx.una);
         for _ in 0..2 {
@@ -92,8 +93,8 @@ impl NsSender {
         }
     }
 
-    /// The first part of a timeout of sack1, before the common part. Returns whether it ends a
-    /// repair.
+    /// The first part of a timeout of sack1, before the common part. Returns whether the timeout
+    /// ends a repair.
     pub(super) fn sack_before_timeout(&mut self) -> bool {
         self.dupacks = 0;
         let repairing = core::mem::take(&mut self.sack.in_recovery);
@@ -103,8 +104,8 @@ impl NsSender {
         repairing
     }
 
-    /// Sends holes first, then new data: while the pipe is below the window in recovery, within
-    /// the window otherwise.
+    /// Sends holes first, then new data. In recovery it sends while the pipe is below cwnd,
+    /// otherwise within the window.
     pub(super) fn sack_send(&mut self, cx: &mut Context<'_>) {
         let smss = self.tx.smss();
         let edge = |from: u64, segs: u64| from + segs * smss;

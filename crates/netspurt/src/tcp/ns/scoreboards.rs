@@ -12,12 +12,12 @@ pub(super) struct SackScoreboard {
     /// Holes below this were retransmitted in this recovery; 0 for none.
     pub(super) retransmitted: u64,
     pub(super) in_recovery: bool,
-    /// Duplicates mean nothing between a timeout and the next new ACK.
+    /// Duplicates are ignored, because no new ACK has come since a timeout.
     pub(super) after_timeout: bool,
     pub(super) pipe_segs: i64,
-    /// A partial ACK came since the last new one.
+    /// A partial ACK came since the last new ACK outside of recovery.
     pub(super) first_partial: bool,
-    /// From where on partial ACKs send (`next_pkt_`).
+    /// The first octet that the next partial ACK may send (`next_pkt_`).
     pub(super) next_hole: u64,
 }
 
@@ -37,7 +37,7 @@ impl SackScoreboard {
         self.arrived.total() != total || moved && !self.arrived.is_empty()
     }
 
-    /// The first octet not reported below the highest reported one, and not yet retransmitted.
+    /// The first octet below the highest reported one that was neither reported nor retransmitted.
     pub(super) fn hole_to_send(&self, una: u64) -> Option<u64> {
         let hole = self.after_block(self.retransmitted.max(una));
         (hole < self.arrived.top()?).then_some(hole)
@@ -49,12 +49,12 @@ impl SackScoreboard {
     }
 }
 
-/// The reports of the receiver, and the retransmissions since.
+/// The reports of the receiver, and the outstanding retransmissions.
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,
-    /// Retransmitted and not known to have arrived: where it starts, and `nxt` when it was
-    /// retransmitted.
+    /// Retransmissions not known to have arrived: the first octet of each, and `nxt` at its
+    /// sending.
     pub(super) retransmitted: VecDeque<(u64, u64)>,
     /// The octet after the highest known to have arrived.
     pub(super) forward: u64,
@@ -79,8 +79,8 @@ impl FackScoreboard {
         self.retransmitted.clear();
     }
 
-    /// Takes in an ACK up to `una` and its blocks. A retransmission counts as lost again once a
-    /// block ends beyond what was next to send when it went out.
+    /// Reads an ACK up to `una` and its blocks. A retransmission counts as lost when a block ends
+    /// beyond the `nxt` at which it was sent.
     pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
         self.arrived.remove_below(una);
         for (left, right) in ack.ranges(una) {

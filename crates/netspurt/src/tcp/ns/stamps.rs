@@ -1,10 +1,10 @@
-//! When segments were last sent, for newreno's rule that goes by timestamps.
+//! When segments were last sent, for newreno's rule about timestamps.
 
 use std::collections::VecDeque;
 
 use crate::units::Time;
 
-/// The last transmissions of the segments outstanding and of the one before them.
+/// The last transmissions of the outstanding segments and of the one before them.
 #[derive(Debug, Default)]
 pub(super) struct SentStamps {
     /// The timestamp that the last new ACK echoed (`ts_echo_`).

@@ -1,4 +1,4 @@
-//! The packets of ns-2's senders with a handshake, and what an F-RTO restores.
+//! The packets of ns-2's senders with a handshake, and what F-RTO restores.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};
@@ -29,7 +29,7 @@ impl End {
         end
     }
 
-    /// The segments that it sends by `now`.
+    /// The segments that the end sends up to `now`.
     fn sends(&mut self, now: Time) -> Vec<Segment> {
         core::iter::from_fn(|| self.connection.pop(now, &mut self.events))
             .map(|(_, _, segment)| segment)
@@ -80,7 +80,7 @@ fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
     assert_eq!(numbers(&data), expected);
     assert_eq!(sink.takes(at(300), data[0])[0].ack, 1001);
     let sums = source.connection.totals();
-    assert_eq!((sums.acked_bytes, sums.sent.data_segments), (0, 4), "the SYN is no data");
+    assert_eq!((sums.acked_bytes, sums.sent.data_segments), (0, 4), "the SYN is not data");
 }
 
 #[test]
@@ -89,7 +89,11 @@ fn a_lost_syn_is_retransmitted_and_ends_the_window_by_size() {
     source.sends(Time::ZERO);
     let again = source.sends(at(3000));
     assert_eq!((numbers(&again), again[0].cause.get()), (vec![(0, 0, 40)], Some(Cause::Syn)));
-    assert_eq!(source.acked(at(3100), 1).len(), 2, "of `initial_window`, two by default");
+    assert_eq!(
+        source.acked(at(3100), 1).len(),
+        2,
+        "`initial_window_segs`, which is two by default"
+    );
     assert_eq!(source.connection.totals().sent.retransmissions, 0);
 }
 
@@ -108,7 +112,7 @@ fn two_new_acks_after_a_timeout_restore_window_and_threshold() {
 }
 
 #[test]
-fn a_duplicate_after_a_timeout_goes_back() {
+fn a_duplicate_ack_after_a_timeout_starts_go_back_n() {
     let config = NsConfig { frto: true, initial_window_segs: 4, ..plain() };
     let mut source = End::writes(config, 40 * 960);
     source.sends(Time::ZERO);

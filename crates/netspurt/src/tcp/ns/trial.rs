@@ -1,6 +1,6 @@
-//! The state of F-RTO while it finds out whether a timeout was spurious.
+//! The state of F-RTO while it decides whether a timeout was spurious.
 
-/// A timeout on trial (ns-2's `frto_` and `pipe_prev_`).
+/// F-RTO's state for one timeout (ns-2's `frto_` and `pipe_prev_`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimeoutTrial {
     pub(super) step: TrialStep,
@@ -8,12 +8,12 @@ pub(super) struct TimeoutTrial {
     pub(super) prior_segs: u32,
 }
 
-/// How far a trial is.
+/// The step of F-RTO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TrialStep {
     #[default]
     Off,
-    /// A timeout sent the first segment again.
+    /// A timeout retransmitted the first segment.
     TimedOut,
     /// A new ACK came; two new segments leave.
     Probes,

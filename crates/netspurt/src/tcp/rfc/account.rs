@@ -21,7 +21,7 @@ packed!(SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
 /// The reason why the next octets are held back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HeldBy {
-    /// Nothing, or there are none.
+    /// Nothing: the next octets may be sent, or there are none.
     #[default]
     Nothing,
     /// The congestion window.
@@ -38,7 +38,7 @@ packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
 #[derive(Debug, Default)]
 pub(super) struct TimeAccount {
     times: SendTimes,
-    /// The reason why the next octets are held back since the last step.
+    /// What has held the next octets back since the last step.
     pub(super) held_by: HeldBy,
     /// The instant up to which `times` is counted.
     counted_until: Time,
@@ -52,8 +52,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Enters the time since the last step, in which nothing changed; none of it where the sender
-    /// is not `busy`.
+    /// Counts the time since the last step, in which nothing changed. Counts none if the sender is
+    /// not `busy`.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);

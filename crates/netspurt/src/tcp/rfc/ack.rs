@@ -55,9 +55,9 @@ impl RfcSender {
         true
     }
 
-    /// Whether an ACK of new octets without reports finds no repair in progress and no
-    /// retransmission in doubt. Such ACKs are by far the most common, and their effect on the rest
-    /// of this file is known.
+    /// Whether no repair is in progress and no retransmission in doubt when an ACK of new octets
+    /// without reports arrives. Such ACKs are by far the most common, and most of this file has no
+    /// effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
@@ -68,9 +68,9 @@ impl RfcSender {
             && !self.delivery.is_sampled
     }
 
-    /// Handles such an ACK with the same effect as [`on_doubtful_ack`](Self::on_doubtful_ack),
-    /// given that each segment that it covers was sent once. In line, because no other ACK is as
-    /// frequent.
+    /// Handles an ACK for which [`is_calm`](Self::is_calm) is true, with the same effect as
+    /// [`on_doubtful_ack`](Self::on_doubtful_ack). Each segment that the ACK covers was sent once.
+    /// The function is inlined, because no other ACK is as frequent.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -189,9 +189,9 @@ impl RfcSender {
     /// Handles the octets that the ACK covers in order. Octets up to `fack` were known to have
     /// arrived before it.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
-        // If the ACK echoes a copy sent before this one, this one was not needed (RFC 8985 §6.2
-        // step 2). This holds only for octets that are acknowledged in order, because the
-        // timestamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
+        // If the ACK echoes an earlier copy, the last copy was not needed (RFC 8985 §6.2 step 2).
+        // This holds only for octets that are acknowledged in order, because the timestamps of
+        // octets beyond a hole are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -276,8 +276,8 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Blocks move the timer if they report segments that left before the head's last transmission:
-    /// this last copy of the head may still be on its way.
+    /// Blocks restart the timer if they report segments that left before the head's last
+    /// transmission: the last copy of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
@@ -314,10 +314,10 @@ impl RfcSender {
     }
 
     /// The ACK proved the timeout spurious, so the timer adapts (RFC 4015 §3.2). If only the window
-    /// is restored, as in Linux, the timer does not learn of it.
+    /// is restored, as in Linux, the timer does not adapt.
     fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
         if self.config.undo == Undo::Rfc4015 {
-            let sample = self.meter.doubted_trip(news, &self.window, &self.config, cx.now);
+            let sample = self.meter.doubtful_trip(news, &self.window, &self.config, cx.now);
             self.timers.retransmission.spurious(sample, cx);
             self.restart_timer(cx.now);
         }
@@ -336,13 +336,13 @@ impl RfcSender {
 
     /// Judges a tail loss probe by an ACK.
     fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
-        if self.tail_probe.made_up_for_a_loss(ack, news) {
+        if self.tail_probe.repaired_a_loss(ack, news) {
             let flight = self.window.flight() + news.acked;
-            self.recover(now, |recovery, scene| recovery.on_loss_behind_probe(flight, scene));
+            self.recover(now, |recovery, scene| recovery.on_loss_repaired_by_probe(flight, scene));
         }
     }
 
-    /// Lets the congestion algorithm set cwnd, or recovery in its place.
+    /// Sets cwnd after an ACK, by recovery or by the congestion algorithm.
     pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
         let info = self.ack_info(news, before, now);
         self.recover(now, |recovery, scene| recovery.steer(news, info, scene));

@@ -40,8 +40,8 @@ impl Tcb {
         }
     }
 
-    /// Sends all segments that may be sent now. If an acknowledgment is still due then, sends it
-    /// alone.
+    /// Sends all segments that may be sent now. If an acknowledgment is still due after this, sends
+    /// a pure ACK.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
         if self.rx.need != AckNeed::Alone {
@@ -194,8 +194,9 @@ impl Tcb {
         }
     }
 
-    /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened simultaneously, and the
-    /// connection stands (RFC 9293 §3.5); without it our SYN-ACK did not arrive.
+    /// Called on the peer's SYN in SYN-RECEIVED. If it acknowledges our SYN, both ends opened
+    /// simultaneously, and the connection is established (RFC 9293 §3.5). If not, our SYN-ACK did
+    /// not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             if self.rx.may_challenge(cx.now, &self.config) {
@@ -205,7 +206,7 @@ impl Tcb {
         }
         self.header.take_stamp(segment, 0, self.rx.last_ack, cx.now);
         self.on_handshake_ack(segment, cx);
-        // Its octet lies before the window.
+        // The octet of the peer's SYN lies before the window, so the segment is acknowledged.
         self.rx.need = AckNeed::Now;
     }
 
@@ -219,8 +220,8 @@ impl Tcb {
         }
     }
 
-    /// A segment outside the window: what it acknowledges still counts where it is a duplicate,
-    /// and it is answered (RFC 9293 §3.10.7.4).
+    /// Called on a segment outside the window. It is answered (RFC 9293 §3.10.7.4). If the window
+    /// is closed, its acknowledgment still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);
@@ -256,7 +257,7 @@ impl Tcb {
         }
     }
 
-    /// The fields of a segment that concern the sending half.
+    /// Returns the fields of a segment that concern the sending half.
     fn ack_of<'a>(&self, segment: &'a Segment) -> AckSegment<'a> {
         let agreed = &self.header.agreed;
         AckSegment {
@@ -300,9 +301,9 @@ impl Tcb {
     /// Called when our SYN is acknowledged, so that the connection is open.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
-        // A SYN's window is not shifted, and has been taken.
+        // The window of a SYN is not shifted, and was read before.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
-        self.life.stand();
+        self.life.establish();
         self.rx.forget_challenge();
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();

@@ -22,7 +22,7 @@ pub(super) struct BufferTuning {
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The octet up to which the application had read when the count began, and that time.
+    /// The octet up to which the application had read when the count began, and when it began.
     read_to: u64,
     since: Time,
 }

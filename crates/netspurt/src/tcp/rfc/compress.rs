@@ -9,11 +9,12 @@ use super::config::RfcConfig;
 const IMMEDIATE_MAX: u32 = 3;
 /// The maximum number of segments that wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
-/// The longest wait (`tcp_comp_sack_delay_ns`); the wait is this part of a round trip.
+/// The longest wait (`tcp_comp_sack_delay_ns`), and the divisor of the round trip that gives the
+/// wait.
 const WAIT_MAX: Duration = Duration::from_millis(1);
 const WAIT_PART: u64 = 20;
-/// How much later the timer may fire if no other event wakes the host (`tcp_comp_sack_slack_ns`),
-/// and a little more, so that a segment that arrives at that instant is also reported.
+/// How much later the timer may fire if no other event wakes the host (`tcp_comp_sack_slack_ns`).
+/// One nanosecond is added, so that a segment that arrives at that instant is also reported.
 const SLACK: Duration = Duration::from_nanos(100_001);
 /// If a segment changes a block after this number of newer blocks, the waiting ACK is sent first
 /// (`TCP_SACK_BLOCKS_EXPECTED`).

@@ -38,14 +38,16 @@ impl Recovery {
 /// When the receiving side acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayedAck {
-    /// At once, each segment.
+    /// Each segment is acknowledged immediately.
     Never,
-    /// Every second full segment, or after this long (RFC 5681 §4.2, RFC 9293 §3.8.6.3).
+    /// Every second full segment is acknowledged immediately, any other after this time (RFC 5681
+    /// §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the first immediately, then a wait that follows the gaps between arrivals, from
-    /// `min` up to `max`, or none where the peer pushed and the application has read it all.
+    /// Linux's: the first acknowledgments are sent immediately. Then they wait for a time that
+    /// follows the gaps between arrivals, from `min` up to `max`. They do not wait if the peer set
+    /// PSH and the application has read all data.
     Adaptive {
-        /// The shortest wait, and the first.
+        /// The shortest wait, which is also the first.
         min: Duration,
         /// The longest.
         max: Duration,
@@ -59,8 +61,8 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// As [`EachAck`](Self::EachAck). If the ACK covers retransmitted octets, the echo of a
-    /// timestamp is the sample, or there is none, as in Linux.
+    /// As [`EachAck`](Self::EachAck). If the ACK covers retransmitted octets, the sample is the
+    /// echo of a timestamp, as in Linux. Without timestamps there is then no sample.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -75,8 +77,8 @@ pub enum Restart {
     OnAck,
     /// From the last transmission of the oldest segment outstanding.
     PerSegment,
-    /// From that transmission while fewer than four segments are outstanding and no new data
-    /// waits, else from the ACK (RFC 7765 §4).
+    /// As [`PerSegment`](Self::PerSegment) while fewer than four segments are outstanding and no
+    /// new data waits, else as [`OnAck`](Self::OnAck) (RFC 7765 §4).
     Rfc7765,
 }
 
@@ -91,20 +93,21 @@ pub enum SfrResponse {
     Reset,
 }
 
-/// Everything that sets one byte-sequenced connection apart from another.
+/// All settings in which byte-sequenced connections differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RfcConfig {
     /// Initial sequence number.
     pub iss: u32,
     /// Octets of the IP header: 20 or 40.
     pub ip_header_bytes: u16,
-    /// The largest payload of a segment without options, as the MSS option has it.
+    /// The largest payload of a segment without options. The MSS option of our SYN has this value.
     pub mss: u16,
-    /// The minimum for the peer's MSS option: a smaller one counts as this value, so that a hostile
-    /// peer cannot have a packet sent for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2
-    /// `TCP_MIN_SND_MSS`).
+    /// The minimum for the peer's MSS option. A smaller MSS counts as this value, because a hostile
+    /// peer could otherwise demand a packet for each octet. Linux's value was `TCP_MIN_MSS`, and
+    /// since 5.2 it is `TCP_MIN_SND_MSS`.
     ///
-    /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
+    /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no
+    /// minimum.
     pub peer_mss_bytes_min: u32,
     /// Offers and takes timestamps (RFC 7323 §3).
     pub timestamps: bool,
@@ -116,27 +119,28 @@ pub struct RfcConfig {
     pub ecn: bool,
     /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// Duplicate ACKs, or segments' worth of SACK blocks, that tell a loss (RFC 5681 §3.2).
+    /// The number of duplicate ACKs, or of segments reported by SACK, that shows a loss (RFC 5681
+    /// §3.2).
     pub dup_thresh: u32,
-    /// New segments on the first two duplicate ACKs (RFC 3042).
+    /// The first two duplicate ACKs each send a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// Fewer duplicates suffice where fewer segments are out (RFC 5827).
+    /// If few segments are outstanding, fewer duplicate ACKs show a loss (RFC 5827).
     pub early_retransmit: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
-    /// How the congestion window is counted, cut and earned.
+    /// The rules by which the congestion window is counted, cut and opened.
     pub cwnd_rules: CwndRules,
     /// The rules that move the retransmission timer, beyond those of RFC 6298.
     pub timer_rules: TimerRules,
     /// The rules by which the receiving side reports and acknowledges.
     pub receive_rules: ReceiveRules,
-    /// The rules of what SYNs offer and when they are retransmitted.
+    /// The rules about the options of SYNs and about their retransmission.
     pub syn_rules: SynRules,
-    /// When segments are held back or let go.
+    /// The rules by which segments are held back or sent.
     pub send_rules: SendRules,
-    /// The rules of what proves a cut spurious, and what the sender learns from it.
+    /// The rules about proofs that a cut was spurious, and about what the sender learns from them.
     pub spurious_rules: SpuriousRules,
-    /// The rules of what RACK looks at, and in which order.
+    /// The rules about the segments that RACK checks, and their order.
     pub rack_rules: RackRules,
     /// RACK ignores the round trip of a retransmission whose ACK echoes an older timestamp (RFC
     /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
@@ -146,37 +150,38 @@ pub struct RfcConfig {
     /// (`tcp_rack_reo_timeout`). Without the switch it always counts as an ACK that delivered
     /// nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
-    /// A short segment waits while another short one is outstanding (Minshall 1999,
-    /// `tcp_nagle_check`), and not while any octet is (RFC 896).
+    /// A short segment waits only while another short segment is outstanding (Minshall 1999,
+    /// `tcp_nagle_check`). Without the switch it waits while any octet is outstanding (RFC 896).
     pub minshall: bool,
     /// Tail loss probes (RFC 8985 §7).
     pub tlp: bool,
     /// Detection of spurious timeouts from the next ACKs (RFC 5682).
     pub frto: bool,
-    /// With SACK that detection takes the first ACK's word already, as Linux's does
-    /// (`tcp_process_loss`); RFC 5682 §3.1 step 2 waits for the next.
+    /// With SACK, F-RTO already decides with the first ACK, as in Linux (`tcp_process_loss`). RFC
+    /// 5682 §3.1 step 2 waits for the next ACK.
     pub frto_at_once: bool,
-    /// Detection of spurious retransmissions from timestamps, and their undoing (RFC 3522, RFC
-    /// 4015).
+    /// Timestamps show spurious retransmissions, and the cut is undone (RFC 3522, RFC 4015).
     pub eifel: bool,
     /// The values that undoing a spurious cut restores.
     pub undo: Undo,
     /// Reports duplicates (RFC 2883).
     pub dsack: bool,
-    /// Undoes retransmissions that were all reported as duplicates (RFC 3708).
+    /// Undoes a cut if all its retransmissions were reported as duplicates (RFC 3708).
     pub dsack_undo: bool,
     /// Super Fast Retransmit.
     pub sfr: Option<SfrConfig>,
-    /// The effect of such a retransmission on the window.
+    /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
-    /// How long Super Fast Retransmit waits for the next segment when its last one was
-    /// acknowledged and not all, in halves of the handshake's round trip; `None`: it rests.
+    /// How long Super Fast Retransmit waits before the next segment if only a part of the
+    /// outstanding data was acknowledged after its last one, in halves of the handshake's round
+    /// trip. `None`: its timer stops.
     pub sfr_next_halves: Option<u32>,
-    /// Whether it rests when another repair sends the first segment not acknowledged.
+    /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
+    /// unacknowledged segment.
     pub sfr_yields: bool,
     /// The algorithm of the retransmission timer.
     pub rto: EstimatorConfig,
-    /// Which round trips it is given.
+    /// The round trips that the timer gets as samples.
     pub sampling: Sampling,
     /// Whether samples from segments sent twice are labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
@@ -190,10 +195,10 @@ pub struct RfcConfig {
     pub congestion: CongestionConfig,
     /// Initial window in segments (RFC 6928).
     pub initial_window_segs: u32,
-    /// And in octets, which large segments reach first; two segments are allowed anyway (RFC 3390
-    /// §1, RFC 6928 §2).
+    /// Initial window in octets. It limits the initial window if segments are large, but not to
+    /// less than two segments (RFC 3390 §1, RFC 6928 §2).
     pub initial_window_bytes: Option<u32>,
-    /// Spreads each window over a round trip.
+    /// The segments of each window are spread over a round trip.
     pub pacing: bool,
     /// Holds short segments back while something is outstanding (RFC 896); see
     /// [`minshall`](Self::minshall).
@@ -203,33 +208,34 @@ pub struct RfcConfig {
     /// The maximum number of segments that are acknowledged immediately at the start (Linux's quick
     /// ACKs).
     pub quick_acks_segs: u32,
-    /// The octets of payload of the segments that were merged on their way into arriving packets
-    /// (GRO), if they were: what counts as a full segment.
+    /// If segments were merged on their way into arriving packets (GRO): the octets of payload in
+    /// each segment, which count as a full segment.
     pub merged_mss: Option<u16>,
     /// The octets that the receiving side can hold for its application; with autotuning the largest
     /// size of the buffer in octets of memory.
     pub receive_buffer_bytes: u64,
-    /// The largest part of it that a SYN offers.
+    /// The largest part of the receive buffer that a SYN offers.
     pub first_window_bytes: u64,
     /// If memory is counted: the octets of memory of the receive buffer that an application set
     /// (`SO_RCVBUF`; Linux doubles the number).
     pub receive_memory_bytes: Option<u64>,
-    /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
+    /// The number of retransmissions of one segment before the connection is given up (RFC 9293
+    /// §3.8.3, R2).
     pub retries: u32,
-    /// Retransmissions of a SYN.
+    /// The number of retransmissions of a SYN before the connection is given up.
     pub syn_retries: u32,
     /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
     /// 5681 §3.1, one in Linux.
     pub syn_retransmissions_forgiven: u32,
-    /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
+    /// How long an end that closed first waits in TIME-WAIT: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
-    /// Probes of a closed window carry no octet, but an old number, as Linux's do.
+    /// Probes of a closed window have no payload and an old sequence number, as in Linux.
     pub empty_window_probes: bool,
-    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two of
-    /// them).
+    /// How long a tail loss probe waits, in hundredths of a round trip (RFC 8985 §7.2: two round
+    /// trips).
     pub tlp_wait_percent: u32,
-    /// RACK's reordering window to begin with, in hundredths of the minimum round trip (RFC 8985
-    /// §6.2 step 4: a quarter).
+    /// The first reordering window of RACK, in hundredths of the minimum round trip (RFC 8985 §6.2
+    /// step 4: a quarter).
     pub reorder_window_percent: u32,
     /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
     /// 8985 §7.2).
@@ -242,15 +248,15 @@ pub struct RfcConfig {
 /// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// The threshold; the window becomes what is outstanding and one burst, and the retransmission
+    /// ssthresh is restored. cwnd becomes the outstanding data and one burst. The retransmission
     /// timer adapts (RFC 4015 §3).
     Rfc4015,
-    /// Window and threshold as they were, as Linux does, which leaves its timer alone.
+    /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
     Prior,
 }
 
 impl RfcConfig {
-    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing.
+    /// The RFCs in force in 2026: RACK-TLP, proportional rate reduction, undoing of spurious cuts.
     ///
     /// departs: RFC 9293 §3.8.6.3 - the delayed ACK waits 40 ms, as in most stacks.
     pub fn rfc_2026() -> Self {
@@ -318,8 +324,8 @@ impl RfcConfig {
         }
     }
 
-    /// The profile that scripts start from: `rfc_2026` with Reno and NewReno, an ACK for every
-    /// segment, and without the mechanisms that would act beside the one that a script shows.
+    /// The profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK for every
+    /// segment. It lacks mechanisms that could hide the one that a script shows.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,
@@ -388,7 +394,7 @@ impl RfcConfig {
     /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
-        let clock = Clock::ticking(tick, Duration::ZERO).expect("a tick with a phase within");
+        let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");
         Self {
             timestamps: false,
             sack: false,

@@ -1,5 +1,5 @@
-//! Requests of a host to a connection beside the calls of RFC 9293 §3.9.1: keep-alive, changes of
-//! switches, and whether a segment belongs to it.
+//! Requests of a host to a connection in addition to the calls of RFC 9293 §3.9.1: keep-alive,
+//! changes of switches, and whether a segment belongs to the connection.
 
 use std::sync::Arc;
 
@@ -17,13 +17,14 @@ use super::tcb::Tcb;
 /// (`tcp_timewait_state_process`).
 const ISS_DISTANCE: u32 = 65_537;
 
-/// Ends the connection by a reset because nothing answers.
+/// Ends the connection by a reset, because the peer does not answer.
 pub(in crate::tcp) fn break_off(tcb: &mut Tcb, cx: &mut Context<'_>) {
     tcb.send_reset(cx);
     tcb.fail(Failure::TimedOut);
 }
 
-/// Sends an old number without payload, which the peer must answer (RFC 9293 §3.8.4).
+/// Sends a segment without payload and with an old sequence number, which the peer must answer (RFC
+/// 9293 §3.8.4).
 pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
     let segment = tcb.header.begin(tcb.tx.window.on_wire(tcb.tx.window.nxt), cx);
     tcb.rx.acknowledge(segment, 0, &tcb.header);
@@ -36,7 +37,7 @@ pub(in crate::tcp) fn sample_delivery(tcb: &mut Tcb) {
     tcb.tx.delivery.is_sampled = true;
 }
 
-/// Goes on with other switches.
+/// Changes the switches of the connection.
 pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig)) {
     let mut config = *tcb.config;
     change(&mut config);
@@ -51,12 +52,12 @@ pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     }
 }
 
-/// An application has accepted the connection, or none yet.
+/// Sets whether an application has accepted the connection.
 pub(in crate::tcp) fn set_accepted(tcb: &mut Tcb, accepted: bool) {
     tcb.rx.set_accepted(accepted);
 }
 
-/// Goes on with another congestion control algorithm.
+/// Continues with another congestion control algorithm.
 pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
     adjust(tcb, |config| config.congestion = *congestion);
     let rtt = tcb.tx.meter.handshake_rtt;
@@ -73,9 +74,9 @@ pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
         || tcb.rx.accepts(left, right, rules) && !tcb.header.is_old_duplicate(segment, rules, now)
 }
 
-/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment`
-/// is a SYN with a higher number or a newer timestamp than all before (RFC 6191 §2). The number is
-/// Linux's: beyond all that this connection could have sent.
+/// Returns the initial sequence number of a new connection that replaces this one in TIME-WAIT. For
+/// this, `segment` must be a SYN with a higher number or a newer timestamp than all segments before
+/// (RFC 6191 §2). As in Linux, the number is beyond all that this connection could have sent.
 pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
     let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
     let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt

@@ -8,7 +8,7 @@ use super::config::{RfcConfig, Undo};
 use super::initial_window::InitialWindow;
 use super::repair::Phase;
 use super::rules::CwndRules;
-use super::usage::{Sending, Usage, remember};
+use super::usage::{Sending, Usage, raise_ssthresh};
 
 /// The congestion window and its algorithm.
 #[derive(Debug)]
@@ -16,11 +16,12 @@ pub(super) struct CwndControl {
     pub(super) window: Window,
     pub(super) algorithm: Box<dyn CongestionControl>,
     initial: InitialWindow,
-    /// Whether the algorithm steers cwnd in recovery as well.
+    /// Whether the algorithm also sets cwnd in recovery.
     is_owned: bool,
-    /// Octets below this left in a flight that filled cwnd: their ACKs earn growth (RFC 2861 §3.1).
+    /// Octets below this one were sent in a flight that filled cwnd, so their ACKs open cwnd (RFC
+    /// 2861 §3.1).
     filled_until: u64,
-    /// The same octet according to Linux's rule.
+    /// The use of cwnd, by which Linux decides the same.
     usage: Usage,
     /// True if a CWR must still be sent, so that the peer learns of a cut (RFC 3168 §6.1.2).
     pub(super) owes_cwr: bool,
@@ -28,7 +29,7 @@ pub(super) struct CwndControl {
 
 packed!(CwndControl { window, algorithm, filled_until, usage, owes_cwr } keeps { initial, is_owned });
 
-/// A window of data in which congestion occurred.
+/// The state of the sender when it met congestion.
 pub(super) struct Met {
     pub(super) now: Time,
     pub(super) kind: Congestion,
@@ -58,13 +59,13 @@ impl CwndControl {
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Whether the algorithm steers cwnd in recovery as well.
+    /// Whether the algorithm also sets cwnd in recovery.
     pub(super) fn is_owned(&self) -> bool {
         self.is_owned
     }
 
-    /// Full segments now have `now` octets instead of `before`. The windows keep their number of
-    /// segments.
+    /// Full segments now have `now` octets instead of `before`. cwnd and ssthresh keep their number
+    /// of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -91,8 +92,8 @@ impl CwndControl {
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Reduces ssthresh because of congestion. The next new octets tell the peer, for any kind of
-    /// congestion (RFC 3168 §6.1.2).
+    /// Reduces ssthresh because of congestion. The next segment of new octets reports this to the
+    /// peer, for any kind of congestion (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &Met, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);
@@ -128,8 +129,8 @@ impl CwndControl {
     }
 
     /// Undoes a cut of the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
-    /// were outstanding at it; `resumed` are in the network now, one burst included.
-    pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
+    /// were outstanding at the cut. `resumed` octets, one burst included, are in the network now.
+    pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
                 self.window.cwnd = self.window.cwnd.max(resumed);
@@ -170,13 +171,13 @@ impl CwndControl {
         }
     }
 
-    /// RFC 5681 §4.1: after an RTO's idleness cwnd is no larger than the `initial` one. By RFC 2861
-    /// §3.1 it is half as large for each RTO that passed, down to that, and the threshold remembers
-    /// three quarters of it.
+    /// RFC 5681 §4.1: after an idle time of an RTO, cwnd is at most the `initial` window. RFC 2861
+    /// §3.1: cwnd is halved for each RTO that passed, but not below the `initial` window. ssthresh
+    /// then keeps three quarters of the old cwnd.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
-            remember(&mut self.window, smss);
+            raise_ssthresh(&mut self.window, smss);
             // At exactly a multiple of the RTO, the last RTO has not passed yet.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
@@ -187,7 +188,7 @@ impl CwndControl {
         }
     }
 
-    /// The rate at which the algorithm wants segments paced.
+    /// The rate at which the algorithm paces segments, if it does.
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
         self.algorithm.pacing_rate()
     }
@@ -198,7 +199,7 @@ pub(super) struct Idleness {
     pub(super) now: Time,
     /// How long no segment was sent.
     pub(super) idle: Duration,
-    /// The retransmission timer.
+    /// The retransmission timeout.
     pub(super) rto: Duration,
     /// The initial window in octets.
     pub(super) initial: u64,
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_recovery_sets_the_window_without_a_burst() {
+    fn the_end_of_a_recovery_sets_cwnd_so_that_no_burst_follows() {
         let leave = |phase, most| {
             let mut control = reno(15_000);
             control.window.ssthresh = 7000;
@@ -269,12 +270,12 @@ mod tests {
 
     /// RFC 4015 §3.2: ssthresh becomes pipe_prev, cwnd what is outstanding and one burst.
     #[test]
-    fn a_cut_taken_back_restores_the_threshold_or_the_window() {
+    fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };
         let back = |how| {
             let mut control = reno(2000);
             control.window.ssthresh = 4000;
-            control.take_back(&before, 13_000, 6000, how);
+            control.undo_cut(&before, 13_000, 6000, how);
             control.window
         };
         assert_eq!(back(Undo::Rfc4015), Window { cwnd: 6000, ssthresh: 13_000 });

@@ -9,7 +9,7 @@ use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 
 use super::config::{DelayedAck, RfcConfig};
 
-/// Octets of a full segment, before one was seen (`TCP_MSS_DEFAULT`).
+/// Octets of a full segment before any segment arrived (`TCP_MSS_DEFAULT`).
 const FULL_INITIAL: u64 = 536;
 /// The minimum number of octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
 const FULL_MIN: u64 = 88;
@@ -72,10 +72,11 @@ packed_variants!(Pushed { Never, Once, Again });
 /// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
 ///
 /// - The first `quick` segments are acknowledged immediately.
-/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is sent
-///   earlier if the peer set PSH and the application has read all data.
-/// - If the application answers within `ato`, the flow is interactive (`pingpong`): an acknowledgment
-///   waits for the next answer. The flow stops being interactive when the delay ends without one.
+/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is
+///   sent earlier if the peer set PSH and the application has read all data.
+/// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
+///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
+///   without one.
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
@@ -84,12 +85,13 @@ pub(super) struct AckDelay {
     /// The number of acknowledgments that are still to be sent immediately, and its maximum.
     quick: u32,
     quick_max: u32,
-    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the longest seen.
+    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms those of the longest
+    /// segment so far.
     full: u64,
     /// Octets of the last segment, if it was shorter than `full` but may be a full one; otherwise
     /// 0.
     candidate: u64,
-    /// Zero before the first segment.
+    /// The wait before an acknowledgment in Linux. Zero before the first segment.
     ato: Duration,
     last_arrival: Time,
     interactive: bool,
@@ -155,15 +157,16 @@ impl AckDelay {
         }
     }
 
-    /// The window's threshold grew, so that an acknowledgment is sent immediately to advertise it
-    /// (`icsk_ack.quick |= 1`).
+    /// Called when the window's threshold grew. An acknowledgment is sent immediately to advertise
+    /// the larger window (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick |= 1;
         }
     }
 
-    /// The window is small: acknowledgments are no longer sent immediately (`__tcp_select_window`).
+    /// Called when the window is small. Acknowledgments are no longer sent immediately
+    /// (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;
@@ -221,7 +224,7 @@ impl AckDelay {
     /// The application switched immediate acknowledgments on or off (`TCP_QUICKACK`). As in Linux
     /// this decides whether the flow counts as interactive, and whether an `owed` acknowledgment
     /// waits until all data is read (`tcp_sock_set_quickack`). Returns whether an owed
-    /// acknowledgment leaves in any case.
+    /// acknowledgment is sent now in any case.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;
@@ -260,7 +263,7 @@ impl AckDelay {
     /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
     /// full segment is acknowledged (RFC 5681 §4.2).
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
-        if self.is_urgent(held, reader) || reader.reads && self.is_asked() {
+        if self.is_urgent(held, reader) || reader.reads && self.is_sent_when_all_is_read() {
             AckNeed::Now
         } else {
             AckNeed::Later
@@ -276,8 +279,8 @@ impl AckDelay {
         is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
-    /// Does the same as `need` if the last of these octets is the peer's FIN, which the application
-    /// is expected to answer (`tcp_fin`).
+    /// Does the same as `need` if the last of the `held` octets is the peer's FIN, which the
+    /// application is expected to answer (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
         // In an interactive flow pushed data is not urgent.
@@ -285,12 +288,12 @@ impl AckDelay {
     }
 
     /// Whether the acknowledgment of `held` octets leaves when the application reads.
-    pub(super) fn is_asked_for(&self, held: u64) -> bool {
+    pub(super) fn is_sent_on_reading(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }
 
     /// Whether the acknowledgment leaves when the application has read all data.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(super) fn is_sent_when_all_is_read(&self) -> bool {
         match self.pushed {
             Pushed::Never => false,
             Pushed::Once => !self.interactive,
@@ -302,7 +305,7 @@ impl AckDelay {
     pub(super) fn wait(&self, at: &Moment) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
-        // The peer waits for a round trip in any case.
+        // The wait need not be longer than the round trip, for which the peer waits in any case.
         at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
     }
 

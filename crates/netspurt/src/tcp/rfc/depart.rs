@@ -36,8 +36,8 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, true, cx.now);
     }
 
-    /// Sends what may be sent of what there is. Apart from [`output`](Self::output), which an end
-    /// that only receives asks with each segment.
+    /// Sends what may be sent now. This is a function of its own, because an end that only receives
+    /// calls [`output`](Self::output) for each segment.
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
@@ -50,8 +50,8 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while both windows take them and nothing is doubted. Whether the
-    /// congestion window is full, so that no more may go.
+    /// Sends full segments while both windows have room and no retransmission is in doubt. Returns
+    /// true if only cwnd stopped this, so that nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(edges) = self.tx.clear_edges() else { return false };
@@ -62,7 +62,7 @@ impl Tcb {
         self.tx.has_full_below(edges.peer)
     }
 
-    /// A segment of the sending half leaves, if there is one.
+    /// Sends a segment of the sending half, if there is one.
     #[inline(never)]
     pub(super) fn depart(&mut self, departure: Option<NextSegment>, cx: &mut Context<'_>) {
         if let Some(departure) = departure {
@@ -113,9 +113,9 @@ impl Tcb {
         self.header.weigh(segment);
     }
 
-    /// An octet beyond a closed window, to learn whether it opened (RFC 9293 §3.8.6.1). It is
-    /// not counted as sent until it is acknowledged. Linux sends none, but numbers the segment
-    /// one too low, so that it must be answered.
+    /// Sends one octet beyond a closed window, to learn whether the window opened (RFC 9293
+    /// §3.8.6.1). The octet is not counted as sent until it is acknowledged. Linux sends no octet:
+    /// it sends an old sequence number, which the peer must answer.
     pub(super) fn send_window_probe(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         self.rx.acknowledge(segment, 0, &self.header);
@@ -135,7 +135,7 @@ impl Tcb {
         self.header.weigh(segment);
     }
 
-    /// Our SYN, or SYN-ACK, leaves, for a `cause` where it left before.
+    /// Sends our SYN or SYN-ACK. `cause` is given if this is a retransmission.
     pub(super) fn send_syn(&mut self, cause: Option<Cause>, cx: &mut Context<'_>) {
         self.tx.send_syn(cx.now);
         let answering = self.life.state() == TcpState::SynReceived;

@@ -13,13 +13,13 @@ use super::repair::{Phase, Repair};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::send_window::SendWindow;
 
-/// Loss detection: the outstanding segments, the acknowledgments of them, and the rule that calls
-/// some of them lost.
+/// Loss detection: the outstanding segments, what ACKs say about them, and the rule that calls some
+/// of them lost.
 #[derive(Debug, Default)]
 pub(super) struct LossDetector {
     pub(super) scoreboard: Scoreboard,
     pub(super) rack: Rack,
-    /// Whether arrivals above the cumulative ACK are known one by one.
+    /// Whether SACK reports the segments that arrived above the cumulative ACK.
     pub(super) uses_sack: bool,
     /// The number of consecutive duplicate ACKs.
     pub(super) dupacks: u32,
@@ -51,8 +51,8 @@ impl LossDetector {
         }
     }
 
-    /// The estimate of octets in the network: what is outstanding less what has arrived and what is
-    /// lost, and the retransmissions (RFC 6675 §4). Without SACK, duplicate ACKs stand for
+    /// The estimate of octets in the network: the outstanding octets, minus those that arrived or
+    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, duplicate ACKs stand for
     /// arrivals.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
@@ -74,7 +74,8 @@ impl LossDetector {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// Called on an ACK of new octets when no loss was suspected: the count of duplicates is zero.
+    /// Called on an ACK of new octets when no loss was suspected. Sets the count of duplicates to
+    /// zero.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
@@ -85,8 +86,8 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicates. Without SACK each stands for a segment that arrived, and an ACK of new
-    /// octets shows which segments did (RFC 6582 §3.2).
+    /// Counts duplicate ACKs. Without SACK each one stands for a segment that arrived. An ACK of
+    /// new octets then shows which segments arrived (RFC 6582 §3.2).
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
         let &Scene { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;
@@ -167,8 +168,8 @@ impl LossDetector {
         None
     }
 
-    /// The third duplicate shows that the head is lost (RFC 5681 §3.2), once for each window: not
-    /// again below `recover` (RFC 6582 §3.2 step 1).
+    /// The third duplicate shows that the head is lost (RFC 5681 §3.2). Except in Reno, this holds
+    /// once for each window: not again below `recover` (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
@@ -194,7 +195,8 @@ impl LossDetector {
         }
     }
 
-    /// IsLost of RFC 6675 §4: enough runs, or enough octets, were reported above.
+    /// IsLost of RFC 6675 §4: a segment is lost if enough runs or enough octets above it were
+    /// reported.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &Scene<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
@@ -214,8 +216,8 @@ impl LossDetector {
         }
     }
 
-    /// Everything below the forward ACK is lost once it is far enough ahead (Mathis and Mahdavi
-    /// 1996, §3).
+    /// When the forward ACK is far enough ahead of `una`, everything below it is lost (Mathis and
+    /// Mahdavi 1996, §3).
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &Scene<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -243,12 +245,11 @@ impl LossDetector {
         Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
 
-    /// RFC 8985 §6.2 step 5. RACK will look again at segments that are not late yet, when they are
-    /// late.
+    /// RFC 8985 §6.2 step 5. Segments that are not late yet are checked again when they are late.
     fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
-            // Everything outstanding left after what has arrived.
+            // All outstanding segments were sent after those that have arrived.
             return None;
         }
         let with = self.circumstances(scene, repairing)?;
@@ -256,7 +257,7 @@ impl LossDetector {
     }
 
     /// After a timeout, everything outstanding is lost. With RACK, only the head is lost, and
-    /// segments that left long enough ago; the others may be on their way (RFC 8985 §6.3).
+    /// segments that were sent long enough ago. The others may be on their way (RFC 8985 §6.3).
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -339,7 +340,7 @@ mod tests {
         }
     }
 
-    /// RFC 5681 §3.2: the third duplicate; each stands for a segment that arrived.
+    /// RFC 5681 §3.2: the third duplicate shows a loss, and each stands for a segment that arrived.
     #[test]
     fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);
@@ -398,7 +399,7 @@ mod tests {
         assert_eq!(bench.detect(at(124)), (vec![0, 1000], None));
     }
 
-    /// RFC 8985 §6.3: the head, and what left long enough ago.
+    /// RFC 8985 §6.3: the head is lost, and so is what was sent long enough ago.
     #[test]
     fn after_a_timeout_rack_spares_segments_that_may_be_on_their_way() {
         let lost_at = |recovery, now| {
@@ -415,7 +416,7 @@ mod tests {
 
     /// Segments of half the MSS fill twice as much of the window as they have octets.
     #[test]
-    fn if_cwnd_counts_segments_reports_losses_and_copies_count_segments() {
+    fn if_cwnd_counts_segments_so_do_counts_of_reports_losses_and_copies() {
         let pipe = |rules| {
             let mut bench = bench(Recovery::Sack);
             bench.config.cwnd_rules = rules;

@@ -1,5 +1,5 @@
-//! Timers of the sending half that are due: timeouts, RACK's look for losses, probes of the tail
-//! and of a closed window, and Super Fast Retransmit.
+//! What the sending half does when a timer is due: timeouts, RACK's timer, tail loss probes, probes
+//! of a closed window, and Super Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;
@@ -89,8 +89,8 @@ impl RfcSender {
     /// RFC 8985 §7.2: a probe is due some round trips after the last transmission or ACK, but at
     /// the latest when the retransmission timer would fire.
     ///
-    /// If the head bounds probes, a probe after new data that was `sent` is due when a timer from
-    /// the head's last transmission would fire, unless this instant has passed.
+    /// With `head_bounds_probes`, a probe after new data that was `sent` is due at the latest one
+    /// RTO after the head's last transmission, unless this instant has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -102,7 +102,7 @@ impl RfcSender {
             return;
         }
         if self.timers.awaits_reordering() {
-            // The last timer set replaces the other (`tcp_schedule_loss_probe`).
+            // The probe's timer replaces RACK's timer (`tcp_schedule_loss_probe`).
             self.timers.restart(&loss.scoreboard, false, now);
         }
         let from_head = sent && self.config.timer_rules.head_bounds_probes;
@@ -122,7 +122,7 @@ impl RfcSender {
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         if self.window.grows_packets() {
-            // A probe is one segment, whatever cwnd says.
+            // A probe is one segment, whatever cwnd allows.
             self.window.grow_packet(self.window.smss);
         }
         let data = self.window.next_data();
@@ -172,7 +172,7 @@ impl RfcSender {
         self.timers.arm_super_fast(wait.filter(|_| !nothing_out), now);
     }
 
-    /// Step 4: the first unacknowledged segment is retransmitted, and the timer rests until a new
+    /// Step 4: the first unacknowledged segment is retransmitted, and the timer stops until a new
     /// segment is sent.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
@@ -197,8 +197,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// If nothing is outstanding and the peer's window holds data back, a probe will be due (RFC
-    /// 9293 §3.8.6.1).
+    /// Arms the timer of window probes if nothing is outstanding and the peer's window holds data
+    /// back (RFC 9293 §3.8.6.1).
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();
@@ -215,8 +215,8 @@ impl RfcSender {
         }
     }
 
-    /// An ACK came while nothing was outstanding. If the rules say so, data that its window holds
-    /// back begins its wait again.
+    /// Called on an ACK while nothing is outstanding. With `acks_restart_probes`, the wait for the
+    /// next probe starts again if the window of this ACK holds data back.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();

@@ -65,11 +65,11 @@ impl Agreed {
     }
 }
 
-/// The minimum buffer that the shift of a Linux host allows for (`rmem_max`), unless the
-/// application asked for a smaller one.
+/// The shift of a Linux host suffices for at least this buffer (`rmem_max`), unless the application
+/// asked for a smaller one.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
-/// The shift that lets the window name the whole buffer.
+/// The shift with which the window field can advertise the whole buffer.
 fn wanted_shift(config: &RfcConfig) -> u8 {
     let ReceiveRules { counts_memory, autotuning, .. } = config.receive_rules;
     let may_grow = counts_memory && autotuning && config.receive_memory_bytes.is_none();
@@ -118,7 +118,8 @@ impl HeaderState {
         }
     }
 
-    /// RFC 7323 §5.2: a timestamp older than the last one shows an old duplicate.
+    /// Whether the segment's timestamp is older than the last one, which shows an old duplicate
+    /// (RFC 7323 §5.2).
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -142,7 +143,7 @@ impl HeaderState {
         self.peer_stamp.recent
     }
 
-    /// Keeps the timestamp to echo: that of the segment that spans the last acknowledgment
+    /// Keeps the timestamp to echo: the timestamp of the segment that spans the last acknowledgment
     /// `last_ack` (RFC 7323 §4.3). The segment begins at `left`. The kept timestamp never
     /// decreases.
     #[inline]
@@ -156,7 +157,7 @@ impl HeaderState {
         }
     }
 
-    /// The timestamp of ours that `segment` echoes.
+    /// Our timestamp that `segment` echoes.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)
@@ -174,7 +175,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The SACK blocks that fit into a segment with `spare` octets of payload fewer than a full one.
+    /// The SACK blocks that fit into a segment with `spare` octets of payload fewer than a full
+    /// one.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.
@@ -189,13 +191,13 @@ impl HeaderState {
     }
 
     /// Puts a segment into the outbox, with the number `seq` on the wire but without payload and
-    /// acknowledgment. It is completed there. If it were built elsewhere, it would have to be
+    /// acknowledgment. The caller completes the segment in the outbox, so that it need not be
     /// copied.
     #[inline(always)]
     pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
         cx.outbox.push_back(Segment::default());
-        let segment = cx.outbox.back_mut().expect("just put there");
+        let segment = cx.outbox.back_mut().expect("the segment was just added");
         segment.id = TransmissionId::new(cx.end, self.sent);
         segment.dest = cx.end.peer();
         segment.seq = seq;

@@ -13,9 +13,9 @@ use super::state::TcpState;
 pub struct ConnectionInfo {
     /// RFC 9293's state; a FIN that waits behind data counts as sent (§3.10.4).
     pub state: TcpState,
-    /// Its phase of loss recovery.
+    /// The phase of loss recovery.
     pub phase: Phase,
-    /// Timeouts in a row.
+    /// The number of consecutive timeouts.
     pub retries: u32,
     /// Probes of a closed window, or of a full queue of the host's own.
     pub probes: ProbesInfo,
@@ -33,13 +33,14 @@ pub struct ConnectionInfo {
     pub outstanding: OutstandingInfo,
     /// The estimate of octets in the network.
     pub pipe: u64,
-    /// The retransmission timer, its variation without the minimum that the timer sets.
+    /// The state of the retransmission timer. The variation in it does not include the timer's
+    /// minimum.
     pub rto: RtoState,
     /// Smoothed round trip to the nanosecond.
     pub srtt: Option<Duration>,
     /// The minimum round trip.
     pub min_rtt: Option<Duration>,
-    /// Its knowledge of reordering.
+    /// What the connection knows of reordering.
     pub reordering: ReorderingInfo,
     /// Octets written and not sent.
     pub unsent: u64,
@@ -53,7 +54,7 @@ pub struct ConnectionInfo {
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
-    /// Sequence numbers acknowledged: of those octets, of a FIN, and of an active opener's SYN.
+    /// Sequence numbers acknowledged: of data octets, of a FIN, and of an active opener's SYN.
     pub numbers_acked: u64,
     /// The counts of the sending half.
     pub sent: SendCount,
@@ -64,10 +65,10 @@ pub struct ConnectionInfo {
 /// The knowledge of a connection about reordering on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReorderingInfo {
-    /// How often it was seen (RFC 8985 §6.2).
+    /// How often reordering was seen (RFC 8985 §6.2).
     pub seen: u32,
-    /// By how many segments others were overtaken at most; the duplicates that tell a loss where
-    /// it was by fewer (Linux's `reordering`).
+    /// The maximum number of segments by which a segment was overtaken, but at least the number of
+    /// duplicates that shows a loss (Linux's `reordering`).
     pub segs: u64,
 }
 
@@ -92,35 +93,35 @@ pub struct OptionsInfo {
     pub sack: bool,
     /// Congestion marks (RFC 3168).
     pub ecn: bool,
-    /// Whether any segment of the peer's could have been marked.
+    /// Whether any segment from the peer was ECN-capable.
     pub ecn_seen: bool,
     /// The peer's shift and ours, if windows are scaled (RFC 7323 §2).
     pub shifts: Option<(u8, u8)>,
 }
 
-/// The probes of a window that takes nothing.
+/// The probes of a closed window, or of a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbesInfo {
-    /// How many left since the peer was heard of.
+    /// The number of probes sent since the last segment from the peer.
     pub unanswered: u32,
-    /// How often the wait for the next one was doubled.
+    /// How often the wait for the next probe was doubled.
     pub backoff: u32,
 }
 
 /// The segments that a connection has outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutstandingInfo {
-    /// All of them.
+    /// All outstanding segments.
     pub segs: u64,
-    /// Packets for offload that they left in, as far as these are known.
+    /// The packets for offload in which these segments were sent, as far as known.
     pub packets: u64,
-    /// Octets of their payload.
+    /// Octets of payload in these segments.
     pub data_bytes: u64,
-    /// Known to have arrived, duplicate ACKs without SACK included.
+    /// Segments known to have arrived. Without SACK, these are the duplicate ACKs.
     pub sacked_segs: u64,
-    /// Thought lost.
+    /// Segments that count as lost.
     pub lost_segs: u64,
-    /// Sent again.
+    /// Segments that were retransmitted.
     pub retransmitted_segs: u64,
 }
 
@@ -135,26 +136,26 @@ pub struct ReceivingInfo {
     pub memory: Option<MemoryInfo>,
     /// The counts of arrivals.
     pub count: ReceiveCount,
-    /// The largest payload this end takes.
+    /// The largest payload that this end accepts.
     pub mss: u16,
-    /// Octets of the packet with that, headers included.
+    /// Octets of a packet with the largest payload, headers included.
     pub packet_bytes: u64,
     /// How long the next acknowledgment may wait: Linux's `ato`.
     pub ack_wait: Duration,
-    /// Octets of payload in what counts as a full segment of the peer's.
+    /// Octets of payload in what counts as a full segment from the peer.
     pub peer_smss: u64,
 }
 
-/// The memory of a receive buffer that is counted so, in octets (Linux's `tcp_info`, `SO_MEMINFO`).
+/// The memory of a receive buffer, in octets (Linux's `tcp_info`, `SO_MEMINFO`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Its size.
+    /// The size of the buffer.
     pub size: u64,
     /// The part in use.
     pub used: u64,
     /// The threshold of the window: Linux's `rcv_ssthresh`.
     pub threshold: u64,
-    /// The round trip as the receiver estimates it; zero where it knows none.
+    /// The receiver's estimate of the round trip; zero if it has none.
     pub rtt: Duration,
     /// The maximum number of octets that the application read in a round trip: Linux's `rcv_space`.
     pub read: u64,

@@ -6,15 +6,15 @@ use crate::units::{Duration, Time};
 use super::config::RfcConfig;
 use super::state::{Failure, TcpState};
 
-/// The state of a connection, and what belongs to it: how it was opened, why it failed, and the end
-/// of TIME-WAIT.
+/// The state of a connection, how the connection was opened, why it failed, and when TIME-WAIT
+/// ends.
 #[derive(Debug)]
 pub(in crate::tcp) struct Lifecycle {
     state: TcpState,
     failure: Option<Failure>,
-    /// Whether it began by listening.
+    /// Whether the connection was opened passively.
     passive: bool,
-    /// Whether our SYN was sent.
+    /// Whether the connection was opened, or the peer's SYN came.
     attempted: bool,
     /// The end of TIME-WAIT.
     linger: Time,
@@ -45,17 +45,18 @@ impl Lifecycle {
         if closing { self.state.after_fin_sent() } else { self.state }
     }
 
-    /// Whether the peer's FIN came while the connection was open, or with ours.
+    /// Whether the state is CLOSE-WAIT, CLOSING or LAST-ACK: the peer's FIN came, and TIME-WAIT has
+    /// not begun.
     pub(super) fn has_peers_fin(&self) -> bool {
         matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
     }
 
-    /// The reason, if it did not end by closing.
+    /// The reason, if the connection did not end by closing.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// Whether it began by listening.
+    /// Whether the connection was opened passively.
     pub(super) fn is_passive(&self) -> bool {
         self.passive
     }
@@ -71,8 +72,8 @@ impl Lifecycle {
         self.state == TcpState::Closed && (self.attempted || self.failure.is_some())
     }
 
-    /// Our SYN is to leave first (RFC 9293 §3.10.1, active), unless something went before; whether
-    /// it is.
+    /// Opens the connection actively (RFC 9293 §3.10.1), unless it was opened or attempted before.
+    /// Returns whether a SYN must be sent.
     pub(super) fn open(&mut self) -> bool {
         let opens = matches!(self.state, TcpState::Closed | TcpState::Listen) && !self.is_over();
         if opens {
@@ -81,29 +82,29 @@ impl Lifecycle {
         opens
     }
 
-    /// It waits for a peer (RFC 9293 §3.10.1, passive).
+    /// Waits for a peer to open the connection (RFC 9293 §3.10.1, passive).
     pub(super) fn listen(&mut self) {
         if self.state == TcpState::Closed && !self.is_over() {
             (self.state, self.passive) = (TcpState::Listen, true);
         }
     }
 
-    /// The peer's SYN came first, or crosses ours.
+    /// The peer's SYN came, before our SYN or simultaneously.
     pub(super) fn on_syn(&mut self) {
         (self.state, self.attempted) = (TcpState::SynReceived, true);
     }
 
     /// Both SYNs are acknowledged.
-    pub(super) fn stand(&mut self) {
+    pub(super) fn establish(&mut self) {
         self.state = TcpState::Established;
     }
 
-    /// Our FIN left.
+    /// Our FIN was sent.
     pub(super) fn on_fin_sent(&mut self) {
         self.state = self.state.after_fin_sent();
     }
 
-    /// Closes the connection by one step. Returns whether this begins TIME-WAIT.
+    /// Moves to `state`. Returns whether the state changed.
     pub(super) fn step_to(&mut self, state: TcpState, now: Time) -> bool {
         let steps = state != self.state;
         self.state = state;
@@ -118,12 +119,12 @@ impl Lifecycle {
         self.linger = now + self.time_wait;
     }
 
-    /// It is over.
+    /// The connection has ended.
     pub(super) fn end(&mut self) {
         (self.state, self.linger) = (TcpState::Closed, Time::NEVER);
     }
 
-    /// It is over because something failed.
+    /// The connection has ended because of a failure.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.end();
@@ -152,9 +153,10 @@ mod tests {
         assert!(life.is_passive() && life.open() && !life.is_passive());
     }
 
-    /// RFC 9293 §3.6.1: twice the MSL, from the last segment that the peer retransmitted.
+    /// RFC 9293 §3.6.1: TIME-WAIT lasts twice the MSL, from the last segment that the peer
+    /// retransmitted.
     #[test]
-    fn time_wait_lasts_from_its_last_straggler_on() {
+    fn time_wait_begins_again_with_each_late_segment() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         assert!(

@@ -32,8 +32,8 @@ impl MarkEcho {
     }
 
     /// A segment arrived. Returns whether it must be acknowledged immediately, because it is
-    /// marked. If marks count only in new data, it must be because it has data and CWR, which says
-    /// that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// marked. If marks count only in new data, the reason is not a mark, but CWR in a segment with
+    /// data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -51,8 +51,8 @@ impl MarkEcho {
     }
 
     /// New data arrived, and marks count only in new data. Returns whether the next acknowledgments
-    /// must leave immediately: after the first mark that is echoed, and after data that is not
-    /// ECN-capable although earlier data was, which is probably a retransmission
+    /// must be sent immediately. This is so after the first mark that is echoed, and after data
+    /// that is not ECN-capable although earlier data was. Such data is probably a retransmission
     /// (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
@@ -94,7 +94,7 @@ mod tests {
         let both = Segment { flags: Flags::CWR, ..marked };
         assert!(marks.on_segment(&both) && marks.is_echoed);
         marks.begin(false);
-        assert!(!marks.on_segment(&marked) && !marks.on_new_data(&marked), "nothing is agreed on");
+        assert!(!marks.on_segment(&marked) && !marks.on_new_data(&marked), "ECN is not agreed on");
     }
 
     #[test]

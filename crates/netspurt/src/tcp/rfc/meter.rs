@@ -105,7 +105,7 @@ impl RttMeter {
         newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
-    /// Gives round trips to the timer, as the kind of sampling requires.
+    /// Gives the timer the round trips that the kind of sampling asks for.
     #[inline]
     pub(super) fn measure(
         &mut self,
@@ -150,7 +150,8 @@ impl RttMeter {
         }
     }
 
-    /// Counts rounds of samples: windows of data that were acknowledged.
+    /// Counts rounds of samples. A round ends when the data that was outstanding at its beginning
+    /// is acknowledged.
     #[inline]
     fn count_round(&mut self, window: &SendWindow, config: &RfcConfig) {
         let beyond = u64::from(config.timer_rules.rounds_end_beyond);
@@ -160,7 +161,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns when the oldest segment left that an ACK newly covers and that was sent once.
+    /// Returns when the oldest segment was sent of those that an ACK newly covers and that were
+    /// sent once.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -183,7 +185,7 @@ impl RttMeter {
     /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
     /// sample of this ACK, because all its octets were sent twice. It is the round trip of the copy
     /// that the ACK answers (RFC 4015 §3.5).
-    pub(super) fn doubted_trip(
+    pub(super) fn doubtful_trip(
         &self,
         news: &News,
         window: &SendWindow,
@@ -201,8 +203,8 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// A sample from the echo of a timestamp (RFC 7323 §4.1): unambiguous even for segments that
-    /// were sent twice.
+    /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). It is unambiguous even for
+    /// segments that were sent twice.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -220,8 +222,8 @@ impl RttMeter {
         timer.sample(trip, cx);
     }
 
-    /// Called when our SYN is acknowledged with `echo`. It was sent `times` times, and last at
-    /// `sent`.
+    /// Called when our SYN is acknowledged with `echo`. The SYN was sent `times` times, the last
+    /// time at `sent`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),
@@ -243,9 +245,9 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Processes round trips, to the nanosecond, of segments that were sent once: that of the
-    /// `newest` segment, and the one that is to be `smoothed`. Linux smooths its samples, which are
-    /// those of the oldest segment.
+    /// Processes exact round trips of segments that were sent once: the round trip of the `newest`
+    /// segment, and the one to be `smoothed`. Linux smooths its samples, which are the round trips
+    /// of the oldest segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -338,8 +340,8 @@ mod tests {
             self.meter.on_sent(self.window.nxt, at(ms));
         }
 
-        /// An ACK that covers segments which left once at `covered`, beside others; the samples
-        /// it brings: when it was sent and the round trip, in milliseconds.
+        /// Handles an ACK that covers segments sent once, at `covered`, and perhaps others. Returns
+        /// the samples that it brings: the instant of sending and the round trip, in milliseconds.
         fn ack(&mut self, ms: u64, covered: &[u64], news: News) -> Vec<(u64, u64)> {
             let mut events = Events::new(Wanted { rtt: true, ..Wanted::default() });
             let mut outbox = VecDeque::new();
@@ -406,9 +408,9 @@ mod tests {
         assert_eq!(samples(Sampling::EachSegment), [(0, 100), (30, 70)]);
     }
 
-    /// RFC 7323 §4.1, and what Linux does where all that is covered left twice.
+    /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn an_echo_is_a_sample_always_or_if_every_copy_is_ambiguous() {
+    fn an_echo_gives_a_sample_always_or_only_if_every_copy_is_ambiguous() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -420,9 +422,9 @@ mod tests {
         assert_eq!(echo(Sampling::EachAck, &[]), []);
     }
 
-    /// RFC 6298 §3, as Linux reads it: an ACK of a copy may have waited for that.
+    /// RFC 6298 §3, as Linux reads it: the ACK may have waited for the copy.
     #[test]
-    fn an_ack_of_a_copy_is_no_sample_in_linux_whatever_else_it_acknowledges() {
+    fn in_linux_an_ack_of_a_retransmission_gives_no_sample() {
         let trips = |sampling, echo| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -442,7 +444,7 @@ mod tests {
             let news = |octets| News { echo, ..acked(octets) };
             bench.ack(100, covered, news(1000));
             let Bench { meter, window, config, .. } = &bench;
-            let trip = meter.doubted_trip(&news(1000), window, config, at(100));
+            let trip = meter.doubtful_trip(&news(1000), window, config, at(100));
             trip.map(|trip| trip.sent)
         };
         assert_eq!(trip(Sampling::EachAck, &[], Some(41)), Some(at(40)));
@@ -460,7 +462,7 @@ mod tests {
         assert_eq!(bench.ack(100, &[], news), [(20, 80)]);
     }
 
-    /// Linux's `rtt_seq` wants an ACK beyond what was next to be sent.
+    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond what was next to be sent.
     #[test]
     fn a_round_ends_with_all_that_was_outstanding_or_beyond_it() {
         let rounds = |rounds_end_beyond| {
@@ -481,7 +483,7 @@ mod tests {
         assert_eq!(rounds(true), [1, 1, 1, 1, 2]);
     }
 
-    /// RFC 7323 §4.3 lets no echo of a SYN mislead: it left once, or the echo tells.
+    /// RFC 7323 §4.3: the SYN was sent once, or the echo shows which copy was answered.
     #[test]
     fn the_handshake_is_measured_if_its_syn_was_sent_once() {
         let rtt = |times| {

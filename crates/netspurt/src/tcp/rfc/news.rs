@@ -11,17 +11,17 @@ use super::send_window::SendWindow;
 /// The fields of a segment that concern the sending half.
 pub(super) struct AckSegment<'a> {
     pub(super) segment: &'a Segment,
-    /// The octet of the peer's at which it begins.
+    /// The peer's octet at which the segment begins.
     pub(super) seq: u64,
-    /// The next octet of ours that the peer expects.
+    /// Our octet that the peer expects next.
     pub(super) ack: u64,
     /// The peer's window in octets.
     pub(super) window: u64,
-    /// The timestamp it echoes.
+    /// The timestamp that the ACK echoes.
     pub(super) echo: Option<u32>,
-    /// Whether it echoes a congestion mark.
+    /// Whether the ACK echoes a congestion mark.
     pub(super) marked: bool,
-    /// Whether its SACK blocks count: both ends agreed on them.
+    /// Whether the SACK blocks count, because both ends agreed on SACK.
     pub(super) has_sack: bool,
 }
 
@@ -35,36 +35,38 @@ pub(super) struct News {
     /// Octets newly known to have arrived. Octets for which duplicate ACKs stood before are
     /// included.
     pub(super) delivered: u64,
-    /// The same in segments.
+    /// Segments newly known to have arrived.
     pub(super) delivered_segs: u64,
-    /// Octets that duplicate ACKs stood for before this ACK.
+    /// Octets for which duplicate ACKs stood before this ACK.
     pub(super) stood_for: u64,
-    /// Of the segments sent once that it newly reports by SACK: when the oldest left.
+    /// When the oldest segment was sent of those that the ACK newly reports by SACK and that were
+    /// sent once.
     pub(super) sacked_oldest: Option<Time>,
-    /// Of the retransmitted segments that it newly covers: when the oldest last left. Only if it
-    /// does not matter that the ACK may answer another copy.
+    /// When the oldest of the newly covered retransmitted segments was last sent. It is given only
+    /// if it does not matter that the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
-    /// It covers in order octets that were retransmitted.
+    /// The ACK covers in order octets that were retransmitted.
     pub(super) covers_copy: bool,
-    /// It covers, in order or by SACK, octets that were sent only once, before the repair began.
+    /// The ACK covers, in order or by SACK, octets that were sent only once, before the repair
+    /// began.
     pub(super) covers_original: bool,
-    /// A duplicate the receiver reports.
+    /// A duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
-    /// A duplicate ACK in the sense of RFC 5681 §2, or of RFC 6675 §2 where SACK is on.
+    /// The ACK is a duplicate ACK as RFC 5681 §2 defines it, or with SACK RFC 6675 §2.
     pub(super) duplicate: bool,
-    /// The timestamp it echoes.
+    /// The timestamp that the ACK echoes.
     pub(super) echo: Option<u32>,
 }
 
 impl News {
-    /// The ACK newly covers `sent`. `point` is the end of the octets that were outstanding when the
-    /// repair began.
+    /// Called for each segment `sent` that the ACK newly covers. `point` is the end of the octets
+    /// that were outstanding when the repair began.
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
     }
 
-    /// Whether it acknowledges new octets, and reports nothing.
+    /// Whether the ACK acknowledges new octets and reports nothing.
     pub(super) fn is_plain(&self) -> bool {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
@@ -89,7 +91,8 @@ impl News {
         count.marked_segments += if marked { delivered } else { 0 };
     }
 
-    /// RFC 5681 §2, or with SACK an ACK that reports something new (RFC 6675 §2).
+    /// Whether the ACK is a duplicate ACK (RFC 5681 §2). With SACK: whether it reports something
+    /// new and acknowledges nothing new (RFC 6675 §2).
     pub(super) fn is_duplicate(
         &self,
         segment: &Segment,
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
     use crate::tcp::RfcConfig;
 
-    /// A sender with the octets 1000 to 9000 outstanding reads blocks beside an ACK of 2000.
+    /// A sender with the octets 1000 to 9000 outstanding reads the blocks of an ACK of 2000.
     fn read(blocks: &[(u32, u32)]) -> Reports {
         let mut window = SendWindow::new(&RfcConfig::rfc_2026());
         (window.una, window.nxt) = (2000, 9000);

@@ -12,11 +12,11 @@ use super::sender::RfcSender;
 
 /// The maximum number of octets of a packet (`sk_gso_max_size`).
 const PACKET_BYTES_MAX: u64 = 1 << 16;
-/// A packet has the octets that the pacing rate sends in a second, divided by this
-/// (`sk_pacing_shift`). Linux also computes that rate if it does not pace.
+/// The number of octets in a packet is the pacing rate in octets per second, divided by this number
+/// (`sk_pacing_shift`). Linux computes this rate even if it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
-/// The pacing rate in percent of cwnd per round trip: below half of ssthresh, and otherwise
-/// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// The pacing rate in percent of cwnd per round trip: the first value while cwnd is below half of
+/// ssthresh, otherwise the second (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
 /// On short paths a packet may be longer. The maximum extra length is `PACKET_BYTES_MAX`. It is
 /// halved once for each `HALVING_NS` nanoseconds of the minimum round trip (`tcp_tso_rtt_log`).
@@ -157,8 +157,8 @@ pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let fills = sender.config.send_rules.packets_fill_windows
         && edge == window.peer_edge()
         && ready > smss
-        && window.lets_tail_go();
-    let takes_all = fills || data <= edge && window.lets_short_go();
+        && window.may_send_short_inner();
+    let takes_all = fills || data <= edge && window.may_send_short_last();
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 

@@ -23,13 +23,14 @@ pub(super) struct NextSegment {
     pub(super) seq: u64,
     /// Octets of payload.
     pub(super) len: u64,
-    /// Whether our FIN follows them.
+    /// Whether our FIN follows the payload.
     pub(super) fin: bool,
     /// Whether it has PSH.
     pub(super) push: bool,
-    /// The difference of its payload from a full segment's payload, which is room for SACK blocks.
+    /// By how many octets the payload is shorter than that of a full segment. SACK blocks may use
+    /// this room.
     pub(super) spare: u64,
-    /// The cause, if it is a retransmission.
+    /// The cause, if the segment is a retransmission.
     pub(super) cause: Option<Cause>,
 }
 
@@ -56,13 +57,13 @@ impl NextSegment {
     }
 }
 
-/// Up to which octet full segments may be sent while no repair is in progress and no retransmission
-/// is in doubt.
+/// The octets up to which full segments may be sent while no repair is in progress and no
+/// retransmission is in doubt.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit by the peer's window, without the last octets that were written.
+    /// The limit that the peer's window sets. The last octets that were written lie beyond it.
     pub(super) peer: u64,
-    /// The limit by cwnd and by the peer's window.
+    /// The limit that cwnd and the peer's window set.
     pub(super) both: u64,
 }
 
@@ -82,8 +83,8 @@ impl RfcSender {
     }
 
     /// Returns up to which octet [`send_fresh`](Self::send_fresh) may send full segments without
-    /// the checks of [`next`](Self::next). `None` during a repair or a doubt, and with pacing. The
-    /// last octets written are left to `next`.
+    /// the checks of [`next`](Self::next). `None` during a repair, while a retransmission is in
+    /// doubt, and with pacing. `next` sends the last octets written.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
@@ -107,7 +108,7 @@ impl RfcSender {
     }
 
     /// Returns the next segment that may leave now: first lost ones, then new ones (RFC 6675 §4,
-    /// NextSeg). With `only_copies` no new one.
+    /// NextSeg). With `only_copies`, no new segment is returned.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -124,8 +125,9 @@ impl RfcSender {
         lost.or_else(|| self.next_new(now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// Everything that may be sent was sent: arms the timers that wait for answers and for room.
-    /// `sent` says whether anything was sent, and `waited` whether there was new data to send.
+    /// Called when everything that may be sent was sent. Arms the timers of tail loss probes and of
+    /// window probes. `sent` says whether anything was sent, and `waited` whether there was new
+    /// data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         if sent || self.moved {
@@ -134,7 +136,7 @@ impl RfcSender {
         }
         let mut pipe = self.pipe();
         if self.packet_edge.take().is_some() && self.window.room() > 0 {
-            // Waiting data counts as held back by cwnd.
+            // Data that waits for a whole packet counts as held back by cwnd.
             pipe = pipe.max(self.recovery.cwnd.window.cwnd);
         }
         if pipe + self.window.smss > self.recovery.cwnd.window.cwnd {
@@ -160,19 +162,19 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Sets whether the host's own queue drops segments that leave. The sender learns of it at
-    /// once, so that it keeps such segments.
+    /// Sets whether the host's own queue drops segments that leave. The sender knows this at once,
+    /// so that it keeps such segments.
     pub(super) fn set_refused(&mut self, refused: bool) {
         self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
 
-    /// Determines again what holds the next octets back, after some were sent in another way.
-    pub(super) fn look_at_hold(&mut self, now: Time) {
+    /// Determines again what holds the next octets back, after octets were sent outside of a burst.
+    pub(super) fn update_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
-    /// Returns what the next segment waits for: the pacer, or the window without room for it. If
-    /// neither window has room, it is the one with less room.
+    /// Returns what the next segment waits for: the pacer, or the window that has no room for it.
+    /// If neither window has room, returns the window with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {
@@ -181,14 +183,14 @@ impl RfcSender {
         if self.pacer.holds(now).is_some() {
             return HeldBy::Pacer;
         }
-        // The peer has already offered to accept an octet that is retransmitted.
+        // A retransmitted octet needs no new room in the peer's window.
         let smss = self.window.smss;
         let of_peer = if repairs { u64::MAX } else { self.window.room() };
         let filled = self.recovery.filled_of(pipe, &self.window, &self.config);
         let of_cwnd = self.recovery.cwnd.window.cwnd.saturating_sub(filled);
         let next = if repairs { smss } else { self.window.unsent_data().min(smss) };
         let full = if self.config.cwnd_rules.whole_segments { smss } else { next };
-        // A remainder below a segment counts as none: silly windows are not filled.
+        // Room for less than a segment counts as none, because of silly window avoidance.
         if of_peer >= next && of_cwnd >= full {
             HeldBy::Nothing
         } else if of_cwnd <= of_peer {
@@ -232,7 +234,7 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, in_packet, Some(cause))
     }
 
-    /// The next new octets, as the windows, Nagle and the silly window rules allow.
+    /// Sends the next new octets, if the windows, Nagle and silly window avoidance allow it.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
         if self.window.grows_packets() {
             grow_packet(self);
@@ -254,8 +256,8 @@ impl RfcSender {
         Some(self.send_fresh(len, now))
     }
 
-    /// Sends `len` new octets, and the FIN if it follows them. In line, so that the compiler knows
-    /// the properties of a full segment.
+    /// Sends `len` new octets, and the FIN if it follows them. The function is inlined, so that the
+    /// compiler can use the known length of a full segment.
     #[inline(always)]
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
@@ -281,7 +283,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// A segment with `len` octets of payload left, `size_bytes` with its headers.
+    /// Called when a segment with `len` octets of payload was sent. It has `size_bytes` octets with
+    /// its headers.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
@@ -300,7 +303,7 @@ impl RfcSender {
         cwnd.pacing_rate().or_else(spread)
     }
 
-    /// New octets leave after a time in which nothing was outstanding.
+    /// Called before new octets are sent after a time in which nothing was outstanding.
     fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_sent), self.timers.retransmission.rto());
         let shrinks = self.config.cwnd_rules.idle_restart && !self.recovery.cwnd.is_owned();

@@ -4,11 +4,11 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-/// How much of a window a round trip's pacing aims at, in percent: Linux's two ratios.
+/// The pacing rate in percent of cwnd per round trip: Linux's two ratios.
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// Spreads segments over time, if an algorithm that owns the window, or a switch, asks for it.
+/// Spreads segments over time, if a switch or an algorithm that owns cwnd requires it.
 #[derive(Debug)]
 pub(super) struct Pacer {
     is_on: bool,
@@ -19,7 +19,7 @@ pub(super) struct Pacer {
 packed!(Pacer { until } keeps { is_on });
 
 impl Pacer {
-    /// A pacer that lets all pass unless it `is_on`.
+    /// Makes a pacer. It holds no segment back unless it `is_on`.
     pub(super) fn new(is_on: bool) -> Self {
         Self { is_on, until: Time::ZERO }
     }
@@ -29,7 +29,7 @@ impl Pacer {
         self.is_on
     }
 
-    /// Until when it holds the next segment back, if it does.
+    /// The time until which the pacer holds the next segment back, if it does.
     #[inline]
     pub(super) fn holds(&self, now: Time) -> Option<Time> {
         (now < self.until).then_some(self.until)
@@ -40,7 +40,8 @@ impl Pacer {
         self.until = now;
     }
 
-    /// A segment of `octets` left; the next may leave when those have taken their time.
+    /// A segment of `octets` was sent. The next one may be sent when `rate` has had time for these
+    /// octets.
     pub(super) fn on_departed(&mut self, octets: u64, rate: Option<BitRate>, now: Time) {
         if let Some(rate) = rate {
             self.until = self.until.max(now) + rate.time_for(octets);
@@ -48,8 +49,8 @@ impl Pacer {
     }
 }
 
-/// A window a round trip, and a fifth more or twice as much, so that pacing is not what holds it
-/// back.
+/// Returns a rate of 1.2 windows per round trip, or of two windows in slow start, so that pacing
+/// does not limit the window.
 pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<BitRate> {
     let srtt = srtt?.as_nanos().max(1);
     let percent = if window.in_slow_start() { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_waits_until_the_one_before_has_taken_its_time() {
+    fn a_paced_segment_waits_for_the_time_of_the_one_before() {
         let ms = |n| Time::ZERO + Duration::from_millis(n);
         let rate = BitRate::new(8_000_000);
         let mut pacer = Pacer::new(true);

@@ -5,33 +5,33 @@ use crate::units::Duration;
 
 use super::info::ProbesInfo;
 
-/// The longest a closed window goes without a probe (§3.8.6.1 sets no limit; BSD's).
+/// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this one is BSD's.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// The longest a short segment waits for company (§3.8.6.2.1).
+/// The longest time that a short segment waits for more octets (§3.8.6.2.1).
 const OVERRIDE: Duration = Duration::from_millis(200);
 
-/// How long to wait before what the host's own queue refused is offered to it again
+/// How long the sender waits before it offers octets again that the host's own queue refused
 /// (`TCP_RESOURCE_PROBE_INTERVAL`).
 const QUEUE_WAIT: Duration = Duration::from_millis(500);
 
 /// The state of probing a closed window, or a full queue of the host's own.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
-    /// Probes in a row since the window closed.
+    /// The number of probes since the window closed.
     pub(super) backoff: u32,
-    /// Probes since the peer last acknowledged anything.
+    /// The number of probes since the last segment from the peer.
     unanswered: u32,
-    /// Whether the host's queue takes nothing: what would leave stays.
+    /// Whether the host's own queue accepts nothing, so that the sender keeps its segments.
     pub(super) is_refused: bool,
-    /// How often it was asked again since the peer was heard of.
+    /// How often the queue was tried again since the last segment from the peer.
     pub(super) refused: u32,
 }
 
 packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
-    /// Counts a probe that is about to leave. Returns whether it may leave: not after `probes_max`
-    /// probes without an answer.
+    /// Counts the next probe. Returns whether it may be sent: false after `probes_max` probes
+    /// without an answer.
     pub(super) fn probe(&mut self, probes_max: u32) -> bool {
         if self.unanswered >= probes_max.max(1) {
             return false;
@@ -41,7 +41,7 @@ impl Persist {
         true
     }
 
-    /// The peer was heard of.
+    /// Called when a segment from the peer arrived.
     #[inline]
     pub(super) fn on_heard(&mut self) {
         self.unanswered = 0;
@@ -53,7 +53,8 @@ impl Persist {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }
 
-    /// The window is open, or the peer accepted a probe. Returns whether there was a probe.
+    /// Called when the window is open, or when the peer accepted a probe. Returns whether a probe
+    /// was sent before.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
         core::mem::take(&mut self.backoff) > 0

@@ -1,9 +1,10 @@
-//! Header prediction: most segments are the next one expected (Jacobson, "4BSD TCP Header
+//! Header prediction: most segments are the one that was expected next (Jacobson, "4BSD TCP Header
 //! Prediction", Computer Communication Review 20(2), 1990).
 //!
-//! The fast path is for a bare segment in sequence that either brings octets to an end with nothing
-//! outstanding, or acknowledges octets at a sender without suspected losses. A few comparisons then
-//! answer most questions of RFC 9293 §3.10.7. The effect is exactly that of the general path.
+//! The fast path is for a segment in sequence without anything unusual. The segment either brings
+//! octets to an end that has nothing outstanding, or acknowledges octets of a sender that suspects
+//! no losses. A few comparisons then replace most checks of RFC 9293 §3.10.7. The effect is exactly
+//! that of the general path.
 
 use crate::segment::{Flags, Segment};
 
@@ -41,8 +42,8 @@ impl Tcb {
         true
     }
 
-    /// Whether a segment belongs to an open connection, has nothing unusual, and is at the place
-    /// where the next one would.
+    /// Whether the connection is open and the segment has nothing unusual and begins at the next
+    /// octet expected.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
         let recent = self.header.recent_stamp();
@@ -69,7 +70,7 @@ mod tests {
     use crate::tcp::RfcConfig;
     use crate::units::{Duration, Time};
 
-    /// Both ends of a connection, with and without the short way.
+    /// Two connections with the same history: one with the fast path and one without.
     struct Twins {
         short: [Tcb; 2],
         long: [Tcb; 2],
@@ -79,7 +80,8 @@ mod tests {
     }
 
     impl Twins {
-        /// Lets one end of both pairs act: they must come out as the same, and send the same.
+        /// Lets the same end of both connections act. Both must reach the same state and send the
+        /// same segments.
         fn act(
             &mut self,
             now: Time,
@@ -122,8 +124,8 @@ mod tests {
         }
     }
 
-    /// Plays a connection over a bad path, in which one end or both write; segments that came by
-    /// the short way.
+    /// Plays a connection over a bad path, in which one end or both write. Returns the number of
+    /// segments that took the fast path.
     fn play(mut config: RfcConfig, seed: u64) -> u64 {
         let mut dice = Stream::named(seed, "prediction");
         config.ecn = dice.chance(0.3);

@@ -2,34 +2,34 @@
 
 use crate::packed::packed;
 
-/// cwnd in recovery: it falls to ssthresh in step with what is delivered.
+/// cwnd in recovery: it falls to ssthresh in proportion to the delivered octets.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
     /// Octets delivered since recovery began.
     delivered: u64,
-    /// Octets sent since.
+    /// Octets sent since recovery began.
     out: u64,
-    /// The flight at its beginning (`RecoverFS`).
+    /// The flight size when recovery began (`RecoverFS`).
     recover_fs: u64,
-    /// Whether the first retransmission is still owed.
+    /// Whether the first retransmission was not sent yet.
     first: bool,
 }
 
 packed!(Prr { delivered, out, recover_fs, first });
 
-/// One ACK, as recovery sees it.
+/// The facts about one ACK that the algorithm needs.
 pub(super) struct PrrAck {
-    /// Octets it delivered (`DeliveredData`).
+    /// Octets that the ACK delivered (`DeliveredData`).
     pub(super) delivered: u64,
     /// Octets in the network.
     pub(super) pipe: u64,
-    /// The target.
+    /// The slow-start threshold, to which cwnd falls.
     pub(super) ssthresh: u64,
     /// Sender maximum segment size.
     pub(super) smss: u64,
-    /// Whether it moved the cumulative ACK and showed no further loss (`SafeACK`).
+    /// Whether the ACK moved the cumulative ACK and showed no further loss (`SafeACK`).
     pub(super) safe: bool,
-    /// Whether what is due is rounded up to whole segments, as Linux counts.
+    /// Whether the octets to send are rounded up to whole segments, as in Linux.
     pub(super) whole: bool,
 }
 
@@ -39,7 +39,7 @@ impl Prr {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
 
-    /// Whether the first retransmission is still owed.
+    /// Whether the first retransmission was not sent yet.
     pub(super) fn owes_first(&self) -> bool {
         self.first
     }
@@ -50,7 +50,7 @@ impl Prr {
         self.first = false;
     }
 
-    /// cwnd after an ACK: a segment at the least.
+    /// Returns cwnd after an ACK, which is at least one segment.
     pub(super) fn on_ack(&mut self, ack: &PrrAck) -> u64 {
         self.delivered += ack.delivered;
         let mut allowance = if ack.pipe > ack.ssthresh {
@@ -81,7 +81,7 @@ mod tests {
         PrrAck { delivered: SMSS, pipe, ssthresh: 10 * SMSS, smss: SMSS, safe, whole: false }
     }
 
-    /// RFC 9937 §6.2, first branch: with half of cwnd to go, one segment leaves for every two
+    /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
     /// delivered.
     #[test]
     fn above_the_threshold_sending_is_in_proportion_to_delivery() {
@@ -97,13 +97,15 @@ mod tests {
             pipe += segs * SMSS;
             sent.push(segs);
         }
-        // The first retransmission is owed immediately, the rest is half of what was delivered.
+        // The first retransmission is sent immediately. In all, half of the delivered segments are
+        // sent.
         assert_eq!(sent, [1, 0, 0, 1, 0, 1, 0, 1]);
     }
 
-    /// Linux rounds up what is due: the second segment follows the third delivery, not the fourth.
+    /// Linux rounds the octets to send up, so the second segment follows the third delivery, not
+    /// the fourth.
     #[test]
-    fn in_whole_segments_the_second_one_leaves_an_ack_earlier() {
+    fn with_whole_segments_the_second_one_is_sent_one_ack_earlier() {
         let sent = |whole| {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);
@@ -121,10 +123,10 @@ mod tests {
         assert_eq!(sent(false), [1, 0, 0, 1, 0, 1]);
     }
 
-    /// RFC 9937 §6.2, second branch: below it, what was delivered goes out, and one segment more
-    /// while nothing further is lost; never beyond the threshold.
+    /// RFC 9937 §6.2, second branch: with pipe below ssthresh, as much is sent as was delivered,
+    /// and one segment more while no further loss shows. pipe never exceeds ssthresh.
     #[test]
-    fn below_the_threshold_losses_are_made_up_slowly() {
+    fn below_ssthresh_pipe_grows_slowly_again() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

@@ -6,19 +6,19 @@ use crate::units::{Duration, Time};
 
 use super::scoreboard::{Scoreboard, SentSegment};
 
-/// Round trips without a duplicate report after which the reordering window shrinks back
-/// (RFC 8985 §6.2 step 4, "16 loss recoveries").
+/// The number of recoveries without a duplicate report after which the reordering window shrinks
+/// again (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
-/// The number of arrived segments that a look for losses passes one by one.
+/// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant, then by the number of the transmission at
-/// this instant, then by the end.
+/// The order in which segments were sent: by the instant, then by the turn of the transmission at
+/// this instant, then by the end of the segment.
 ///
-/// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and not
-/// the one that ends last. Simulated time stands still between transmissions; a sender's clock does
-/// not.
+/// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and
+/// not the one that ends last. Simulated time stands still between transmissions; a sender's clock
+/// does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SentOrder {
     at: Time,
@@ -38,11 +38,11 @@ impl SentOrder {
 /// RACK's state for a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// The newest segment known to have arrived.
+    /// The last sent of the segments known to have arrived.
     newest: SentOrder,
     /// The round trip of that segment.
     rtt: Duration,
-    /// Whether a round trip was learnt, or a cut was undone, since RACK last looked for losses.
+    /// Whether RACK has got a round trip, or a cut was undone, since RACK last looked for losses.
     pub(super) has_news: bool,
     /// The octet after the highest octet that is known to have arrived.
     pub(super) fack: u64,
@@ -52,7 +52,7 @@ pub(super) struct Rack {
     pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
-    /// `nxt` when the multiplier last grew: once a round trip at most.
+    /// `nxt` when the multiplier last grew. The multiplier grows once a round trip at most.
     dsack_round: Option<u64>,
 }
 
@@ -86,8 +86,9 @@ impl Rack {
         sent.end() <= fack && sent.times == 1
     }
 
-    /// `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that the ACK must
-    /// answer an earlier copy: the retransmission is younger than any round trip.
+    /// Called when `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that
+    /// the ACK echoes an earlier copy. Such a retransmission does not count, and neither does one
+    /// that was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -106,8 +107,8 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// The path reorders: the segment that begins at `left` arrived after later ones. If no segment
-    /// beyond the cumulative ACK has arrived, the later ones are those below `una`.
+    /// Called when the segment that begins at `left` arrived after later segments. If no segment
+    /// beyond the cumulative ACK has arrived, the later segments are those below `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -136,7 +137,7 @@ impl Rack {
         }
     }
 
-    /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
+    /// Whether `sent` was sent after the newest segment known to have arrived (`RACK_sent_after`).
     pub(super) fn is_younger(&self, sent: &SentSegment) -> bool {
         SentOrder::of(sent) > self.newest
     }
@@ -168,7 +169,7 @@ impl Rack {
         while place < scoreboard.len() {
             let sent = scoreboard.get(place);
             if sent.sacked {
-                // A few segments are passed one by one, a long run in one step.
+                // The first arrived segments of a run are passed one by one, the rest in one step.
                 run += 1;
                 place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;

@@ -8,11 +8,11 @@ use crate::units::{Duration, Time};
 use super::info::DeliveredInfo;
 use super::scoreboard::{SentSegment, Snapshot};
 
-/// The connection's count of what was delivered.
+/// The count of delivered octets of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     pub(super) octets: u64,
-    /// Whether anybody looks at the samples; if not, the octets alone are counted.
+    /// Whether samples are taken. If not, only octets are counted.
     pub(super) is_sampled: bool,
     at: Time,
     first_sent_at: Time,
@@ -20,13 +20,14 @@ pub(super) struct Delivery {
     /// The last rate that [`DeliveredInfo`] reports.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
-    /// `octets` at which the last flight limited by the application will have been delivered.
+    /// The count of delivered octets at which the last flight that the application limited is
+    /// delivered.
     app_limited_until: u64,
 }
 
 packed!(Delivery { octets, at, first_sent_at, newest, rate, rate_is_app_limited, app_limited_until } keeps { is_sampled });
 
-/// The newest segment that an ACK brought news of.
+/// The newest segment that an ACK newly covers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
     snapshot: Snapshot,
@@ -38,17 +39,17 @@ struct Newest {
 packed!(Newest { snapshot, sent_at, end, any });
 
 impl Delivery {
-    /// Nothing delivered yet.
+    /// Makes the count of a connection that has delivered nothing.
     pub(super) fn new(is_sampled: bool) -> Self {
         Self { is_sampled, ..Self::default() }
     }
 
-    /// An ACK came: none of what it covers is known yet.
+    /// Called when an ACK arrived, before the segments that it covers are known.
     pub(super) fn begin_ack(&mut self) {
         self.newest.any = false;
     }
 
-    /// The ACK covers `sent`.
+    /// Called for each segment `sent` that the ACK newly covers.
     pub(super) fn see(&mut self, sent: &SentSegment, snapshot: &Snapshot) {
         let newest = &mut self.newest;
         if !newest.any || (sent.at, sent.end()) > (newest.sent_at, newest.end) {
@@ -83,7 +84,8 @@ impl Delivery {
         }
     }
 
-    /// Keeps a sample's rate, unless the application limited it and it is lower than the last.
+    /// Keeps the rate of a sample, unless the application limited the sample and its rate is lower
+    /// than the last one.
     fn keep_rate(&mut self, bytes: u64, interval: Duration, app_limited: bool) {
         let product = |bytes: u64, span: Duration| u128::from(bytes) * u128::from(span.as_nanos());
         let (last, span) = self.rate.unwrap_or_default();
@@ -98,7 +100,7 @@ impl Delivery {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }
 
-    /// The ACK, at `now`, delivered `octets` more.
+    /// Takes the sample of an ACK that arrived at `now` and delivered `octets` more.
     pub(super) fn sample(&mut self, now: Time, octets: u64) -> Option<RateSample> {
         if octets == 0 {
             return None;

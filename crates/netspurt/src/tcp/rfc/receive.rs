@@ -33,10 +33,10 @@ pub(in crate::tcp) struct RfcReceiver {
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// The reports of the next acknowledgment, in place of `blocks` and `duplicate`, if it must
-    /// look as if it was sent before the current segment arrived.
+    /// The reports of the next acknowledgment, in place of `blocks` and `duplicate`, if this
+    /// acknowledgment must have the content from before the current segment arrived.
     early: Vec<Range>,
-    /// The octets that were delivered in order and that the application has not read.
+    /// The number of octets that arrived in order and that the application has not read.
     pub(super) unread: u64,
     /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
@@ -55,8 +55,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a delayed acknowledgment is sent.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// If the arriving segment was merged from several, the octets in each of them, and whether this
-    /// end merged them.
+    /// If the arriving segment was merged from several, the octets in each of them, and whether
+    /// this end merged them.
     pub(super) merged: Option<u16>,
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
@@ -98,8 +98,8 @@ impl RfcReceiver {
         }
     }
 
-    /// The peer's SYN has the number `irs`. `sack` and `ecn` say whether these options are agreed
-    /// on.
+    /// Called when the peer's SYN arrived with the number `irs`. `sack` and `ecn` say whether both
+    /// ends agreed on SACK and ECN.
     pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
         self.compression.begin(sack);
@@ -114,8 +114,8 @@ impl RfcReceiver {
         self.window()
     }
 
-    /// Serves the same application as `other`.
-    pub(super) fn serve_as(&mut self, other: &Self) {
+    /// Takes over the settings that the application made in `other`.
+    pub(super) fn copy_settings_of(&mut self, other: &Self) {
         self.reads_at_once = other.reads_at_once;
         if let Some(memory) = &other.memory {
             self.set_accepted(memory.accepted);
@@ -155,14 +155,14 @@ impl RfcReceiver {
         self.octet(segment.seq) + u64::from(segment.len) > self.nxt
     }
 
-    /// Sends a challenge ACK (RFC 5961), unless one went out a short time ago.
+    /// Sends a challenge ACK (RFC 5961), unless the last one was sent a short time ago.
     pub(super) fn challenge(&mut self, now: Time, config: &RfcConfig) {
         if self.may_challenge(now, config) {
             self.need = AckNeed::Now;
         }
     }
 
-    /// Whether a challenge ACK may be sent at `now`; it counts as sent.
+    /// Whether a challenge ACK may be sent at `now`. If so, it counts as sent.
     pub(super) fn may_challenge(&mut self, now: Time, config: &RfcConfig) -> bool {
         let interval = config.receive_rules.challenge_interval;
         let may = self.challenged.is_none_or(|at| now.saturating_since(at) >= interval);
@@ -172,7 +172,7 @@ impl RfcReceiver {
         may
     }
 
-    /// Forgets the challenge ACKs of the handshake, which do not count.
+    /// Forgets the challenge ACKs of the handshake, which do not limit later ones.
     pub(super) fn forget_challenge(&mut self) {
         self.challenged = None;
     }
@@ -201,22 +201,23 @@ impl RfcReceiver {
         self.need > AckNeed::None || self.deadline < Time::NEVER
     }
 
-    /// The application read `octets`. Returns whether an acknowledgment must leave, because one
-    /// waited for this, or because the window opened enough to be advertised immediately. It must
-    /// open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the window that the peer
-    /// knows, so that a wide window is not advertised at every reading. After the peer's FIN no
-    /// window is advertised.
+    /// The application read `octets`. Returns whether an acknowledgment must be sent, because one
+    /// waited for the reading, or because the window opened enough to be advertised immediately.
+    /// The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the
+    /// window that the peer knows. So a wide window is not advertised at every reading. After the
+    /// peer's FIN no window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
         let held = self.nxt - self.last_ack;
-        let was_requested =
-            self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
+        let was_requested = self.unread == 0 && self.ack_delay.is_sent_when_all_is_read()
+            || self.ack_delay.is_sent_on_reading(held);
         self.is_owed() && was_requested || !self.is_closed() && self.opened_enough()
     }
 
-    /// Whether any octet of `left..right` is in the window (RFC 9293 §3.4). With some rules it is
-    /// enough that all of them came with the last acknowledgment or after it.
+    /// Whether any octet of `left..right` is in the window (RFC 9293 §3.4). With
+    /// `takes_last_again`, a segment is also accepted if it ends at the octet of the last
+    /// acknowledgment or later.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again
@@ -248,7 +249,7 @@ impl RfcReceiver {
         let in_order = next && self.above.is_empty();
         self.count.out_of_order += u64::from(left > self.nxt);
         let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
-        // One whose report waited until now is not reported (`tcp_data_queue`).
+        // A duplicate whose report was still waiting is not reported (`tcp_data_queue`).
         self.duplicate = None;
         let held_beyond = self.above.total();
         let new = self.take_in(left, right, config);
@@ -272,8 +273,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether the acknowledgment of what arrived behind a gap waits, with `held` octets in order that
-    /// were not acknowledged.
+    /// Whether the report of a segment behind a gap waits. `held` octets arrived in order and are
+    /// not acknowledged.
     fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &Moment) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
@@ -433,7 +434,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The octets of `new` arrived beyond a hole: their block is reported first.
+    /// Called when the octets of `new` arrived beyond a hole. Their block is reported first.
     fn report(&mut self, new: Range, config: &RfcConfig) {
         let touches = |block: &Range, range: Range| block.1 >= range.0 && block.0 <= range.1;
         let block = self.above.insert(new.0, new.1);
@@ -445,7 +446,7 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // Of the current segment, it reports only that the segment made a block longer.
+            // Of the current segment, this acknowledgment shows only that a block became longer.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);
@@ -455,9 +456,9 @@ impl RfcReceiver {
         self.blocks.truncate(SackBlocks::MAX);
     }
 
-    /// Records the peer's FIN, whose place is `fin`, in a segment that begins at `left`. Beyond a
-    /// hole it is reported with what arrived: it has a number of its own (RFC 2018 §3, RFC 9293
-    /// §3.4).
+    /// Records the peer's FIN with the number `fin`, in a segment that begins at `left`. A FIN
+    /// beyond a hole is reported like an octet, because it has a sequence number (RFC 2018 §3, RFC
+    /// 9293 §3.4).
     pub(super) fn note_fin(&mut self, left: u64, fin: u64, config: &RfcConfig) {
         self.fin = Some(fin);
         if fin <= self.nxt {
@@ -495,9 +496,9 @@ impl RfcReceiver {
         self.duplicate.is_some() || !self.blocks.is_empty()
     }
 
-    /// The blocks that an acknowledgment carries, `room` of them at most. A duplicate is reported
-    /// first (RFC 2883 §4), then the block of the newest segment, then the ones most recently
-    /// reported (RFC 2018 §4).
+    /// The blocks of an acknowledgment, at most `room`. A duplicate is reported first (RFC 2883
+    /// §4), then the block of the newest segment, then the ones most recently reported (RFC 2018
+    /// §4).
     fn blocks(&self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let wire = |octet| seq::to_wire(self.irs, octet);

@@ -1,4 +1,4 @@
-//! The memory of a receive buffer as Linux accounts for it, and the window that it leaves.
+//! The memory of a receive buffer as Linux accounts for it, and the window that follows from it.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,8 @@ use super::buffer_tuning::BufferTuning;
 use super::config::RfcConfig;
 use super::info::MemoryInfo;
 
-/// Octets that a packet's buffer has beside the payload: headers, and the space around them.
+/// Octets that a packet's buffer has in addition to the payload: headers, and the space around
+/// them.
 const HEAD_ROOM: u64 = 424;
 /// Octets of the descriptor of such a buffer (`struct sk_buff`).
 const DESCRIPTOR: u64 = 256;
@@ -17,17 +18,17 @@ const DESCRIPTOR: u64 = 256;
 const PAGE: u64 = 4096;
 /// The share of memory that is window is counted in 256ths. At first it is one half.
 const WHOLE: u64 = 256;
-/// The threshold does not grow with shorter segments (`tcp_event_data_recv`).
+/// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
 /// The minimum memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
 
-/// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`),
-/// as a TUN device and many network cards allocate it: a power of two up to a page, then whole
-/// pages, and the descriptor.
+/// Octets of memory that Linux accounts for a segment with `len` octets of payload
+/// (`skb->truesize`). A TUN device and many network cards allocate a power of two up to a page, and
+/// whole pages above that. The descriptor is added.
 ///
-/// departs: Linux - each device allocates its packets in its own way, and so decides how much of the
-/// buffer is window; here all allocate as a TUN device does.
+/// departs: Linux - each device allocates its packets in its own way, and so decides how much of
+/// the buffer is window; here all allocate as a TUN device does.
 pub(super) const fn truesize(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE {
@@ -37,13 +38,13 @@ pub(super) const fn truesize(len: u64) -> u64 {
     }
 }
 
-/// Octets that still fit into the memory of a segment with `len` octets of payload.
+/// Octets that still fit behind `len` octets of payload in the memory of their segment.
 const fn room_behind(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE { linear.next_power_of_two() - linear } else { 0 }
 }
 
-/// The agreements of both ends that concern the receive buffer.
+/// The results of the handshake that concern the receive buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     /// Octets of the longest segment that the peer may send.
@@ -59,18 +60,18 @@ pub(super) struct Opening {
 /// An arrival: a segment, or several segments of one length that were merged on their way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Octets of payload in total, and in each of the segments.
+    /// Octets of payload in total, and in each segment.
     pub(super) len: u64,
     pub(super) part: u64,
-    /// The segments, and octets of the memory they take.
+    /// The number of segments, and the octets of memory that they take.
     pub(super) packets: u64,
     pub(super) memory: u64,
 }
 
-/// The octets of one packet's memory that wait for the application.
+/// A packet whose octets wait for the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WaitingPacket {
-    /// The octet after its last one.
+    /// The octet after the last one of the packet.
     end: u64,
     memory: u64,
 }
@@ -79,12 +80,12 @@ packed_value!(WaitingPacket { end, memory });
 
 /// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
 ///
-/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`, `tcp_clamp_window`,
-/// `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
+/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`,
+/// `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
 ///   that uses its memory well raises it, by two segments or twice its own octets.
-/// - The share of the memory that is window is learnt from the segments (`scaling_ratio`).
+/// - The share of the memory that is window follows from the segments (`scaling_ratio`).
 /// - The window is the threshold, or the free memory if that is less. Its right edge never moves
 ///   left.
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
@@ -100,7 +101,7 @@ pub(super) struct ReceiveMemory {
     pub(super) accepted: bool,
     /// The share of memory that is window, in 256ths.
     share: u64,
-    /// The largest window, and its own upper bound.
+    /// The largest window, and the upper bound of this value.
     clamp: u64,
     clamp_max: u64,
     threshold: u64,
@@ -113,8 +114,8 @@ pub(super) struct ReceiveMemory {
     unread: VecDeque<WaitingPacket>,
     unread_memory: u64,
     room: u64,
-    /// Memory of the last arrival, if the application reads data as it arrives: it reads after the
-    /// acknowledgment.
+    /// Memory of the last arrival, if the application reads data as it arrives. The application
+    /// reads it after the acknowledgment.
     pub(super) in_hand: u64,
     /// Memory of octets that arrived beyond a hole.
     beyond: u64,
@@ -231,7 +232,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// Returns what was learnt about the reader.
+    /// Returns what was measured of the application's reading.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }
@@ -263,8 +264,8 @@ impl ReceiveMemory {
         self.room = 0;
     }
 
-    /// The application has read everything up to `octet`. Frees the next packet that ends before
-    /// it. Returns up to which octet packets are freed.
+    /// The application has read everything up to `octet`. Frees the next packet that ends there or
+    /// before. Returns up to which octet packets are freed.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -277,8 +278,8 @@ impl ReceiveMemory {
         end
     }
 
-    /// Keeps data beyond a hole. The buffer grows for the `beyond` octets that reach from the hole
-    /// to the last.
+    /// Keeps data beyond a hole. The buffer may grow for the `beyond` octets from the hole to the
+    /// last octet.
     pub(super) fn keep_beyond(&mut self, load: &Load, beyond: u64) {
         self.beyond += load.memory;
         if self.accepted {
@@ -286,7 +287,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Of `before` octets beyond a hole, `left` are still there. Returns the memory of the others.
+    /// Called when a hole was filled: of `before` octets beyond it, `left` are still beyond a hole.
+    /// Returns the memory of the others.
     ///
     /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
     /// packet by packet.
@@ -295,7 +297,8 @@ impl ReceiveMemory {
         core::mem::replace(&mut self.beyond, kept) - kept
     }
 
-    /// The arrival changes the length of a full segment. Learns the share of window from it.
+    /// Called when an arrival changed the length of a full segment. Computes the share of window
+    /// from this arrival.
     pub(super) fn learn_share(&mut self, load: &Load, advertised: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -327,14 +330,14 @@ impl ReceiveMemory {
         step > 0
     }
 
-    /// Does the same for a segment beyond a hole. Without SACK the window does not change, so that
-    /// the acknowledgment counts as a duplicate.
+    /// Does the same as [`grow_threshold`](Self::grow_threshold) for a segment beyond a hole.
+    /// Without SACK the window does not change, so that the acknowledgment counts as a duplicate.
     pub(super) fn grow_beyond(&mut self, load: &Load, full: u64) -> bool {
         self.reports && self.grow_threshold(load, full)
     }
 
-    /// Returns by how much a segment raises the threshold: the more of its memory it uses, the
-    /// more.
+    /// Returns by how much a segment raises the threshold. The more of its memory a segment uses,
+    /// the larger the step.
     fn step(&self, len: u64, memory: u64, full: u64) -> u64 {
         let mut memory = self.window_of(memory);
         if memory <= len {
@@ -369,8 +372,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Whether there is memory for more. A buffer that may grow grows for it, and a full one makes
-    /// the window small.
+    /// Whether there is memory for more data. The buffer grows if it may. A full buffer makes the
+    /// window small.
     pub(super) fn takes_more(&mut self) -> bool {
         let used = self.used();
         if used <= self.size {
@@ -417,14 +420,14 @@ impl ReceiveMemory {
 
     /// Returns the window of a full buffer, which is zero.
     ///
-    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
-    /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
+    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still
+    /// come, lest the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
     fn least_window(&self, full: u64) -> u64 {
         let blocked = self.beyond + self.in_hand > 0 && self.unread.is_empty();
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 
-    /// Returns a `window` that still contains the `left` octets of the last one.
+    /// Returns `window`, but at least the `left` octets that remain of the last advertised window.
     pub(super) fn not_below(&self, window: u64, left: u64) -> u64 {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }

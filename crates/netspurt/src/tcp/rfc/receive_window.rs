@@ -88,8 +88,8 @@ impl RfcReceiver {
         self.window()
     }
 
-    /// Returns up to which octet `left..right` is accepted. `None` if there is no memory for it.
-    /// This closes the window if these octets were expected next (`tcp_data_queue`).
+    /// Returns up to which octet `left..right` is accepted. Returns `None` if there is no memory
+    /// for these octets; the window then closes if they were expected next (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
         let Some(memory) = &mut self.memory else {
@@ -199,8 +199,8 @@ impl RfcReceiver {
         Reader { reads, keeps_window: reads || looks && self.keeps_window() }
     }
 
-    /// Whether the window is as wide as it was advertised. Asked when more than a full segment
-    /// waits for its acknowledgment.
+    /// Whether the window is as wide as it was advertised. This is needed when more than a full
+    /// segment waits for its acknowledgment.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

@@ -1,4 +1,4 @@
-//! Loss recovery: what is lost, how it is repaired, and the congestion window in the repair.
+//! Loss recovery: detects losses, repairs them, and sets cwnd during the repair.
 
 use crate::congestion::{AckInfo, Congestion, Window};
 use crate::packed::packed;
@@ -14,8 +14,8 @@ use super::repair::{Phase, Repair, by_partial_acks};
 use super::send_window::SendWindow;
 use super::undo::{FrtoCircumstances, Prior, SpuriousWatch};
 
-/// Loss recovery of a connection: detection, the phase of repair, the watch for repairs that were
-/// spurious, and the congestion window that all three steer.
+/// Loss recovery of a connection: loss detection, the phase of repair, the detection of spurious
+/// repairs, and the congestion window that these three change.
 #[derive(Debug)]
 pub(super) struct LossRecovery {
     pub(super) loss: LossDetector,
@@ -38,7 +38,7 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// The changes by recovery after an ACK or a timer to which other parts must react.
+/// What recovery did after an ACK or a timer, as far as other parts must react to it.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
@@ -114,7 +114,7 @@ impl LossRecovery {
     }
 
     /// True if the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
-    /// §8). Then only the timer reacts. The ACK sets the peer's window as any other ACK does.
+    /// §8). The sender then only shortens its timer, and reads the peer's window as with any ACK.
     pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
         let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
         let suspects = reported && news.acked > 0 && config.timer_rules.reneging_hurries;
@@ -134,16 +134,16 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
-    /// Whether a repair goes on although all octets are acknowledged that were outstanding when it
-    /// began.
+    /// Whether a repair goes on although all octets that were outstanding at its beginning are
+    /// acknowledged.
     fn reopens_beyond(&self, scene: &Scene<'_>) -> bool {
         let repairs = self.repair.phase == Phase::Recovery && !self.loss.uses_sack;
         let lasts = scene.config.cwnd_rules.repair_ends_beyond && repairs;
         lasts && scene.window.una == self.repair.point
     }
 
-    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has
-    /// learnt nothing new.
+    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has no
+    /// news.
     fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -161,12 +161,12 @@ impl LossRecovery {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// Records that segments overtake each other if a partial ACK answers an original. Returns
-    /// whether the ACK must not undo a cut yet, because retransmissions are outstanding.
+    /// If a partial ACK answers an original, records that the path reorders. Returns whether the
+    /// ACK must not undo a cut yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
-        let echoes = scene.config.eifel && self.spurious.tells_delay(news.echo);
+        let echoes = scene.config.eifel && self.spurious.shows_delay(news.echo);
         let late = partial && news.acked > 0 && echoes;
         if late && rules.teaches_reordering {
             self.loss.note_reordering(scene.window.una - news.acked, scene.window);
@@ -190,8 +190,9 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Begins a repair if a segment is lost and no repair is in progress. Returns whether one
-    /// began. A `calm` ACK shows nothing about copies.
+    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost, and
+    /// returns whether it did. Otherwise determines whether segments are out of order. On a `calm`
+    /// ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -209,7 +210,7 @@ impl LossRecovery {
             return;
         }
         if scene.config.recovery == Recovery::Reno {
-            // RFC 5681 §3.2 step 6: the first ACK of new octets ends it.
+            // RFC 5681 §3.2 step 6: the first ACK of new octets ends recovery.
             return self.leave(scene);
         }
         if self.loss.on_partial_ack() {
@@ -241,8 +242,8 @@ impl LossRecovery {
             return self.repair.go_on_with_recovery(window.nxt);
         }
         self.repair.begin_recovery(window.nxt);
-        // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK. One that reports
-        // what it acknowledges itself, as no receiver does, has more news than is still reported.
+        // RFC 9937 §6.1: RecoverFS does not include what was reported before this ACK. The
+        // subtraction saturates, because a wrong ACK may report octets that it also acknowledges.
         let reported = self.loss.scoreboard.sacked().saturating_sub(news.sacked);
         self.begin_reduction(window.flight() + news.acked - reported, config);
     }
@@ -323,8 +324,8 @@ impl LossRecovery {
         let burst = news.acked.min(self.cwnd.initial(scene.window.smss));
         let resumed = self.pipe(scene.window, scene.config) + burst;
         let how = scene.config.undo;
-        self.cwnd.take_back(&prior.window, prior.pipe, resumed, how);
-        // RFC 4015 §3.2 has already counted the octets that this ACK covers.
+        self.cwnd.undo_cut(&prior.window, prior.pipe, resumed, how);
+        // By RFC 4015 §3.2, the new cwnd already counts the octets that this ACK covers.
         self.repair.settled = how == Undo::Rfc4015;
         self.cwnd.algorithm.on_undo(scene.now, &mut self.cwnd.window);
         Some(prior)
@@ -341,17 +342,17 @@ impl LossRecovery {
         }
     }
 
-    /// Cuts the window because a tail loss probe repaired a loss: by half of the `flight` that was
-    /// outstanding when the ACK came.
-    pub(super) fn on_loss_behind_probe(&mut self, flight: u64, scene: &Scene<'_>) {
+    /// Cuts the window because a tail loss probe repaired a loss. `flight` octets were outstanding
+    /// when the ACK came.
+    pub(super) fn on_loss_repaired_by_probe(&mut self, flight: u64, scene: &Scene<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut_with(Congestion::Loss, flight, scene);
             self.cwnd.fall_to_threshold();
         }
     }
 
-    /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6). With
-    /// `repeatedly` it is not the first timeout in a row.
+    /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
+    /// `repeatedly` says that a timeout preceded this one without progress between them.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
@@ -377,7 +378,7 @@ impl LossRecovery {
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
-        // Data that may still be on its way does not keep the head from leaving.
+        // cwnd has room for the head in addition to data that may still be on its way.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
@@ -393,8 +394,8 @@ impl LossRecovery {
         Reaction { next_look, began, undone: None }
     }
 
-    /// For proportional rate reduction RACK's timer counts as an ACK that delivered nothing, so
-    /// that the segments that it finds lost leave one after the other.
+    /// For proportional rate reduction, RACK's timer counts as an ACK that delivered nothing. So
+    /// the segments that the timer finds lost are not all sent at once.
     /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) changes this. `began` says
     /// whether the timer began the repair.
     pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &Scene<'_>) {
@@ -406,7 +407,8 @@ impl LossRecovery {
         }
     }
 
-    /// Lets the congestion algorithm set cwnd, or recovery in its place.
+    /// Sets cwnd after an ACK. An algorithm that owns cwnd always sets it. Otherwise proportional
+    /// rate reduction sets it in recovery, and the algorithm sets it when cwnd may grow.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
@@ -488,7 +490,7 @@ impl LossRecovery {
         }
         let place = self.loss.scoreboard.next_waiting()?;
         let sent = *self.loss.scoreboard.get(place);
-        if !window.takes_copy(sent.seq, config) || self.copies_abound(config) {
+        if !window.takes_copy(sent.seq, config) || self.copies_match_losses(config) {
             return None;
         }
         if !self.repair.forced && !self.fits(sent.len(), window, config) {
@@ -499,16 +501,16 @@ impl LossRecovery {
     }
 
     /// Whether as many retransmissions are outstanding as segments are lost, so that no lost
-    /// segment may leave. A timeout sends the head nevertheless.
-    fn copies_abound(&self, config: &RfcConfig) -> bool {
+    /// segment may be sent. After a timeout the head is sent nevertheless.
+    fn copies_match_losses(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;
-        rule && !timed_out && self.loss.scoreboard.copies_abound()
+        rule && !timed_out && self.loss.scoreboard.copies_match_losses()
     }
 
-    /// RFC 6675 §4 rules 3 and 4: if no segment is lost and no new data can be sent, segments below
-    /// the highest report that may be lost are retransmitted, and once in a recovery the last
-    /// segment. Returns the place of the segment.
+    /// RFC 6675 §4 rules 3 and 4 apply if no segment is lost and no new data can be sent. Rule 3
+    /// retransmits segments below the highest report that may be lost. Rule 4 retransmits the last
+    /// segment, once in a recovery. Returns the place of the segment.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

@@ -47,7 +47,7 @@ pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`).
     pub(super) point: u64,
-    /// The same for the last repair, kept after its end: duplicates of older data start no new
+    /// The same octet for the last repair, kept after its end. Duplicate ACKs below it start no new
     /// repair (RFC 6582 §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
@@ -55,7 +55,7 @@ pub(super) struct Repair {
     pub(super) forced: bool,
     /// The cause of the next retransmission after a timeout.
     head_cause: Option<Cause>,
-    /// A partial ACK has moved the timer already (RFC 6582 §3.2 step 3).
+    /// A partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
     partial_seen: bool,
     /// RFC 6675's one rescue for each recovery was sent.
     pub(super) rescued: bool,
@@ -79,7 +79,7 @@ packed!(Repair {
 });
 
 impl Repair {
-    /// The connection is open: no duplicate is older than its first octet.
+    /// Called when the connection is open: no duplicate ACK is older than its first octet.
     pub(super) fn open(&mut self) {
         self.recover = 1;
     }
@@ -123,7 +123,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// A segment left that counts for `octets`.
+    /// Called when a segment was sent that counts for `octets`.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64) {
         self.prr.sent(octets);
@@ -137,8 +137,8 @@ impl Repair {
     }
 
     /// Whether the octets up to `una` include all that were outstanding when this phase began and,
-    /// with `beyond`, one more. Disorder has no such point: it lasts as long as there are
-    /// duplicates.
+    /// with `beyond`, one more. Disorder does not end at such an octet, but lasts as long as there
+    /// are duplicate ACKs.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
@@ -153,15 +153,15 @@ impl Repair {
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// A partial ACK came: the next hole starts at its octet. With `at_once` it is sent regardless
-    /// of the window (RFC 6582 §3.2 step 3).
+    /// Called on a partial ACK, which shows the next hole. With `at_once` this hole is sent
+    /// regardless of the window (RFC 6582 §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
     }
 
     /// Whether an ACK of new octets does not restart the timer. If holes are found by partial ACKs,
-    /// only the first of them in a recovery restarts it (RFC 6582 §3.2 step 3).
+    /// only the first partial ACK of a recovery restarts the timer (RFC 6582 §3.2 step 3).
     pub(super) fn keeps_timer(&self, una: u64, by_partial_acks: bool) -> bool {
         let Repair { phase, partial_seen, point, .. } = *self;
         phase == Phase::Recovery && by_partial_acks && partial_seen && una < point
@@ -189,13 +189,13 @@ mod tests {
 
     /// RFC 6582 §3.2 step 3: reset the retransmit timer for the first partial ACK.
     #[test]
-    fn the_timer_moves_for_the_first_partial_ack_of_a_recovery_only() {
+    fn only_the_first_partial_ack_of_a_recovery_restarts_the_timer() {
         let mut repair = Repair::default();
         repair.begin_recovery(9000);
         assert!(!repair.keeps_timer(3000, true));
         repair.on_partial_ack(true);
         assert!(repair.keeps_timer(3000, true) && !repair.keeps_timer(3000, false));
-        assert!(!repair.keeps_timer(9000, true), "not for a full ACK");
+        assert!(!repair.keeps_timer(9000, true), "a full ACK restarts the timer");
     }
 
     #[test]

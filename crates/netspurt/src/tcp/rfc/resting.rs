@@ -1,4 +1,4 @@
-//! One end of a connection, at work or at rest; at rest it takes little memory.
+//! One end of a connection, at work or at rest. An end at rest takes little memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::tcb::Tcb;
 pub(in crate::tcp) enum RfcEnd {
     /// At work.
     Awake(Box<Tcb>),
-    /// At rest, until a method needs it.
+    /// At rest, until a method needs the full state.
     Resting(RestingTcb),
 }
 
@@ -26,7 +26,7 @@ pub(in crate::tcp) struct RestingTcb {
 }
 
 impl RestingTcb {
-    /// The end as it was.
+    /// Returns the end with the state that it had before the rest.
     fn woken(&self) -> Tcb {
         let mut tcb = Tcb::new(&self.config);
         tcb.unpack(&mut with_zeros(&self.octets).as_slice());
@@ -35,7 +35,7 @@ impl RestingTcb {
 }
 
 impl RfcEnd {
-    /// The end at work; wakes it if it rests.
+    /// Returns the end at work. Wakes it if it rests.
     #[inline]
     pub(in crate::tcp) fn awake(&mut self) -> &mut Tcb {
         if let Self::Resting(resting) = self {
@@ -47,7 +47,7 @@ impl RfcEnd {
         }
     }
 
-    /// Looks at the end, which goes on resting if it does.
+    /// Reads the state of the end. An end at rest stays at rest.
     pub(in crate::tcp) fn view<T>(&self, look: impl FnOnce(&Tcb) -> T) -> T {
         match self {
             Self::Awake(tcb) => look(tcb),
@@ -55,7 +55,7 @@ impl RfcEnd {
         }
     }
 
-    /// Lets it rest, unless one of its algorithms cannot be packed.
+    /// Lets the end rest, unless one of its algorithms cannot be packed.
     pub(in crate::tcp) fn rest(&mut self) {
         if let Self::Awake(tcb) = self
             && tcb.can_be_packed()

@@ -13,12 +13,12 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
     /// cwnd counts segments: a short segment fills as much of it as a full one
-    /// (`tcp_packets_in_flight`). So do the counts of segments that are sent, reported, lost or
-    /// retransmitted. Thresholds are whole segments. Proportional rate reduction counts segments,
-    /// and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
+    /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
+    /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
+    /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
     ///
-    /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
-    /// counts octets.
+    /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the
+    /// RFC counts octets.
     pub whole_segments: bool,
     /// A cut leaves a share of cwnd (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
     /// §3.1, equation 4).
@@ -48,9 +48,9 @@ pub struct CwndRules {
     /// A cut for a mark ends with an ACK that covers more than the data outstanding when it began
     /// (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
     pub mark_cut_ends_beyond: bool,
-    /// Without SACK a repair ends with an ACK that covers more than the data outstanding when it
-    /// began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this data
-    /// (RFC 6582 §3.2).
+    /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
+    /// it began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this data
+    /// ends it.
     pub repair_ends_beyond: bool,
     /// A loss that is found while cwnd is cut for a mark is repaired within that cut. If a segment
     /// left since the cut, the first retransmission does not leave immediately
@@ -58,14 +58,15 @@ pub struct CwndRules {
     pub mark_cut_goes_on: bool,
     /// A mark that the last ACK of a repair echoes cuts cwnd again (`tcp_try_to_open`).
     ///
-    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one window
-    /// of data; the RFC asks for one cut.
+    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one
+    /// window of data; the RFC asks for one cut.
     pub last_repair_ack_cuts: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
-    /// not cut to the initial one immediately (RFC 5681 §4.1).
+    /// not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
-    /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
-    /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
+    /// cwnd shrinks after an idle time (RFC 5681 §4.1), and after an RTO in which it was not fully
+    /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch it does
+    /// neither.
     pub idle_restart: bool,
 }
 
@@ -104,15 +105,15 @@ impl CwndRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// An ACK without new octets also moves the timer, if its SACK blocks report segments that left
-    /// before the head's last transmission (`tcp_clean_rtx_queue`): this last copy of the head may
-    /// still be on its way.
+    /// An ACK without new octets also restarts the timer, if its SACK blocks report segments that
+    /// were sent before the head's last transmission (`tcp_clean_rtx_queue`). The last copy of the
+    /// head may then still be on its way.
     pub old_reports_restart: bool,
     /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
     ///
-    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
-    /// the RFC starts the timer only where it does not run.
+    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
+    /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// The first ACK after RACK's timer was armed sets the timer from the last transmission of the
     /// head (`tcp_rearm_rto`), and not from now. RACK's timer does the same when it fires.
@@ -171,9 +172,9 @@ pub struct ReceiveRules {
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged immediately only if the window does not shrink in
-    /// the meantime, because the application reads, or because the last segment lets the window
-    /// grow (`__tcp_ack_snd_check`).
+    /// More than a full segment is acknowledged immediately only if the window has not shrunk
+    /// (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last segment
+    /// lets it grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -185,14 +186,14 @@ pub struct ReceiveRules {
     /// A segment without the agreed timestamps is accepted (`tcp_validate_incoming`). RFC 7323 §3.2
     /// discards it.
     pub takes_unstamped: bool,
-    /// A FIN that arrives in order ends all reports, even that of repeated octets which came with
-    /// it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
+    /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
+    /// with it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
     pub fin_ends_reports: bool,
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to it
     /// is reported without it (`tcp_sack_new_ofo_skb`).
     ///
-    /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the segment
-    /// that arrived; the RFC reports all that is contiguous.
+    /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
+    /// segment that arrived; the RFC reports all that is contiguous.
     pub forgets_blocks: bool,
     /// An RST also resets the connection if its number is the end of the highest SACK block
     /// (`tcp_validate_incoming`).
@@ -203,8 +204,8 @@ pub struct ReceiveRules {
     /// After the peer's FIN, an RST with the FIN's number also resets the connection
     /// (`tcp_reset_check`).
     ///
-    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets; in
-    /// the RFC only the next octet expected does.
+    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN
+    /// resets; in the RFC only the next octet expected does.
     pub reset_at_fin: bool,
     /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
     /// acknowledgments leave immediately; further marks have no such effect. New data that is not
@@ -215,8 +216,8 @@ pub struct ReceiveRules {
     /// The reports of several segments after a gap wait, and one ACK carries all of them
     /// (`__tcp_ack_snd_check`).
     ///
-    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
-    /// wait for 1.1 ms; the RFC has one sent at once for each.
+    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an
+    /// ACK may wait for 1.1 ms; the RFC has one sent at once for each.
     pub compresses_sacks: bool,
     /// A timestamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
@@ -229,11 +230,12 @@ pub struct ReceiveRules {
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
     pub takes_last_again: bool,
-    /// The receive buffer is counted in octets of memory, of which a share is window, and each segment
-    /// that uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`).
+    /// The receive buffer is counted in octets of memory, of which a share is window, and each
+    /// segment that uses its memory well opens the window further (`tcp_grow_window`,
+    /// `tcp_select_window`).
     pub counts_memory: bool,
-    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window and
-    /// grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
+    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window
+    /// and grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
     /// the switch it has one size.
     pub autotuning: bool,
     /// How long a data segment waits for segments that continue it, so that all of them become one
@@ -276,8 +278,8 @@ impl ReceiveRules {
     }
 }
 
-/// Rules of what SYNs offer, and when they are retransmitted, where Linux differs from the profiles
-/// of the RFCs.
+/// Rules about the options of SYNs, and about their retransmission, where Linux differs from the
+/// profiles of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SynRules};
@@ -285,9 +287,9 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST, and retransmits its first
-    /// SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
-    /// after an RTO.
+    /// After a segment with a wrong acknowledgment, the end sends an RST. It then retransmits its
+    /// first SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and
+    /// not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
@@ -304,8 +306,8 @@ pub struct SynRules {
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
     ///
-    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes the SYN,
-    /// and the FIN later.
+    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes
+    /// the SYN, and the FIN later.
     pub fin_spoils: bool,
 }
 
@@ -327,7 +329,8 @@ impl SynRules {
     }
 }
 
-/// Rules of when segments are held back or sent, where Linux differs from the profiles of the RFCs.
+/// Rules by which segments are held back or sent, where Linux differs from the profiles of the
+/// RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SendRules};
@@ -340,15 +343,15 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
-    /// If the window has less room than a packet for offload, which has at least two segments, the
-    /// last segments wait if an ACK is due within 1 ms and the last octets left within 1 ms
-    /// (`tcp_tso_should_defer`).
+    /// The last segments wait if the window has less room than a packet for offload, which has at
+    /// least two segments. They wait only if an ACK is due within 1 ms and the last octets were
+    /// sent within 1 ms (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
     pub pushes_packets: bool,
-    /// A segment has at most half of the largest window that the peer offered, or all of it up to 536
-    /// octets (`tcp_bound_to_half_wnd`).
+    /// A segment has at most half of the largest window that the peer offered, or all of it up to
+    /// 536 octets (`tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
     /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
@@ -358,15 +361,15 @@ pub struct SendRules {
     /// A retransmission waits for room in a window that the peer has shrunk, unless it is of the
     /// oldest segment (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
-    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does not
-    /// make it smaller (`tcp_may_update_window`).
+    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does
+    /// not make it smaller (`tcp_may_update_window`).
     ///
-    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last one
-    /// does not shrink the window; in the RFC it does.
+    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last
+    /// one does not shrink the window; in the RFC it does.
     pub keeps_larger_window: bool,
-    /// With nothing outstanding each ACK whose window is too small for the next segment restarts
-    /// the wait for the next probe, and the backoff lasts until a window takes that segment
-    /// (`tcp_ack_probe`).
+    /// While nothing is outstanding, each ACK whose window is too small for the next segment
+    /// restarts the wait for the next probe. The backoff lasts until a window has room for that
+    /// segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
     /// If cwnd has no room for the FIN, the FIN is the tail loss probe (`tcp_send_loss_probe`), and
     /// not a copy of the last segment.
@@ -408,8 +411,8 @@ impl SendRules {
     }
 }
 
-/// Rules of what proves a cut spurious, and what the sender learns from it, where Linux differs
-/// from the RFCs.
+/// Rules about proofs that a cut was spurious, and about what the sender learns from them, where
+/// Linux differs from the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SpuriousRules};
@@ -417,18 +420,18 @@ impl SendRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpuriousRules {
-    /// A partial ACK whose echo is older than the first retransmission takes the cut back only while
-    /// no retransmission is outstanding; else new data leaves, and nothing more counts as lost
-    /// (`tcp_try_undo_partial`).
+    /// A partial ACK whose echo is older than the first retransmission undoes the cut only while no
+    /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
+    /// as lost (`tcp_try_undo_partial`).
     pub waits_for_copies: bool,
     /// A partial ACK with such an echo shows that the path reorders (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
     /// The report of a duplicate in an ACK that a later ACK overtook counts even if nothing is
     /// outstanding (`tcp_ack`).
     pub old_acks_report: bool,
-    /// After the sender has suspected a loss, it suspects it until no copy is outstanding and the
-    /// oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail loss
-    /// probe.
+    /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
+    /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
+    /// loss probe.
     pub doubts_copies: bool,
     /// An ACK that echoes a mark makes the last cut permanent. cwnd is not restored even if the cut
     /// proves spurious with this ACK or later (`tcp_fastretrans_alert`).
@@ -456,7 +459,8 @@ impl SpuriousRules {
     }
 }
 
-/// Rules of what RACK looks at, and in which order, where Linux differs from RFC 8985.
+/// Rules about the segments that RACK checks, and about their order, where Linux differs from RFC
+/// 8985.
 ///
 /// ```
 /// use netspurt::tcp::{RackRules, RfcConfig};
@@ -473,13 +477,13 @@ pub struct RackRules {
     /// list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
-    /// ACK of new octets ends its wait (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
+    /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
-    /// A reported duplicate widens the reordering window only where reordering was seen before, and
-    /// where the duplicate is not of a tail loss probe (`tcp_dsack_seen`).
+    /// A reported duplicate widens the reordering window only if reordering was seen before, and if
+    /// the duplicate is not a tail loss probe (`tcp_dsack_seen`).
     ///
-    /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a path
-    /// without reordering leaves the window as it is; the RFC widens it once a round trip.
+    /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a
+    /// path without reordering leaves the window as it is; the RFC widens it once a round trip.
     pub reports_need_reordering: bool,
 }
 

@@ -21,11 +21,11 @@ pub(super) struct SentSegment {
     size: u32,
     /// The number of times that the segment was sent.
     pub(super) times: u8,
-    /// Reported as arrived above the cumulative ACK.
+    /// The segment was reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
-    /// The sender believes that it is lost, for the given cause.
+    /// The sender believes that the segment is lost; with the cause of its retransmission.
     pub(super) lost: Option<Cause>,
-    /// It was retransmitted; the copy counts as outstanding and not as lost.
+    /// The segment was retransmitted. The copy counts as outstanding and not as lost.
     pub(super) retransmitted: bool,
 }
 
@@ -33,13 +33,13 @@ packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, 
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
-/// The state of the past that delivery rate samples need (draft-ietf-ccwg-bbr, "Delivery Rate
+/// The state at a transmission that delivery rate samples need (draft-ietf-ccwg-bbr, "Delivery Rate
 /// Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     /// Octets delivered so far.
     pub(super) delivered: u64,
-    /// When the last of them was delivered.
+    /// When the last of these octets was delivered.
     pub(super) delivered_at: Time,
     /// When the first segment of that flight was sent.
     pub(super) first_sent_at: Time,
@@ -49,15 +49,15 @@ pub(super) struct Snapshot {
 
 packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
-/// The bits of a segment's octets: as many as a packet has, and a FIN.
+/// The bits for the number of a segment's octets: enough for a packet and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The bits after them count the transmission among the transmissions of one instant, up to this
-/// number.
+/// The position of the bits that hold the turn of the transmission among those of one instant, and
+/// the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
-/// The bit of a segment at the end of what the application wrote: it has PSH.
+/// The bit of a segment with PSH, which ends a write of the application.
 const PUSHED: u32 = 1 << 30;
-/// The bit of a segment that another one of the same packet for offload follows.
+/// The bit of a segment that is followed by another segment of the same packet for offload.
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
@@ -168,7 +168,7 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has judged all segments below this octet.
     judged: u64,
-    /// A segment that counted as lost, no longer counts as lost, and was not retransmitted.
+    /// The octets of segments that no longer count as lost and were not retransmitted.
     spared: Ranges,
 }
 
@@ -239,7 +239,7 @@ impl Scoreboard {
     }
 
     /// Whether as many retransmissions are outstanding as segments are lost.
-    pub(super) fn copies_abound(&self) -> bool {
+    pub(super) fn copies_match_losses(&self) -> bool {
         self.retransmitted.segs >= self.lost.segs
     }
 
@@ -305,7 +305,7 @@ impl Scoreboard {
         }
     }
 
-    /// Gives PSH to the last segment, also for its retransmissions.
+    /// Gives PSH to the last segment and to its later retransmissions.
     pub(super) fn push_last(&mut self) {
         if let Some(last) = self.segs.back_mut() {
             last.size |= PUSHED;

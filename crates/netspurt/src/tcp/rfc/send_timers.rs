@@ -9,13 +9,14 @@ use super::config::{Restart, RfcConfig};
 use super::recovery::NextLook;
 use super::scoreboard::Scoreboard;
 
-/// A jiffy of a Linux with 250 of them a second, for clocks without jiffies.
+/// A jiffy of Linux with 250 jiffies a second, for clocks without jiffies.
 const JIFFY: Duration = Duration::from_millis(4);
 
-/// The shortest wait for an ACK that dispels a suspicion of reneging.
+/// The shortest time in which an ACK may show that a suspected reneging did not happen.
 const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
 
-/// The retransmission timer, and the deadlines beside it; [`Time::NEVER`] where one does not run.
+/// The retransmission timer and the deadlines of the other timers. A deadline is [`Time::NEVER`]
+/// while its timer does not run.
 #[derive(Debug)]
 pub(super) struct SendTimers {
     pub(super) retransmission: RetransmitTimer,
@@ -23,20 +24,20 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether it counts from the head where RACK's timer was armed after it.
+    /// Whether the retransmission timer counts from the head if RACK's timer was armed after it.
     from_head: bool,
-    /// Whether it rests while RACK's timer runs.
+    /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
     tail_probe: Time,
-    /// RACK's reordering window.
+    /// When RACK's timer fires.
     reordering: Time,
-    /// Whether RACK's timer was armed after the retransmission timer, as Linux, which has one of
-    /// both at a time, shows which one runs (`icsk_pending`).
+    /// Whether RACK's timer was armed after the retransmission timer. Linux runs only one of the
+    /// two at a time and records which one (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
     /// When a window probe is due, or a short segment that was held back too long.
     persist: Time,
-    /// When the pacer lets the next segment go.
+    /// When the pacer allows the next segment.
     pace: Time,
     /// How timers fire.
     clock: Clock,
@@ -49,7 +50,7 @@ packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_la
 /// A due event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// The pacer lets the next segment go.
+    /// The pacer allows the next segment.
     Pace,
     /// RACK checks again the segments that were not late enough before.
     Reordering,
@@ -139,8 +140,8 @@ impl SendTimers {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
     }
 
-    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). Kept apart from the code that
-    /// sends segments, because the timer already runs when most segments are sent.
+    /// Arms the retransmission timer again (RFC 6298 §5.1, 5.6). This function is not inlined,
+    /// because the timer already runs when most segments are sent.
     #[inline(never)]
     pub(super) fn arm(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.arm_from(now, scoreboard, now);
@@ -152,7 +153,8 @@ impl SendTimers {
         self.retransmission.restart(now, from, oldest, self.clock);
     }
 
-    /// The retransmission timer fires as soon as Linux's timers do (`TCP_TIMEOUT_MIN`, two jiffies).
+    /// Lets the retransmission timer fire after the shortest wait of Linux's timers
+    /// (`TCP_TIMEOUT_MIN`, two jiffies).
     pub(super) fn hurry(&mut self, now: Time) {
         let jiffy = self.clock.jiffy().unwrap_or(JIFFY);
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
@@ -166,8 +168,8 @@ impl SendTimers {
         self.retransmission.fire_at(self.clock.expiry(now, wait));
     }
 
-    /// The retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3); `all_sent` says
-    /// that no new data waits.
+    /// Restarts or stops the retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3).
+    /// `all_sent` says that no new data waits.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
         let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
         if self.yields {
@@ -185,33 +187,33 @@ impl SendTimers {
         self.arm_from(from, scoreboard, now);
     }
 
-    /// The head left again by a Super Fast Retransmit: where each segment has a timer of its own,
-    /// that one runs from here.
+    /// Called when a Super Fast Retransmit has sent the head again. If the timer counts from the
+    /// head's last transmission, it restarts.
     pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.restart == Restart::PerSegment {
             self.restart(scoreboard, false, now);
         }
     }
 
-    /// Counts a timeout. Timeouts may happen `retries_max` times in a row. Returns whether another
-    /// one may follow.
+    /// Counts a timeout. Returns false if there were more than `retries_max` consecutive timeouts.
     pub(super) fn count_timeout(&mut self, retries_max: u32) -> bool {
         self.retries += 1;
         self.retries <= retries_max
     }
 
-    /// A repair of everything outstanding begins: the tail is not probed, and RACK's timer stops.
+    /// Called when a repair of everything outstanding begins. Stops the timers of tail loss probes
+    /// and of RACK.
     pub(super) fn begin_repair(&mut self) {
         self.rack_is_last = false;
         self.stop_tail_probe();
         self.stop_reordering();
     }
 
-    /// RACK has looked for losses, and does so again.
+    /// Sets RACK's timer after RACK has looked for losses.
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
-            // Where one timer yields to the other, an ACK that moves on has stopped this one already.
+            // If only one timer may run, an ACK of new data has already stopped RACK's timer.
             NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {
@@ -220,22 +222,22 @@ impl SendTimers {
                 if self.yields {
                     self.retransmission.stop();
                 }
-                // RFC 8985 §8: one of the two timers at a time.
+                // RFC 8985 §8: only one of the two timers runs at a time.
                 self.stop_tail_probe();
             }
         }
     }
 
-    /// RACK's timer fired: where there is one timer at a time, the retransmission timer runs from
-    /// the head's transmission on.
+    /// Called when RACK's timer fired. The rules may then restart the retransmission timer from the
+    /// head's last transmission.
     pub(super) fn follow_rack(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.from_head || self.yields {
             self.restart(scoreboard, false, now);
         }
     }
 
-    /// No probe of the tail could leave: where there is one timer at a time, the retransmission timer
-    /// takes its place, and runs from the head's transmission on.
+    /// Called when a tail loss probe was due but could not be sent. The rules may then restart the
+    /// retransmission timer from the head's last transmission.
     pub(super) fn follow_tail_probe(&mut self, scoreboard: &Scoreboard, now: Time) {
         self.rack_is_last = true;
         self.follow_rack(scoreboard, now);
@@ -293,7 +295,7 @@ impl SendTimers {
         self.persist < Time::NEVER
     }
 
-    /// Sets when the pacer lets the next segment go: at `at`, or immediately.
+    /// Sets when the pacer allows the next segment: at `at`, or immediately.
     #[inline]
     pub(super) fn pace(&mut self, at: Option<Time>) {
         self.pace = at.unwrap_or(Time::NEVER);
@@ -325,7 +327,7 @@ mod tests {
 
     /// RFC 8985 §8: only one of the two timers is armed.
     #[test]
-    fn while_rack_waits_the_tail_is_not_probed() {
+    fn while_racks_timer_runs_no_tail_loss_probe_is_armed() {
         let (now, wait) = (Time::from_nanos(5), Duration::from_millis(1));
         let mut timers = SendTimers::new(&RfcConfig::rfc_2026());
         timers.arm_tail_probe(wait, now);

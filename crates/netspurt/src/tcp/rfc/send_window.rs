@@ -29,10 +29,10 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) end: u64,
     /// The end of the last write that needs PSH; 0 if more was written after it.
     pushed: u64,
-    /// The ends of earlier writes of this kind that are not sent yet and that no later write
+    /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
     /// joined.
     pushed_before: VecDeque<u64>,
-    /// The application has closed: the FIN is at `end`.
+    /// The application has closed the connection, and the FIN has the number `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
@@ -54,8 +54,8 @@ pub(in crate::tcp) struct SendWindow {
     fin_needs_window: bool,
     /// Whether an ACK without other news may enlarge or close the peer's window, but not reduce it.
     keeps_larger: bool,
-    /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
-    /// octets from both sides.
+    /// The ends of records, and of small buffers of the host, that are not completely sent. No
+    /// segment has octets from both sides of such an end.
     records: VecDeque<Record>,
 }
 
@@ -170,7 +170,8 @@ impl SendWindow {
         self.peer_max
     }
 
-    /// Whether the octet that the wire calls `wire` is outstanding, or is the next one to be sent.
+    /// Whether the octet with the number `wire` on the wire is outstanding, or is the next one to
+    /// be sent.
     pub(in crate::tcp) fn has_out(&self, wire: u32) -> bool {
         (self.una..=self.nxt).contains(&self.octet(wire))
     }
@@ -227,7 +228,7 @@ impl SendWindow {
         self.end.saturating_sub(self.nxt)
     }
 
-    /// Octets of data that the next segment may have, windows apart.
+    /// Octets of data that the next segment may have if the windows have room.
     pub(super) fn next_data(&self) -> u64 {
         self.unsent_data().min(self.smss).min(self.record_end() - self.nxt)
     }
@@ -265,8 +266,8 @@ impl SendWindow {
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Our SYN is acknowledged by a segment with these numbers, and a new window unless that was
-    /// a SYN itself.
+    /// Called when a segment with these numbers acknowledges our SYN. It also has a new window,
+    /// unless it was a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -275,7 +276,7 @@ impl SendWindow {
         self.bound();
     }
 
-    /// A full segment has no more octets than suit the largest window that the peer offered.
+    /// Limits a full segment by the largest window that the peer offered.
     fn bound(&mut self) {
         let payload_max =
             if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
@@ -323,7 +324,8 @@ impl SendWindow {
         let before = self.end;
         self.end = before.saturating_add(part.octets);
         if part.starts && self.peer_max < 2 * BUFFER_MAX {
-            // The host's buffers stay as small as the peer's window is now (`tcp_bound_to_half_wnd`).
+            // The peer's window limits the host's buffers when they are filled
+            // (`tcp_bound_to_half_wnd`).
             self.records.push_back(Record { end: self.end, joins: true });
         } else if let Some(last) = self.records.back_mut()
             && last.joins
@@ -334,9 +336,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`: a write that needs PSH ends there, or
-    /// a record. As the last segment of a packet it also has PSH if such a write ends within the
-    /// packet.
+    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record ends there, or
+    /// a write that needs PSH. The last segment of a packet also has PSH if such a write ends
+    /// within the packet.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -345,12 +347,12 @@ impl SendWindow {
     }
 
     /// Whether a short segment at the end of all data may be sent now.
-    pub(super) fn lets_short_go(&self) -> bool {
-        self.closing || self.lets_tail_go()
+    pub(super) fn may_send_short_last(&self) -> bool {
+        self.closing || self.may_send_short_inner()
     }
 
     /// True if a short segment that is not at the end of the data may be sent now.
-    pub(super) fn lets_tail_go(&self) -> bool {
+    pub(super) fn may_send_short_inner(&self) -> bool {
         !self.short.wait(self.una, self.flight())
     }
 
@@ -364,7 +366,7 @@ impl SendWindow {
         let record = self.record_end() - self.nxt;
         let len = self.next_data().min(self.room());
         if data == 0 {
-            // Only the FIN is left; it may go into a closed window as a probe would.
+            // Only the FIN is left. It may be sent into a closed window, as a probe may.
             return (!self.fin_needs_window || self.room() > 0).then_some(0);
         }
         if len == 0 {
@@ -372,11 +374,11 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        // The end of a record does not wait for later octets. Only the last octets of all do.
+        // The end of a record does not wait for later octets. Only the last octets written wait.
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
+        // RFC 9293 §3.8.6.2.1 and, for the last octets written, RFC 896.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
@@ -405,7 +407,7 @@ impl SendWindow {
 mod tests {
     use super::*;
 
-    /// A connection of segments of 1000 octets to a peer that takes 4000.
+    /// A connection with segments of 1000 octets to a peer with a window of 4000.
     fn opened() -> SendWindow {
         let mut window = SendWindow::new(&RfcConfig::rfc_2026());
         window.on_syn(1000, 4000);
@@ -414,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn flight_and_room_make_up_the_peers_window() {
+    fn flight_and_room_add_up_to_the_peers_window() {
         let mut window = opened();
         window.end += 10_000;
         window.send(1000);
@@ -425,7 +427,7 @@ mod tests {
         assert!(window.room() == 0 && !window.has_new_data());
     }
 
-    /// RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2 keep old segments from using the window.
+    /// RFC 9293 §3.10.7.4: SND.WL1 and SND.WL2 prevent old segments from setting the window.
     #[test]
     fn an_old_segment_does_not_change_the_window() {
         let mut window = opened();
@@ -436,7 +438,7 @@ mod tests {
 
     /// `tcp_may_update_window`.
     #[test]
-    fn an_ack_without_news_does_not_make_a_window_smaller_unless_it_closes_it() {
+    fn an_ack_without_news_may_close_a_window_but_not_reduce_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -447,13 +449,13 @@ mod tests {
 
     /// RFC 5961 §5.2: SND.UNA - MAX.SND.WND.
     #[test]
-    fn an_ack_a_window_older_than_the_last_is_too_old() {
+    fn an_ack_older_than_the_largest_window_is_too_old() {
         let mut window = opened();
         window.una = 10_000;
         assert!(!window.is_too_old(6000) && window.is_too_old(5999));
     }
 
-    /// RFC 896; Minshall 1999 holds back for short segments alone.
+    /// RFC 896. With Minshall 1999 a segment waits only for short segments.
     #[test]
     fn a_short_segment_waits_for_any_octet_or_for_a_short_one() {
         let mut window = opened();
@@ -477,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fin_leaves_with_the_last_octets_and_counts_as_one() {
+    fn the_fin_is_sent_with_the_last_octets_and_counts_as_one_octet() {
         let mut window = opened();
         window.end += 1500;
         window.closing = true;
@@ -490,9 +492,10 @@ mod tests {
         assert_eq!((window.acknowledged(), window.unacknowledged()), (1500, 0));
     }
 
-    /// RFC 9293 §3.8.6.2.1: half of the largest window may go though it is no full segment.
+    /// RFC 9293 §3.8.6.2.1: half of the largest window may be sent although it is not a full
+    /// segment.
     #[test]
-    fn half_of_the_peers_largest_window_is_no_silly_segment() {
+    fn half_of_the_peers_largest_window_may_be_sent() {
         let mut window = opened();
         window.end += 5000;
         window.update(5, 1, 500);

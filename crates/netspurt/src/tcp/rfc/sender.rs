@@ -1,8 +1,8 @@
 //! The sending half of a connection: its parts, and the code that opens and stops them.
 //!
-//! Each part owns its state. What concerns several of them is here and in three files more: what an
-//! acknowledgment brings ([`ack`](super::ack)), what leaves next ([`output`](super::output)) and
-//! what falls due ([`due`](super::due)).
+//! Each part owns its state. Code that concerns several parts is here and in three other files: the
+//! effects of an acknowledgment ([`ack`](super::ack)), the choice of the next segment
+//! ([`output`](super::output)) and the work of timers ([`due`](super::due)).
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ use super::tail_probe::TailProbe;
 /// The sending half of a connection.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcSender {
-    /// Connections of one kind share it: a run of many has it in the nearest cache.
+    /// Connections of one kind share the configuration, so that a run of many connections has it in
+    /// the nearest cache.
     pub(super) config: Arc<RfcConfig>,
     pub(in crate::tcp) window: SendWindow,
     pub(super) recovery: LossRecovery,
@@ -48,14 +49,14 @@ pub(in crate::tcp) struct RfcSender {
     /// Whether an ACK moved `una` since tail loss probes were last armed.
     pub(super) moved: bool,
     pub(super) last_sent: Time,
-    /// When our SYN left first.
+    /// When our SYN was sent first.
     pub(super) opened_at: Time,
-    /// Up to which octet new data may leave in the present burst, if some segments wait for a
-    /// packet.
+    /// The octet up to which new data may be sent in the present burst, if some segments wait for a
+    /// whole packet.
     pub(super) packet_edge: Option<u64>,
-    /// The packet for offload that is being sent of new data.
+    /// The packet of new data for offload that is being sent.
     pub(super) new_packet: GsoPacket,
-    /// The packet that is being sent of retransmissions.
+    /// The packet of retransmissions that is being sent.
     pub(super) copied_packet: GsoPacket,
     pub(in crate::tcp) count: SendCount,
 }
@@ -88,14 +89,14 @@ impl RfcSender {
         }
     }
 
-    /// The peer's SYN came: octets of a full segment, its first window, and whether both ends
-    /// agreed on SACK.
+    /// Called on the peer's SYN, with the octets of a full segment, the peer's first window, and
+    /// whether both ends agreed on SACK.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64, has_sack: bool) {
         self.window.on_syn(smss, window);
         self.recovery.loss.uses_sack = has_sack && self.config.recovery.needs_sack();
     }
 
-    /// Our SYN leaves.
+    /// Records that our SYN is sent.
     pub(super) fn send_syn(&mut self, now: Time) {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if scoreboard.is_empty() {
@@ -116,7 +117,7 @@ impl RfcSender {
         self.count.retransmissions += 1;
     }
 
-    /// Our SYN is acknowledged: the connection is open.
+    /// Called when our SYN is acknowledged, so that the connection is open.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();
@@ -130,7 +131,8 @@ impl RfcSender {
             let (ends, timer) = ((&self.window, &*self.config), &mut self.timers.retransmission);
             self.meter.measure_handshake((syn.at, syn.times), ack.echo, ends, timer, cx);
         }
-        // RFC 5681 §3.1: after a lost SYN the initial window is one segment; Linux forgives one.
+        // RFC 5681 §3.1: after a lost SYN the initial window is one segment. In Linux one loss has
+        // no effect.
         let forgiven = self.config.syn_retransmissions_forgiven;
         let spurious =
             self.config.syn_rules.echo_forgives && ack.echo == Some(stamp(self.opened_at));
@@ -149,7 +151,7 @@ impl RfcSender {
         self.recovery.pipe(&self.window, &self.config)
     }
 
-    /// Lets recovery act on what it sees of the other parts at `now`.
+    /// Lets recovery act at `now`, with access to the parts that it reads.
     #[inline]
     pub(super) fn recover<R>(
         &mut self,
@@ -160,13 +162,13 @@ impl RfcSender {
         act(recovery, &Scene { now, window, meter, config })
     }
 
-    /// The acknowledgment that the receiving half needs when a segment arrives.
+    /// What the receiving half needs to know when a segment arrives.
     #[inline]
     pub(super) fn moment(&self, now: Time) -> Moment {
         Moment { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
     }
 
-    /// Its congestion state.
+    /// The congestion state.
     pub(super) fn cwnd_state(&self) -> CwndState {
         let LossRecovery { loss, repair, cwnd, .. } = &self.recovery;
         CwndState {
@@ -178,20 +180,20 @@ impl RfcSender {
         }
     }
 
-    /// How it spent its time, up to the last step.
+    /// How the sender spent its time, up to the last step.
     pub(in crate::tcp) fn times(&self) -> SendTimes {
         self.account.times()
     }
 
-    /// Accounts for the time since the last step, in which nothing changed, of a connection that
-    /// `lives`. With all data acknowledged none counts: only a FIN may be left.
+    /// Accounts for the time since the last step, in which nothing changed, if the connection
+    /// `lives`. Time does not count while all data is acknowledged, even if the FIN is not.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {
         let busy = self.window.una < self.window.end && lives;
         self.account.advance(now, busy, self.recovery.repair.phase.is_repairing());
     }
 
-    /// The timer after an ACK of new data.
+    /// Restarts the timer after an ACK of new data.
     pub(super) fn restart_timer(&mut self, now: Time) {
         let all_sent = self.window.unsent() == 0;
         self.timers.restart(&self.recovery.loss.scoreboard, all_sent, now);

@@ -36,8 +36,8 @@ impl PeerStamp {
         Self { recent, at }
     }
 
-    /// Whether a segment with the timestamp `val` is an old duplicate (RFC 7323 §5.2), unless the
-    /// newest timestamp has outlived half the clock's range (§5.5).
+    /// Whether the timestamp `val` shows an old duplicate (RFC 7323 §5.2). It does not if the
+    /// newest timestamp is older than `STAMP_LIFE` (§5.5).
     pub(super) fn outdates(&self, val: u32, now: Time) -> bool {
         now.saturating_since(self.at) <= STAMP_LIFE && is_before(val, self.recent)
     }
@@ -57,12 +57,16 @@ mod tests {
         assert_eq!(since_stamp(stamp(at(1000)), at(1250)), Duration::from_millis(250));
     }
 
-    /// RFC 7323 §5.2: timestamps are compared in modular arithmetic.
+    /// RFC 7323 §5.2: timestamps are compared in modular arithmetic, so 5 is newer than 2^32 - 3.
     #[test]
-    fn stamps_are_compared_across_their_wrap() {}
+    fn stamps_are_compared_across_their_wrap() {
+        let (before, after) = (u32::MAX - 2, 5);
+        assert!(PeerStamp::new(after, at(0)).outdates(before, at(1)));
+        assert!(!PeerStamp::new(before, at(0)).outdates(after, at(1)));
+    }
 
     #[test]
-    fn an_old_stamp_outdates_nothing_after_24_days() {
+    fn after_24_days_a_timestamp_outdates_nothing() {
         let newest = PeerStamp::new(100, at(0));
         let day = 86_400_000;
         assert!(newest.outdates(99, at(24 * day)) && !newest.outdates(100, at(1)));

@@ -17,15 +17,15 @@ pub enum TcpState {
     Established,
     /// A FIN was sent.
     FinWait1,
-    /// It was acknowledged.
+    /// Our FIN was acknowledged.
     FinWait2,
     /// The peer has closed, this end has not.
     CloseWait,
     /// Both closed simultaneously.
     Closing,
-    /// The peer had closed, then this end did.
+    /// The peer closed first, then this end.
     LastAck,
-    /// All is over; stragglers are answered.
+    /// Both ends have closed. Late segments are answered.
     TimeWait,
 }
 
@@ -67,7 +67,8 @@ impl TcpState {
         }
     }
 
-    /// The state after the peer's FIN arrived, ours being acknowledged or not.
+    /// The state after the peer's FIN arrived. `own_is_acked` says whether our FIN was
+    /// acknowledged.
     pub(super) fn after_fin_received(self, own_is_acked: bool) -> TcpState {
         match self {
             TcpState::Established => TcpState::CloseWait,
@@ -89,12 +90,12 @@ impl TcpState {
     }
 }
 
-/// Why a connection ended otherwise than by closing.
+/// The reason why a connection ended, if it was not closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer answered the SYN with a reset.
     Refused,
-    /// The peer reset it.
+    /// The peer reset the connection.
     Reset,
     /// Too many retransmissions had no answer (RFC 9293 §3.8.3).
     TimedOut,

@@ -1,4 +1,5 @@
-//! Super Fast Retransmit (Tarr and Ghita 2005, §5): what it has sent, and how long it waits.
+//! Super Fast Retransmit (Tarr and Ghita 2005, §5): the octets that it has sent, and how long its
+//! timer waits.
 
 use crate::packed::packed;
 use crate::rto::SfrConfig;
@@ -6,21 +7,22 @@ use crate::units::Duration;
 
 use super::config::{RfcConfig, SfrResponse};
 
-/// Super Fast Retransmit, if a connection has it.
+/// The state of Super Fast Retransmit.
 ///
-/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding starts
-/// the timer again, since the next segment may be lost, too; the paper waits for a new segment. The
-/// paper does not say what its timer does when another repair sends the same segment first: it goes on,
-/// and with `sfr.yields` it rests.
+/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding
+/// starts the timer again, since the next segment may be lost, too; the paper waits for a new
+/// segment. The paper does not say what its timer does when another repair sends the same segment
+/// first: it goes on, and with `sfr.yields` it rests.
 #[derive(Debug)]
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
     next_halves: Option<u32>,
     yields: bool,
-    /// It has sent the head, and waits for new octets to be sent.
+    /// The head was sent, and the timer does not run until new octets are sent.
     rests: bool,
-    /// The octet after the last that was outstanding when it first sent; 0 before.
+    /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
+    /// 0 before.
     until: u64,
 }
 
@@ -38,34 +40,36 @@ impl SuperFast {
         }
     }
 
-    /// Whether the connection has it.
+    /// Whether the connection uses Super Fast Retransmit.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.timer.is_some()
     }
 
-    /// New octets left.
+    /// Called when new octets were sent.
     #[inline]
     pub(super) fn on_new_data(&mut self) {
         self.rests = false;
     }
 
-    /// Another repair sent the first segment not acknowledged; returns whether it rests therefore.
+    /// Called when another repair sent the first unacknowledged segment. Returns whether the timer
+    /// must stop.
     pub(super) fn on_other_repair(&mut self) -> bool {
         self.rests |= self.yields;
         self.yields
     }
 
-    /// How long it waits after a handshake of `rtt`, with `acknowledged` octets acknowledged;
-    /// `None` while it rests (steps 1 to 3).
+    /// How long the timer waits after a handshake of `rtt`, with `acknowledged` octets
+    /// acknowledged. `None` if it does not run (steps 1 to 3).
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
         let timer = self.timer.filter(|timer| !self.rests && !timer.has_stopped(acknowledged))?;
         Some(timer.wait(rtt?))
     }
 
-    /// The same after an ACK of new octets up to `una`. Behind a segment that it sent it waits
-    /// `sfr.next` round trips, unless another repair `is_repairing`. It sends nothing more until an
-    /// ACK comes, so there is no backoff: a lost retransmission is left to the timer of RFC 6298.
+    /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
+    /// `until`, it waits `sfr.next` round trips, unless another repair `is_repairing`. Nothing more
+    /// is sent until an ACK comes, so there is no backoff: the timer of RFC 6298 repairs a lost
+    /// retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,
@@ -81,9 +85,9 @@ impl SuperFast {
         }
     }
 
-    /// The first unacknowledged segment, at `una`, is retransmitted, and the timer rests until a
-    /// new segment is sent (step 4). Returns the effect on the window. `nxt` is the next octet to
-    /// send.
+    /// Called when the first unacknowledged segment, at `una`, is retransmitted. The timer stops
+    /// until a new segment is sent (step 4). Returns the effect on the window. `nxt` is the next
+    /// octet to send.
     pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {
         self.rests = true;
         if una >= self.until {
@@ -99,7 +103,7 @@ mod tests {
 
     /// Tarr and Ghita 2005, §5, steps 1 to 4, with the paper's factor 3 and limit of 80 000 octets.
     #[test]
-    fn it_waits_three_handshakes_and_rests_after_it_has_sent() {
+    fn the_timer_waits_three_handshakes_and_stops_after_a_retransmission() {
         let config = RfcConfig { sfr: Some(SfrConfig::default()), ..RfcConfig::rfc_2026() };
         let mut sfr = SuperFast::new(&config);
         let rtt = Some(Duration::from_millis(20));
@@ -108,7 +112,11 @@ mod tests {
         assert_eq!(sfr.wait(79_999, rtt), Some(Duration::from_millis(60)));
         assert_eq!((sfr.wait(80_000, rtt), sfr.wait(0, None)), (None, None));
         assert_eq!((sfr.fire(1, 3001), sfr.wait(0, rtt)), (SfrResponse::None, None));
-        assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), None, "the paper's rests");
+        assert_eq!(
+            sfr.wait_after_ack(1001, false, 1000, rtt),
+            None,
+            "without `next` the timer stops"
+        );
         assert!(!SuperFast::new(&RfcConfig::rfc_2026()).is_on());
     }
 
@@ -122,12 +130,24 @@ mod tests {
         sfr.fire(1, 3001);
         let next = Some(Duration::from_millis(30));
         assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), next);
-        assert_eq!(sfr.wait_after_ack(1001, true, 1000, rtt), None, "another repair goes on");
+        assert_eq!(
+            sfr.wait_after_ack(1001, true, 1000, rtt),
+            None,
+            "another repair is in progress"
+        );
         sfr.fire(1001, 4001);
         assert_eq!(sfr.wait_after_ack(2001, false, 2000, rtt), next);
         assert_eq!(sfr.wait_after_ack(3001, false, 3000, rtt), None, "all of it was acknowledged");
         sfr.fire(3001, 4001);
-        assert_eq!(sfr.wait_after_ack(3501, false, 3500, rtt), next, "it begins anew");
-        assert_eq!(sfr.wait_after_ack(3501, false, 80_000, rtt), None, "the cut-out holds");
+        assert_eq!(
+            sfr.wait_after_ack(3501, false, 3500, rtt),
+            next,
+            "new data, so the timer waits again"
+        );
+        assert_eq!(
+            sfr.wait_after_ack(3501, false, 80_000, rtt),
+            None,
+            "the timer has stopped permanently"
+        );
     }
 }

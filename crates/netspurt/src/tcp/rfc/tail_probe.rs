@@ -6,13 +6,13 @@ use crate::units::Duration;
 use super::config::RfcConfig;
 use super::news::{AckSegment, News};
 
-/// A probe's wait before there is a round trip (§7.2).
+/// How long a probe waits if no round trip is known (§7.2).
 const PTO_INITIAL: Duration = Duration::from_secs(1);
 
-/// A tail loss probe under way.
+/// The tail loss probe that was sent and not yet judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
-    /// `nxt` when it was sent; `None` if there is no probe.
+    /// `nxt` after the probe was sent; `None` if there is no probe.
     end_seq: Option<u64>,
     is_retransmission: bool,
 }
@@ -25,29 +25,29 @@ impl TailProbe {
         Self { end_seq: Some(nxt), is_retransmission }
     }
 
-    /// Whether one is under way.
+    /// Whether a probe was sent and not yet judged.
     #[inline]
     pub(super) fn is_out(&self) -> bool {
         self.end_seq.is_some()
     }
 
-    /// Whether one is under way that was sent with `end` as the next octet.
+    /// Whether such a probe ended at `end`.
     pub(super) fn ended_at(&self, end: u64) -> bool {
         self.end_seq == Some(end)
     }
 
-    /// How long a probe waits (§7.2) behind the last transmission or ACK, with one segment
-    /// outstanding or more.
+    /// How long a probe waits after the last transmission or ACK (§7.2). `is_lone` says whether
+    /// only one segment is outstanding.
     pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {
         let Some(srtt) = srtt else { return PTO_INITIAL };
         let slack = if is_lone { config.max_ack_delay } else { config.timer_slack };
         srtt * u64::from(config.tlp_wait_percent) / 100 + slack
     }
 
-    /// Judges a probe by an ACK (§7.4.2): whether a retransmission made up for a loss, which calls
-    /// for a cut, and did not prove spurious. The ACK of the probe alone proves nothing: it may be
-    /// the original's, and the report of a duplicate follows.
-    pub(super) fn made_up_for_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
+    /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
+    /// repaired a loss, and not spurious. cwnd must then be cut. An ACK of just the probe's octets
+    /// proves nothing: it may answer the original, and a report of a duplicate may follow.
+    pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);
         let is_bare = ack.segment.seq_len() == 0 && ack.segment.sack().is_empty();
@@ -66,24 +66,28 @@ mod tests {
     use super::*;
     use crate::segment::Segment;
 
-    /// What an ACK of octets up to `ack` says of a probe that ended at 5000.
+    /// The result of an ACK up to `ack` for a probe that ended at 5000.
     fn says(is_retransmission: bool, ack: u64, news: &News) -> (bool, bool) {
         let mut probe = TailProbe::sent(5000, is_retransmission);
         let segment = Segment::default();
         let (seq, window, echo) = (1, 0, None);
         let ack =
             AckSegment { segment: &segment, seq, ack, window, echo, marked: false, has_sack: true };
-        (probe.made_up_for_a_loss(&ack, news), probe.is_out())
+        (probe.repaired_a_loss(&ack, news), probe.is_out())
     }
 
     /// RFC 8985 §7.4.2.
     #[test]
-    fn a_retransmission_acknowledged_beyond_its_end_made_up_for_a_loss() {
+    fn a_probe_that_repaired_a_loss_is_acknowledged_beyond_its_end() {
         let moved = News { acked: 1000, ..News::default() };
         assert_eq!(says(true, 4999, &moved), (false, true));
-        assert_eq!(says(true, 5000, &moved), (false, true), "it may be the original's ACK");
+        assert_eq!(says(true, 5000, &moved), (false, true), "the ACK may answer the original");
         assert_eq!(says(true, 6000, &moved), (true, false));
-        assert_eq!(says(false, 5000, &moved), (false, false), "new data makes up for nothing");
+        assert_eq!(
+            says(false, 5000, &moved),
+            (false, false),
+            "a probe of new data repairs no loss"
+        );
     }
 
     #[test]
@@ -95,7 +99,7 @@ mod tests {
 
     /// RFC 8985 §7.2: two round trips, and the delay of an ACK for a lone segment.
     #[test]
-    fn a_probe_waits_two_round_trips_and_for_a_lone_segment_longer() {
+    fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
         let config = RfcConfig::rfc_2026();
         let srtt = Some(Duration::from_millis(50));
         assert_eq!(TailProbe::wait(srtt, false, &config), Duration::from_millis(100));

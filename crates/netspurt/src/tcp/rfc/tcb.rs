@@ -47,7 +47,7 @@ impl Tcb {
         }
     }
 
-    /// Whether its algorithms can be packed; all else can.
+    /// Whether the algorithms can be packed. All other state can.
     pub(super) fn can_be_packed(&self) -> bool {
         let RfcSender { timers, recovery, .. } = &self.tx;
         let waits = !self.merging.is_empty();
@@ -68,13 +68,13 @@ impl Tcb {
         &self.rx
     }
 
-    /// The earliest instant at which something falls due.
+    /// The earliest instant at which something is due.
     pub(in crate::tcp) fn next_deadline(&self) -> Time {
         let all = self.tx.timers.first().min(self.rx.deadline).min(self.life.deadline());
         all.min(self.merging.deadline())
     }
 
-    /// Whether all that is left to do is to end TIME-WAIT.
+    /// Whether the connection only waits for the end of TIME-WAIT.
     pub(in crate::tcp) fn only_lingers(&self) -> bool {
         let linger = self.life.deadline();
         linger < Time::NEVER && self.next_deadline() == linger
@@ -97,7 +97,7 @@ impl Tcb {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
         fresh.tx.count = self.tx.count;
-        fresh.rx.serve_as(&self.rx);
+        fresh.rx.copy_settings_of(&self.rx);
         *self = fresh;
         self.listen();
     }
@@ -119,19 +119,19 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// No segment has octets from before what was written so far and from behind it.
+    /// No segment has both octets that were written so far and octets that are written later.
     pub(in crate::tcp) fn end_record(&mut self) {
         self.tx.window.end_record();
     }
 
-    /// The application takes `octets` of what arrived.
+    /// The application reads `octets` of the arrived data.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets, cx.now) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
     }
 
-    /// The host's own queue drops all that leaves, or no longer does.
+    /// Sets whether the host's own queue drops all segments that are sent.
     pub(in crate::tcp) fn set_queue_full(&mut self, full: bool) {
         self.tx.set_refused(full);
     }
@@ -147,20 +147,20 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Sets whether the next segments are acknowledged immediately. An owed acknowledgment then
-    /// leaves, in Linux only when all is read.
+    /// Sets whether the next segments are acknowledged immediately. An owed acknowledgment is then
+    /// sent, in Linux only when all data is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
         }
     }
 
-    /// Whether data is read as it comes, or waits for [`read`](Self::read).
+    /// Sets whether data is read as it arrives. Otherwise it waits for [`read`](Self::read).
     pub(in crate::tcp) fn set_reads_at_once(&mut self, at_once: bool) {
         self.rx.reads_at_once = at_once;
     }
 
-    /// No more will be written (RFC 9293 §3.10.4).
+    /// The application will write no more data (RFC 9293 §3.10.4).
     ///
     /// departs: RFC 9293 §3.10.4 - a CLOSE in SYN-SENT still sends what was written before.
     pub(in crate::tcp) fn close(&mut self, cx: &mut Context<'_>) {
@@ -189,14 +189,14 @@ impl Tcb {
         self.end();
     }
 
-    /// The connection is over.
+    /// Ends the connection.
     pub(super) fn end(&mut self) {
         self.life.end();
         self.tx.timers.stop();
         self.rx.deadline = Time::NEVER;
     }
 
-    /// It is over because something failed.
+    /// Ends the connection because of a failure.
     pub(in crate::tcp) fn fail(&mut self, failure: Failure) {
         self.life.fail(failure);
         self.end();

@@ -13,7 +13,7 @@ use crate::stage::Stage;
 use crate::tcp::{Connection, RfcConfig};
 use crate::units::{Duration, Time};
 
-/// Two ends, the path between them, and what left when.
+/// Two ends, the path between them, and the segments sent with their times.
 struct Play {
     ends: [Connection; 2],
     dice: Stream,
@@ -33,7 +33,7 @@ impl Play {
         Self { ends, dice, loss, flying: BTreeMap::new(), story: Vec::new(), rests: false }
     }
 
-    /// Lets both ends send; some segments get lost, each twentieth is late.
+    /// Lets both ends send. Some segments are lost, and each twentieth is late.
     fn send(&mut self, now: Time, events: &mut Events<Segment>) {
         for end in 0..2 {
             while let Some((left, _, segment)) = self.ends[end].pop(now, events) {
@@ -47,7 +47,7 @@ impl Play {
         }
     }
 
-    /// Lets both ends rest; now and then checks that they wake in the state that they had.
+    /// Lets both ends rest. Sometimes checks that they wake in the state that they had.
     fn rest(&mut self) {
         for end in &mut self.ends {
             if self.story.len().is_multiple_of(16) {
@@ -61,7 +61,8 @@ impl Play {
         }
     }
 
-    /// One end writes now and then, octets in number between a few and many segments.
+    /// Plays the connection. One end writes from time to time, between a few octets and many
+    /// segments.
     fn run(mut self) -> Vec<(Time, Segment)> {
         let mut events = Events::new(Wanted::default());
         let mut writes = Vec::new();
@@ -114,7 +115,7 @@ const RULES: [Rule; 15] = [
     ("minshall", |config| config.minshall ^= true),
 ];
 
-/// Each of the rules in which Linux departs from the RFCs does something by itself.
+/// Each rule in which Linux departs from the RFCs has an effect by itself.
 #[test]
 fn each_linux_rule_by_itself_changes_some_connection() {
     for (name, flip) in RULES {

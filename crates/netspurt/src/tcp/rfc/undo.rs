@@ -29,7 +29,7 @@ pub(super) struct Prior {
     /// RFC 4015's `pipe_prev`.
     pub(super) pipe: u64,
     pub(super) was_timeout: bool,
-    /// `una` when the repair began, and the octet after the highest retransmitted one: only
+    /// `una` when the repair began, and the octet after the highest retransmitted one. Only
     /// duplicates of octets between the two count.
     una: u64,
     end: u64,
@@ -82,8 +82,8 @@ pub(super) struct SpuriousWatch {
     all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
-    /// A duplicate of a segment that was sent once was reported. So the path makes duplicates, and
-    /// reports of them prove nothing.
+    /// A duplicate of a segment that was sent once was reported. So the path duplicates segments,
+    /// and reports of duplicates prove nothing.
     path_duplicates: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct FrtoCircumstances {
 }
 
 impl SpuriousWatch {
-    /// True if no retransmission is outstanding at or above `una`, and no ACK is watched.
+    /// True if no retransmission is outstanding at or above `una`, and F-RTO is off.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
@@ -146,7 +146,7 @@ impl SpuriousWatch {
         self.prior.is_some()
     }
 
-    /// Removes and returns the cut that is to be undone.
+    /// Removes and returns the state before the cut that is to be undone.
     pub(super) fn take_prior(&mut self) -> Option<Prior> {
         let prior = self.prior.take();
         if prior.is_some() {
@@ -173,8 +173,8 @@ impl SpuriousWatch {
         }
     }
 
-    /// Whether the first ACK after the first retransmission echoes an older timestamp: it answers
-    /// the original (RFC 3522 §3.2).
+    /// Whether the first ACK after the first retransmission echoes an older timestamp, and so
+    /// answers the original (RFC 3522 §3.2).
     pub(super) fn is_proved_by_stamp(&mut self, echo: Option<u32>) -> bool {
         let Some(prior) = &mut self.prior else { return false };
         let Some(stamp) = prior.first_stamp.take() else { return false };
@@ -183,7 +183,7 @@ impl SpuriousWatch {
 
     /// Whether an ACK echoes a timestamp older than the first retransmission of the repair. Then a
     /// segment was late and not lost.
-    pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
+    pub(super) fn shows_delay(&self, echo: Option<u32>) -> bool {
         let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
@@ -195,17 +195,17 @@ impl SpuriousWatch {
 
     /// RFC 5682: after a timeout, ACKs of octets that were never retransmitted show that the
     /// originals are arriving. Without SACK, two ACKs that move the window are needed (§2.1). With
-    /// SACK, one ACK is needed that covers such an octet, in order or not, after the first ACK that
-    /// moves the window (§3.1). The first ACK proves nothing, because it may cover octets that had
-    /// arrived before the timeout and whose ACK was lost.
+    /// SACK, an ACK after the first one that moves the window must cover such an octet, in order or
+    /// not (§3.1). The first ACK proves nothing, because it may cover octets that had arrived
+    /// before the timeout and whose ACK was lost.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
         let step = self.frto;
         if step == Frto::Off {
             return false;
         }
         if with.is_over {
-            // One ACK covers all octets. In Linux even such an ACK decides; in the RFC it shows
-            // nothing.
+            // This ACK covers all octets that were outstanding. In Linux even such an ACK decides;
+            // in the RFC it shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
         }
@@ -241,7 +241,8 @@ impl SpuriousWatch {
 mod tests {
     use super::*;
 
-    /// A watch over a cut at octet 1000, after which the segments that end at `ends` left again.
+    /// A watch over a cut at octet 1000, after which the segments that end at `ends` were
+    /// retransmitted.
     fn after_cut(ends: &[u64]) -> SpuriousWatch {
         let mut watch = SpuriousWatch::default();
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
@@ -259,7 +260,7 @@ mod tests {
     fn an_older_echo_proves_the_retransmission_spurious_once() {
         let mut watch = after_cut(&[2000]);
         assert!(watch.is_proved_by_stamp(Some(69)));
-        assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK tells");
+        assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK decides");
         assert!(!after_cut(&[2000]).is_proved_by_stamp(Some(70)));
         assert!(!after_cut(&[2000]).is_proved_by_stamp(None));
     }
@@ -267,9 +268,9 @@ mod tests {
     #[test]
     fn an_echo_older_than_the_first_retransmission_proves_that_a_segment_was_late() {
         let watch = after_cut(&[2000]);
-        assert!((0..2).all(|_| watch.tells_delay(Some(69))));
-        assert!(!watch.tells_delay(Some(70)) && !watch.tells_delay(Some(0)));
-        assert!(!after_cut(&[]).tells_delay(Some(69)), "nothing left again");
+        assert!((0..2).all(|_| watch.shows_delay(Some(69))));
+        assert!(!watch.shows_delay(Some(70)) && !watch.shows_delay(Some(0)));
+        assert!(!after_cut(&[]).shows_delay(Some(69)), "nothing was retransmitted");
     }
 
     /// RFC 3708 §3: all retransmissions of the window must be reported.
@@ -290,7 +291,8 @@ mod tests {
         assert!(!watch.is_proved_by_reports());
     }
 
-    /// RFC 5682 §2.1: two ACKs that move the window; a duplicate says that the loss was genuine.
+    /// RFC 5682 §2.1: two ACKs that move the window prove the timeout spurious. A duplicate ACK
+    /// shows that the loss was genuine.
     #[test]
     fn without_sack_two_acks_in_a_row_prove_the_timeout_spurious() {
         let moves = News { acked: 1000, ..News::default() };
@@ -303,9 +305,9 @@ mod tests {
         assert!(!watch.is_proved_by_frto(&duplicate, &with) && watch.is_frto_off());
     }
 
-    /// RFC 5682 §3.1 steps 2 and 3; Linux takes the first ACK's word.
+    /// RFC 5682 §3.1 steps 2 and 3. Linux already decides with the first ACK.
     #[test]
-    fn with_sack_an_ack_of_an_original_behind_the_first_proves_the_timeout_spurious() {
+    fn with_sack_an_original_acknowledged_after_the_first_ack_proves_the_timeout_spurious() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
         let mut watch = after_cut(&[2000]);
         watch.on_timeout(true);

@@ -1,4 +1,4 @@
-//! How much of its cwnd a sender uses, as in Linux (`tcp_cwnd_validate`).
+//! How much of cwnd a sender uses, as in Linux (`tcp_cwnd_validate`).
 
 use crate::congestion::Window;
 use crate::packed::packed;
@@ -14,7 +14,7 @@ pub(super) struct Usage {
     /// The octet up to which the two fields above are valid.
     until: u64,
     /// The maximum of the outstanding data since cwnd was last fully used or set by a rule, and the
-    /// start of the time without use.
+    /// instant since which cwnd is not fully used.
     used: u64,
     used_at: Time,
 }
@@ -33,7 +33,7 @@ pub(super) struct Sending {
     pub(super) una: u64,
     pub(super) nxt: u64,
     pub(super) smss: u64,
-    /// The retransmission timer.
+    /// The retransmission timeout.
     pub(super) rto: Duration,
     /// The initial window in octets.
     pub(super) initial: u64,
@@ -47,7 +47,8 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Called on an ACK that may open cwnd. The time without use starts again (`tcp_cong_avoid`).
+    /// Called on an ACK that may open cwnd. The time of unused cwnd starts again
+    /// (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
@@ -59,8 +60,8 @@ impl Usage {
         self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
-    /// Counts what is used of the `window`. After an RTO without use half of what was not used is
-    /// given up, unless the algorithm `owns` cwnd.
+    /// Counts how much of the `window` is used. After an RTO in which cwnd was not fully used, half
+    /// of the unused part is given up, unless the algorithm `owns` cwnd.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -85,7 +86,7 @@ impl Usage {
         if sending.is_application_limited {
             let used = self.used.max(sending.initial);
             if used < window.cwnd {
-                remember(window, sending.smss);
+                raise_ssthresh(window, sending.smss);
                 let segs = (window.cwnd + used) / sending.smss / 2;
                 window.cwnd = segs * sending.smss;
             }
@@ -95,8 +96,8 @@ impl Usage {
     }
 }
 
-/// The threshold keeps three quarters of a window that is given up (RFC 2861 §3.1).
-pub(super) fn remember(window: &mut Window, smss: u64) {
+/// Raises ssthresh to three quarters of cwnd before cwnd shrinks (RFC 2861 §3.1).
+pub(super) fn raise_ssthresh(window: &mut Window, smss: u64) {
     let segs = window.cwnd / smss;
     let kept = (segs / 2 + segs / 4) * smss;
     window.ssthresh = window.ssthresh.max(kept);
@@ -144,7 +145,7 @@ mod tests {
         usage.count(&sending(100, 12_000), &mut window, false);
         assert_eq!(window.cwnd, 40_000);
         usage.count(&sending(200, 5_000), &mut window, true);
-        assert_eq!(window.cwnd, 40_000, "an algorithm that owns the window decides itself");
+        assert_eq!(window.cwnd, 40_000, "an algorithm that owns cwnd sets it itself");
         usage.count(&sending(201, 5_000), &mut window, false);
         assert_eq!(window, Window { cwnd: 26_000, ssthresh: 30_000 });
     }

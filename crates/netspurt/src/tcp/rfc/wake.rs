@@ -27,12 +27,12 @@ impl Tcb {
             self.on_timeout(cx);
         }
         if self.life.state().may_send() {
-            self.tx.look_at_hold(now);
+            self.tx.update_hold(now);
         }
         self.report(cx);
     }
 
-    /// Something beside the retransmission timer is due.
+    /// Called when another timer than the retransmission timer is due.
     fn on_due(&mut self, due: Due, cx: &mut Context<'_>) {
         match due {
             Due::Pace => {

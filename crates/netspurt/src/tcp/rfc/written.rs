@@ -17,17 +17,17 @@ pub enum Leaving {
 pub struct WrittenPart {
     /// How many octets it has.
     pub octets: u64,
-    /// Whether it starts a new buffer of the host, so that the end of what was written before keeps
-    /// its PSH.
+    /// Whether the part starts a new buffer of the host, so that the end of the octets written
+    /// before keeps its PSH.
     pub starts: bool,
-    /// Whether its last segment has PSH for being the last.
+    /// Whether the last segment of the part has PSH because it is the last.
     pub pushed: bool,
     /// The octets that leave now.
     pub leaving: Leaving,
 }
 
 impl WrittenPart {
-    /// A whole write of `octets`, if the host has no buffers.
+    /// The part for a whole write of `octets`, if the host has no buffers.
     pub fn whole(octets: u64) -> Self {
         Self { octets, starts: false, pushed: true, leaving: Leaving::All }
     }
