@@ -104,7 +104,7 @@ pub(super) struct FlowSums {
     pub(super) connections: PopulationSums,
 }
 
-/// The flows of a scenario: those that have not started, the judge of the living ones, and the sums
+/// The flows of a scenario: those that have not started, the judge of the open ones, and the sums
 /// of those that ended.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
@@ -163,7 +163,7 @@ impl ScenarioFlows {
         self.sums.connections.rows()
     }
 
-    /// Removes and returns the flows that live from the start to the end of the run: probers and
+    /// Removes and returns the flows that last from the start to the end of the run: probers and
     /// their echo hosts.
     pub(super) fn permanent<E: Resident>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
