@@ -210,13 +210,13 @@ mod tests {
         bytes
     }
 
-    /// The id of a packet of end 1, counted from its sixth.
+    /// The id of a packet of end 1. 0 stands for its packet number 5.
     fn id(n: u64) -> TransmissionId {
         TransmissionId::of_packet(EndId::at(1), 5 + n)
     }
 
-    /// Received one by one and held under ids of end 1 from 5 on: packets of these lengths, each
-    /// of so many segments.
+    /// Receives packets one by one, and keeps them under ids of end 1 from number 5 on. Each entry
+    /// of `packets` has the length of a packet and its number of segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();

@@ -93,7 +93,7 @@ impl Labels {
     }
 
     /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to `out`
-    /// with consecutive ids. In all else it does what [`read`](Self::read) does.
+    /// with consecutive ids. In all other respects it works like [`read`](Self::read).
     pub fn read_all(
         &mut self,
         from: EndId,

@@ -103,7 +103,7 @@ spy = ["a"]
     Scenario::parse("here", &text).unwrap().network()
 }
 
-/// The kernel's counters of devices, none of which has missed a packet.
+/// The kernel's table of devices: no device has missed a packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
 /// Runs the driver while the packets `waiting` wait at the first host, until `seen` ends the run.
@@ -163,7 +163,7 @@ fn strange_and_damaged_packets_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
-    // The same octets elsewhere; the checksum is right.
+    // The same octets at another place in the stream, with a correct checksum.
     let seq = Segment { seq: 501, len: 500, flags: Flags::ACK, ..Segment::default() };
     let [source, destination] = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let payload = Some(content::octets(0, 500));

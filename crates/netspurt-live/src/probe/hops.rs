@@ -128,8 +128,8 @@ impl HopReply {
     }
 }
 
-/// Returns the answer that `seen` is to the probe with the key `own`; `None` if it is not an answer
-/// to it.
+/// Interprets `seen` as an answer to the probe with the key `own`; `None` if it answers another
+/// probe.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {

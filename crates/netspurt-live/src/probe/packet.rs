@@ -235,7 +235,7 @@ mod tests {
         for (flags, ack, answers) in [
             (0x12, 0x1234_0001_u32, true),
             (0x14, 0x1234_0001, true),
-            // An RST that acknowledges 216 octets beside the SYN.
+            // An RST that acknowledges the SYN and 216 octets of payload.
             (0x14, 0x1234_00d9, true),
             (0x10, 0x1234_0001, false),
             (0x02, 0x1234_0001, false),

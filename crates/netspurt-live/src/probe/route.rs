@@ -23,7 +23,7 @@ const HEADERS: usize = 16 + 12;
 ///
 /// # Errors
 /// When the kernel has no route to it.
-pub fn way(target: IpAddr) -> io::Result<RouteInfo> {
+pub fn route_to(target: IpAddr) -> io::Result<RouteInfo> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
     rustix::net::send(&socket, &question(target), SendFlags::empty())?;
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn loopback_is_reached_by_its_device_without_a_router() {
-        let found = way(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let found = route_to(Ipv4Addr::LOCALHOST.into()).unwrap();
         assert_eq!(found, RouteInfo { device: Some("lo".to_owned()), gateway: None });
     }
 

@@ -131,7 +131,7 @@ fn a_timeout_before_the_hosts_next_packet_goes_before_it() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));
-    // Asked late, it does all in the order of time.
+    // A gate that is asked late returns all packets in the order of time.
     let mut order = Vec::new();
     while let Some((at, _, segment)) = gate.pop(ms(100), &mut events()) {
         order.push((at, segment.seq));

@@ -1,10 +1,10 @@
-//! Packets of many segments: their description by the kernel, their segmentation, and joining again.
+//! Packets of many segments: how the kernel describes them, and how they are cut and joined again.
 
 use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use netspurt::wire::{Checks, IpHead, Packet, decode, encode};
 use netspurt_live::offload::{SegmentRun, Shape, VIRTIO_BYTES, complete, header_bytes};
 
-/// A packet of IPv4 or IPv6 with `len` octets that tell their place.
+/// A packet of IPv4 or IPv6. The values of its octets depend on their position.
 fn large(six: bool, segment: Segment) -> Vec<u8> {
     let ends = if six {
         ["[2001:db8::1]:5001", "[2001:db8::2]:80"]

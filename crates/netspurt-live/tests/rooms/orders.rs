@@ -18,7 +18,7 @@ fn run_order() -> Value {
     })
 }
 
-/// `order` with one value changed; a missing one is `Value::Null` with a name that begins with `-`.
+/// `order` with one value changed. If `key` begins with `-`, the value is removed instead.
 fn changed(mut order: Value, key: &str, value: Value) -> Value {
     match key.strip_prefix('-') {
         Some(key) => drop(order.as_object_mut().unwrap().remove(key)),

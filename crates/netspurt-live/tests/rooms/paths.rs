@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::common::{ack, data, ms, numbers, texts};
 
-/// A scenario of one flow of the kernel's over a link of 1 Mbit/s and 10 ms.
+/// A scenario with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms.
 fn network(link: &str, flow: &str) -> Network {
     let text = format!(
         r#"
@@ -52,7 +52,7 @@ fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
 fn a_packet_takes_its_transmission_and_the_delay() {
     let mut path = Path::new(network("", ""));
     let departures = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
-    // 1040 octets at 1 Mbit/s are 8.32 ms, 40 octets 0.32 ms.
+    // At 1 Mbit/s, 1040 octets take 8.32 ms, and 40 octets take 0.32 ms.
     let due = |departure: &Departure| departure.due.as_nanos() / 10_000;
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
@@ -171,8 +171,8 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     all
 }
 
-/// The table `drops` of arrivals that enter as the driver lets them, the path being looked at after
-/// each turn of `turn`.
+/// The table `drops` of arrivals that enter as in the driver. Between arrivals, the path advances
+/// in steps of `turn`.
 fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);

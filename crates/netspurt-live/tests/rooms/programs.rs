@@ -16,7 +16,8 @@ use super::common::{ms, packet_between};
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
-/// What watches programs with `most` connections, whose kernels tell nothing, and their labels.
+/// An observer of programs with at most `most` connections, and its labels. The kernels report
+/// nothing.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let labels = Labels::new().foreign_from(Some(FIRST));
@@ -149,7 +150,7 @@ fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
     assert!(all.0.polls.is_empty(), "there is nobody to ask");
 }
 
-/// An ending, and the writing end that init has.
+/// An ending, and the end of its pipe to which init writes.
 fn ending() -> (ProgramsEnding, File) {
     let (reader, writer) = pipe().unwrap();
     (ProgramsEnding::new(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))

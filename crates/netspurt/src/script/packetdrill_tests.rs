@@ -348,8 +348,8 @@ fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     }
 }
 
-// The kernel counts in jiffies how long each limit held the sender up. It counts keep-alive probes in
-// `tcpi_probes`.
+// The kernel counts in jiffies for how long each limit stopped the sender. It counts keep-alive
+// probes in `tcpi_probes`.
 #[test]
 fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {
     passes(&open(

@@ -1,9 +1,9 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. If the last chunk is not sent when a call begins, and
-//! has octets of the previous call, both calls are completed together (`msg_zerocopy_realloc`). The
-//! buffers are free when all chunks with octets of these calls are acknowledged. The last chunk may
-//! also have octets of other writes. Offsets count written octets from 0.
+//! Linux numbers the calls of a socket from 0. If the last chunk has octets of the previous call
+//! and is not sent when a call begins, both calls are completed together (`msg_zerocopy_realloc`).
+//! The buffers are free when all chunks with octets of these calls are acknowledged. The last chunk
+//! may also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -56,8 +56,9 @@ impl ZeroCopyCalls {
         self.open.push_back(OpenCalls { first, last, copied, bytes, start: at, end: at });
     }
 
-    /// Called when the octets from `from` up to `to` were written. They `start` a new chunk, or join
-    /// the last one. They were not copied if `call` has their buffers.
+    /// Called when the octets from `from` up to `to` were written. `starts` says whether they start
+    /// a new chunk; otherwise they join the last one. They were not copied if `call` has their
+    /// buffers.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from
@@ -107,8 +108,8 @@ impl ZeroCopyCalls {
         self.open.pop_front()
     }
 
-    /// Removes and returns all calls, because the connection failed. Everything before offset `sent`
-    /// was sent. Linux completes the calls with unsent octets first.
+    /// Removes and returns all calls, because the connection failed. The octets before `sent` were
+    /// sent. Linux completes the calls with unsent octets first.
     pub(super) fn take_all(&mut self, sent: u64) -> Vec<OpenCalls> {
         let out = self.open.partition_point(|open| open.start < sent);
         let mut all: Vec<OpenCalls> = self.open.drain(out..).collect();
@@ -117,8 +118,8 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The next octets of `pieces` after the first `done` ones, piece by piece: as many as possible, but
-/// at most `octets`, and in at most `fragments` fragments.
+/// The next octets of `pieces` after the first `done` ones, piece by piece: as many as possible,
+/// but at most `octets`, and in at most `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();

@@ -1,4 +1,4 @@
-//! The applications step by step: the time is a parameter, and the socket is one of a pair.
+//! The applications step by step. The time is a parameter, and the socket is one of a socket pair.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;
@@ -16,7 +16,8 @@ fn bulk(octets: Option<u64>, pause_ms: u64) -> Task {
     Task::Bulk(Bulk { start: ms(5), pause: Duration::from_millis(pause_ms), octets })
 }
 
-/// Two requests of 30 octets, each for 100, with pauses of 7 and 9 ms for thought and service.
+/// Two requests of 30 octets, each with a reply of 100 octets. The client thinks for 7 ms, and the
+/// server works for 9 ms.
 fn requests(pause_ms: u64) -> Task {
     Task::Requests(RequestPlan {
         start: ms(5),
@@ -32,7 +33,7 @@ fn requests(pause_ms: u64) -> Task {
     })
 }
 
-/// Two ends of a connection that is open; neither waits.
+/// The two ends of an open connection. Calls on them do not block.
 fn pair() -> (OwnedFd, UnixStream) {
     let (own, peer) = UnixStream::pair().unwrap();
     own.set_nonblocking(true).unwrap();
@@ -65,7 +66,7 @@ fn sink(task: Task) -> (Sink, UnixStream) {
 /// The octets that arrived at the other end.
 fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
-    // It ends where nothing waits, or with the connection.
+    // The read ends when no octet waits, or with the connection.
     let _ = peer.read_to_end(&mut all);
     all
 }
@@ -138,7 +139,7 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     assert!(source.waits_for().is_none());
     source.step(ms(4), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Waits);
-    // A socket of another family has no way to an address of IPv4.
+    // A socket of another family cannot connect to an IPv4 address.
     source.step(ms(5), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
