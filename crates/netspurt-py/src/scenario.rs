@@ -164,7 +164,7 @@ impl PyScenario {
     fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
             let message =
-                format!("flow `{flow}` has an end of the kernel's: only a live run has one");
+                format!("flow `{flow}` has an end that the kernel plays: it can only run live");
             return Err(PyValueError::new_err(message));
         }
         let result = py.detach(|| watched(|| self.0.simulate()));

@@ -133,7 +133,7 @@ impl ScenarioFlows {
         reassembly: Duration,
     ) -> Self {
         let simulated = flows.iter().all(PlannedFlow::is_simulated);
-        assert!(simulated, "a flow of the kernel's cannot be simulated");
+        assert!(simulated, "a flow whose end the kernel plays cannot be simulated");
         let mut waiting: Vec<_> = (0..).map(FlowId).zip(flows).collect();
         waiting.sort_by_key(|(id, flow)| std::cmp::Reverse((flow.start, *id)));
         let names = connections.names().clone();
@@ -243,7 +243,7 @@ impl ScenarioFlows {
         let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
         let end = |side: Side| {
             let PlannedEnd::Model(tcp) = &population.end else {
-                panic!("a population of the kernel's cannot be simulated")
+                panic!("a population that uses the kernel's TCP cannot be simulated")
             };
             let program = tcp_end(id.end(side), tcp, task.clone());
             (E::of(program, self.reassembly), nodes[side.index()])
@@ -329,7 +329,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
             Side::BOTH.map(|side| tcp_end(id.end(side), tcp, task.starting(flow.start)))
         }
         Traffic::Real { .. } | Traffic::Programs { .. } => {
-            panic!("a flow of the kernel's cannot be simulated")
+            panic!("a flow whose end the kernel plays cannot be simulated")
         }
         Traffic::EchoProbes { plan, processing } => [
             Program::EchoProbes(EchoProbes::new(id.end(Side::From), plan.clone())),

@@ -54,7 +54,8 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
-    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ..., ...)`.
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or
+    /// `sendto(4, ..., 1000, FLAGS, ..., ...)`.
     Write {
         /// The socket.
         fd: Fd,

@@ -141,7 +141,8 @@ fn stamp(data: Excerpt<'_>) -> Result<Time, Mistake> {
     sum.map(Time::from_nanos).ok_or_else(|| data.wrong("a time", "write a smaller one"))
 }
 
-/// Reads `{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=0, ee_info=0, ee_data=1}`.
+/// Reads a notice such as
+/// `{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=0, ee_info=0, ee_data=1}`.
 fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
     const NAMES: [&str; 6] = ["ee_errno", "ee_origin", "ee_type", "ee_code", "ee_info", "ee_data"];
     let mut values = [0; NAMES.len()];

@@ -92,7 +92,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it was.
+    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it
+    /// was.
     pub(super) fn take_mark(&mut self, text: &str) -> Result<bool, Mistake> {
         self.skip(Blank::Line)?;
         Ok(self.take(text))

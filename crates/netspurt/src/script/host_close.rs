@@ -1,4 +1,5 @@
-//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in TIME-WAIT.
+//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in
+//! TIME-WAIT.
 
 use crate::event::Events;
 use crate::segment::Segment;

@@ -85,7 +85,8 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option that shapes a connection. Only a few of these options change an open connection.
+    /// Sets an option that shapes a connection. Only a few of these options change an open
+    /// connection.
     fn set_shape(
         &mut self,
         now: Time,

@@ -164,7 +164,8 @@ impl KeepAlive {
 mod tests {
     use super::*;
 
-    /// Linux's `tcp_keepalive_timer` waits one more interval after the last of `TCP_KEEPCNT` probes.
+    /// Linux's `tcp_keepalive_timer` waits one more interval after the last of `TCP_KEEPCNT`
+    /// probes.
     #[test]
     fn a_peer_that_answers_no_probe_is_given_up_after_one_interval_more() {
         let at = |s| Time::ZERO + Duration::from_secs(s);

@@ -40,7 +40,8 @@ const SYSCTLS: [(&str, &str); 16] = [
 ];
 
 impl Script {
-    /// Reads a script from its text. Its dialect follows from its options; see [`ScriptDialect::of`].
+    /// Reads a script from its text. Its dialect follows from its options; see
+    /// [`ScriptDialect::of`].
     ///
     /// # Errors
     /// The first mistake, with its place and what to write instead.

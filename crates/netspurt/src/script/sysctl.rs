@@ -96,9 +96,9 @@ pub(super) const LINUX: &str = "linux-6";
 /// The name of a switch. A receive buffer grows only where this switch is on.
 pub(super) const MEMORY: &str = "receive.counts_memory";
 
-/// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18 keeps
-/// RACK even if `tcp_recovery` switches it off. A buffer that does not count memory does not grow,
-/// even if `tcp_rmem` or `tcp_moderate_rcvbuf` asks for it.
+/// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18
+/// keeps RACK even if `tcp_recovery` switches it off. A buffer that does not count memory does not
+/// grow, even if `tcp_rmem` or `tcp_moderate_rcvbuf` asks for it.
 pub(super) fn is_ignored(set: &SwitchSetting, profile: &str, counts_memory: bool) -> bool {
     let keeps_rack = profile == LINUX && set.path == "recovery" && set.value == NO_RACK;
     keeps_rack || (!counts_memory && set.path == "receive.autotuning" && set.value == "true")

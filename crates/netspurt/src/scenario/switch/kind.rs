@@ -236,7 +236,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// The texts of algorithms that are not the core's: places, and the words by which some are offered.
+/// The texts of algorithms that are not the core's: places, and the words by which some are
+/// offered.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {
