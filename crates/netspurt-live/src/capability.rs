@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     /// For each capability, parts of the text that is found if the machine has it, and parts of the
-/// text that is found if the machine does not.
+    /// text that is found if the machine does not.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

@@ -280,7 +280,7 @@ mod tests {
             assert_eq!(u64::from(handle.part), n);
             let mut out = b"ahead".to_vec();
             hold.write(handle, &mut out);
-            assert_eq!(&out[..5], b"ahead", "what was there stays");
+            assert_eq!(&out[..5], b"ahead", "earlier octets stay");
             let mut own = out[5..].to_vec();
             complete(&mut own);
             let read = netspurt::wire::decode(&own, netspurt::wire::Checks::Whole).unwrap();
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(held, [true, false, false, true, false]);
         hold.release(id(1));
         hold.release(id(0));
-        assert!(hold.handle(id(3)).is_some(), "the gap goes with what was before it");
+        assert!(hold.handle(id(3)).is_some(), "the gap is removed with the packets before it");
     }
 
     proptest! {

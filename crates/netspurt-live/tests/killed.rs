@@ -85,7 +85,7 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
-        assert!(!folder.0.join("live.json").exists(), "it looks whole");
+        assert!(!folder.0.join("live.json").exists(), "a killed run must have no report");
     }
     if well_within == 0 {
         eprintln!("SKIPPED: no run got as far as namespaces");

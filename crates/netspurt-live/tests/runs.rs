@@ -94,7 +94,7 @@ fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
         let report = folder.report();
         assert!(report["replayed"]["drops"].as_u64().unwrap() >= 3, "{report:#}");
         assert_eq!(report["replayed"]["same"], true);
-        assert_eq!(report["packets"]["strange"], 0, "checksums are whole, and no stray packets");
+        assert_eq!(report["packets"]["strange"], 0, "no wrong checksums, no stray packets");
         let flows = folder.table("flows");
         assert_eq!(numbers(&flows, "delivered_bytes"), [300_000]);
         assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);

@@ -159,7 +159,7 @@ fn every_repair_is_the_shims_at_the_models_deadline_within_a_millisecond() {
         assert_eq!(numbers(&flows, "acked_bytes"), [200_000, 12_000, 12_000, 12_000]);
         assert_eq!(numbers(&flows, "timeouts"), [0; 4]);
         assert_eq!(words(&folder.table("retransmissions"), "cause"), ["shim"; 4]);
-        assert_eq!(folder.report()["replayed"]["same"], true, "shims act again in virtual time");
+        assert_eq!(folder.report()["replayed"]["same"], true, "shims act in the replay too");
         let segments = folder.table("segments");
         let off: Vec<f64> = ["bulk", "short.0", "short.1", "short.2"]
             .iter()

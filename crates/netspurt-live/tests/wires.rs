@@ -55,7 +55,7 @@ fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
             Some(Data::U16(sizes)) => sizes.iter().copied().max().unwrap(),
             _ => panic!("sizes"),
         };
-        assert_eq!(largest, 1500, "links carry segments, whatever the kernel hands down");
+        assert_eq!(largest, 1500, "the kernel's large packets are cut into segments");
     });
 }
 

@@ -253,7 +253,7 @@ impl PyResults {
 
     /// Writes the run into an existing folder.
     #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
-    #[expect(clippy::too_many_arguments, reason = "what a manifest says is keywords")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a manifest are keywords")]
     fn save(
         &self,
         py: Python<'_>,

@@ -75,7 +75,7 @@ impl Player {
         let place = octets.as_mut_ptr().cast();
         let result =
             unsafe { (self.table.packet_out)(null_mut(), place, &raw mut length, &raw mut at) };
-        assert_eq!(result, 0, "packetdrill would ask again for ever");
+        assert_eq!(result, 0, "packetdrill would call without end");
         let packet = &octets[..length];
         if packet.is_empty() {
             return None;

@@ -297,8 +297,7 @@ impl Apps {
         let remaining = due.saturating_since(clock.now());
         let sources = self.sources.iter().filter_map(ContentSource::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
-        let shared =
-            self.shared.iter().map(|shared| PollFd::new(&shared.listener, PollFlags::IN));
+        let shared = self.shared.iter().map(|shared| PollFd::new(&shared.listener, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(shared).collect();
         // An interrupted wait is not an error: the next turn checks again.
         let _ = poll(&mut fds, Some(&timespec(remaining)));

@@ -135,7 +135,7 @@ fn consecutive_segments_of_a_large_packet_leave_under_one_header() {
     let segments = bench.take(4200);
     bench.deliver(&segments);
     let joined = Shape { segment_bytes: SIZE, partial: true, foreign: false };
-    assert_eq!(bench.arrived(), [(joined, packet(4200))], "all of it again");
+    assert_eq!(bench.arrived(), [(joined, packet(4200))], "all segments are joined again");
     for (what, order, lengths) in [
         ("one was dropped", &[0, 1, 3, 4][..], &[2000, 1200][..]),
         ("the first was dropped", &[1, 2, 3, 4], &[3200]),
@@ -223,7 +223,7 @@ fn a_packet_that_the_device_refuses_is_lost_with_all_its_segments() {
     let segments = [bench.take(3000), bench.take(10)].concat();
     let Bench { port, far, hold, mut post, .. } = bench;
     drop(far);
-    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both are as they came");
+    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both packets are whole");
     post.pack(&port, &hold, segments.iter().copied(), never);
     assert_eq!(post.send(&port, &hold), (3, 3), "the first packet alone");
     post.pack(&port, &hold, segments[3..].iter().copied(), never);

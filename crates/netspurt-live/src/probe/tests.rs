@@ -309,7 +309,7 @@ fn a_new_part_begins_after_a_number_of_echo_probes() {
         assert_eq!(last["end"], "continued");
         assert!(last["next"].as_str().unwrap().ends_with(next), "{last}");
     }
-    assert_eq!(place.lines("long-003.jsonl").len(), 3, "it is open still");
+    assert_eq!(place.lines("long-003.jsonl").len(), 3, "the file is still open");
     let parts: Vec<_> = shown.lines().iter().filter_map(|line| line["part"].as_u64()).collect();
     assert_eq!(parts, [1, 2, 3]);
 }

@@ -320,6 +320,6 @@ mod tests {
         assert_eq!(next(), whole);
         assert_eq!(next(), [&[9; 10][..], &whole].concat());
         drop(far);
-        assert!(port.send(&mut Outbox::default(), &packets).is_err(), "nobody is there");
+        assert!(port.send(&mut Outbox::default(), &packets).is_err(), "the other end is closed");
     }
 }

@@ -170,7 +170,7 @@ fn octets_that_the_application_did_not_write_count_as_damaged() {
     labels.read(HERE, &carrying(509, content::octets(500, 500)), || None).unwrap();
     assert_eq!(labels.damaged, 0);
     let read = labels.read(HERE, &carrying(1009, content::octets(999, 500)), || None);
-    assert!(read.is_some(), "it travels all the same");
+    assert!(read.is_some(), "a packet with wrong content is still delivered");
     assert_eq!((labels.damaged, labels.strange), (1, 0));
 }
 
@@ -287,7 +287,7 @@ fn a_large_packet_is_segmented_as_devices_segment_it() {
         for (place, segment) in out.iter().enumerate() {
             let last = place + 1 == out.len();
             assert_eq!((segment.seq, segment.size_bytes), (seq, 40 + segment.len));
-            assert_eq!(segment.id.packet(), 1 + place as u64, "behind the SYN's");
+            assert_eq!(segment.id.packet(), 1 + place as u64, "the SYN has number 0");
             assert_eq!(segment.flags.has(Flags::FIN), last);
             assert_eq!(segment.flags.has(Flags::PSH), last);
             assert_eq!(segment.flags.has(Flags::CWR), place == 0);
@@ -325,7 +325,7 @@ fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     let mut bytes = large(100, Flags::ACK);
     bytes[36] ^= 1;
     let mut labels = opened(0, 0);
-    assert!(labels.read(HERE, &bytes, || None).is_none(), "as it came it is damaged");
+    assert!(labels.read(HERE, &bytes, || None).is_none(), "a whole packet has a wrong checksum");
     let mut out = Vec::new();
     let partial = Shape { partial: true, ..Shape::WHOLE };
     labels.read_all(HERE, (&bytes, partial), || None, &mut out);

@@ -100,7 +100,7 @@ fn headers_are_as_long_as_their_options() {
     assert_eq!(header_bytes(&udp), None, "UDP is not cut here");
     let mut long = whole;
     long[32] = 0xf0;
-    assert_eq!(header_bytes(&long), None, "its options lie behind its end");
+    assert_eq!(header_bytes(&long), None, "the options would reach beyond the packet");
 }
 
 #[test]
@@ -166,5 +166,5 @@ fn a_checksum_is_completed_over_any_earlier_value() {
     ping[9] = 1;
     let before = ping.clone();
     complete(&mut ping);
-    assert_eq!(ping, before, "what has none of ours is left alone");
+    assert_eq!(ping, before, "ICMP packets stay unchanged");
 }

@@ -57,7 +57,7 @@ fn a_packet_takes_its_transmission_and_the_delay() {
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
     assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));
-    assert_eq!(departures[1].segment, data(0), "links change nothing in it");
+    assert_eq!(departures[1].segment, data(0), "links do not change a segment");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
     assert!(path.departures().is_empty());
     let mut reused = departures;
     path.depart(&mut reused);
-    assert!(reused.is_empty(), "what it held is gone");
+    assert!(reused.is_empty(), "earlier departures are removed");
 }
 
 #[test]
@@ -334,8 +334,11 @@ fn replays_end_at_their_stop_or_their_last_arrival() {
     let drops = |stop| replay(network(LINK, ""), &burst, stop)[0].clone();
     let late = drops(ms(0));
     assert!(late.rows() > 0);
-    assert_eq!(late, drops(ms(100)), "a stop before the last arrival is no stop");
-    assert!(numbers(&late, "t_ns").iter().all(|at| *at == Some(50_000_000)), "as they entered");
+    assert_eq!(late, drops(ms(100)), "the replay ends after the last arrival");
+    assert!(
+        numbers(&late, "t_ns").iter().all(|at| *at == Some(50_000_000)),
+        "all were dropped on arrival"
+    );
     assert!(texts(&late, "reason").iter().all(|reason| reason == "queue-full"));
     assert_eq!(replay(network(LINK, ""), &[], ms(100))[0].rows(), 0);
 }

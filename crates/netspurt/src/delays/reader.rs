@@ -192,7 +192,8 @@ fn unknown_format(content: &str) -> RecordingError {
         )
         .at(line);
     }
-    RecordingError::new(format!("{UNKNOWN_FORMAT}; it begins with `{shown}`"), Format::hint()).at(line)
+    RecordingError::new(format!("{UNKNOWN_FORMAT}; it begins with `{shown}`"), Format::hint())
+        .at(line)
 }
 
 /// Returns the error for a file without delays.

@@ -47,7 +47,7 @@ impl Resident for Endpoint {
     fn of(program: Program, _: Duration) -> Self {
         match program {
             Program::Tcp(end) => end,
-            _ => panic!("a world of transfers has no other programs"),
+            _ => panic!("this world has only TCP transfers"),
         }
     }
 

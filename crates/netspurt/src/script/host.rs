@@ -361,7 +361,7 @@ impl SocketHost {
     /// Returns the number that a script gives a new socket, or otherwise the lowest free one.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
-        wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("some number is free")
+        wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")
     }
 
     /// Returns the error that ended the connection, but only once. A listening socket does not

@@ -44,7 +44,7 @@ fn a_nonblocking_connect_reports_its_result_later() {
 +0 write(3, ..., 10) = -1 EPIPE"
     ));
     let refused = play(&format!("{begin}0.1 < R. 0:0(0) ack 2 win 0\n+1 connect(3, ..., ...) = 0"));
-    assert!(refused.is_err(), "a reset that acknowledges something else refuses nothing");
+    assert!(refused.is_err(), "a reset with another acknowledgment number refuses nothing");
 }
 
 #[test]

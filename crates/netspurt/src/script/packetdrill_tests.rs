@@ -139,7 +139,7 @@ fn commands_set_switches_and_are_never_run() {
     };
     assert!(!config("../common/set.sh").timestamps);
     assert!(!config("common/linux.sh").timestamps);
-    assert!(config("loop.sh").timestamps, "it ends");
+    assert!(config("loop.sh").timestamps, "reading ends at the maximum depth");
     assert_eq!(config("sysctl -q net.ipv4.tcp_reordering=7 net.ipv4.tcp_dsack=0").dup_thresh, 7);
     assert!(
         !config("a/set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=0")

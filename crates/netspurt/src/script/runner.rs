@@ -361,7 +361,7 @@ impl<'a> Runner<'a> {
         wanted: &ScriptPacket,
         tolerance: Duration,
     ) -> Step<(Time, ScriptPacket)> {
-        let (mut at, mut sent) = self.waiting.pop_front().expect("the caller has waited for one");
+        let (mut at, mut sent) = self.waiting.pop_front().expect("a packet is waiting");
         while sent.len < wanted.len && !self.script.options.strict_segments {
             if !self.wait_for_packet(at + tolerance)? {
                 break;

@@ -169,7 +169,7 @@ fn after_a_range_or_any_time_an_offset_counts_from_the_actual_instant() {
 fn a_packet_that_the_script_does_not_list_fails_it_if_it_is_due_before_the_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
-    assert!(run(&parse(&silent), &mut extra()).is_ok(), "it is due at the end");
+    assert!(run(&parse(&silent), &mut extra()).is_ok(), "the packet is due at the end, not before");
     let silent = format!("{HANDSHAKE}+0.200001 close(4) = 0");
     let failure = fails(&silent, extra());
     assert_eq!(failure.kind, FailureKind::Unexpected);

@@ -160,7 +160,7 @@ mod tests {
         calls.on_packet(0, 600);
         assert_eq!(calls.first_end(), Some(500));
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((0, 0, true)));
-        assert_eq!(calls.first_end(), Some(1200), "the copied octets hold the chunk");
+        assert_eq!(calls.first_end(), Some(1200), "the chunk waits for its copied octets");
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((1, 2, true)));
         assert_eq!(calls.take_first(), None);
     }

@@ -109,7 +109,7 @@ fn a_full_socket_takes_the_rest_later() {
             break;
         }
         assert!(matches!(source.stage, AppStage::Writes(Some(1..))), "{:?}", source.stage);
-        assert!(source.waits_for().is_some(), "until there is room");
+        assert!(source.waits_for().is_some(), "it waits for room");
         got.extend(arrived(&mut peer));
     }
     got.extend(arrived(&mut peer));
@@ -159,7 +159,7 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
             .unwrap();
         source.step(ms(at), &mut [0; ROOM]);
     }
-    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it thinks");
+    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it pauses before the next request");
     source.step(ms(57), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(30, 30));
     peer.write_all(content::octets(100, 100)).unwrap();
@@ -258,7 +258,7 @@ fn a_listener_without_a_connection_waits() {
     assert!(sink.waits_for().is_some() && sink.due().is_none());
     let mut polls = Vec::new();
     apps.ask(ms(4), &mut polls);
-    assert!(polls.is_empty(), "there is no connection to ask about");
+    assert!(polls.is_empty(), "no connection can be asked");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     for name in ["duration_ns_p50", "duration_ns_p99", "response_ns_p50", "request_ns_p50"] {
         assert_eq!(whole(table, name), [-1], "{name}");
     }
-    assert!(sum(&results, "duration_ns_max") > 0, "of those that are complete");
+    assert!(sum(&results, "duration_ns_max") > 0, "only complete connections count");
 }
 
 /// No connection of nine is above the quantile of 90 %, but one of ten is.

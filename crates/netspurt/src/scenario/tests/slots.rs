@@ -106,7 +106,7 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     );
     let slots = Scenario::parse("x", &text).unwrap();
     let file = slots.moves("sky").unwrap();
-    assert!(file.lines().all(|line| line.len() < 60), "a point a line");
+    assert!(file.lines().all(|line| line.len() < 60), "one point per line");
     let start = text.find("rate = ").unwrap();
     let end = text.find(" }\n[flows").unwrap();
     let follows = format!("{}follows = \"sky.toml\"{}", &text[..start], &text[end..]);
