@@ -122,7 +122,10 @@ mod tests {
             assert_eq!(attributes(&two[..length]), all[..count], "{length} octets");
         }
         for length in 0..4 {
-            assert!(attributes(&[length, 0, 1, 0, 0, 0, 0, 0]).is_empty(), "it would never end");
+            assert!(
+                attributes(&[length, 0, 1, 0, 0, 0, 0, 0]).is_empty(),
+                "a length below 4 ends the list"
+            );
         }
     }
 

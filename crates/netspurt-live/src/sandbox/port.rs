@@ -147,7 +147,8 @@ impl PacketPort {
 
     /// Sends packets. Returns how many the kernel accepted.
     ///
-    /// # Errors When the kernel accepted none.
+    /// # Errors
+    /// When the kernel accepted none.
     pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
@@ -302,7 +303,7 @@ mod tests {
         for six in [false, true] {
             far.send(&packet(six)).unwrap();
         }
-        assert!(!port.receive(&mut batch).unwrap(), "no more may wait");
+        assert!(!port.receive(&mut batch).unwrap(), "no more packets may wait");
         let got: Vec<_> = batch.received().map(|got| (got.unix_ns, got.bytes.to_vec())).collect();
         assert_eq!(got, [(None, packet(false)), (None, packet(true))], "without stamps");
         let whole = packet(false);

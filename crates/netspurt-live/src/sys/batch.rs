@@ -62,7 +62,8 @@ impl Batch {
     /// Receives the packets that wait at a socket, and does not wait for more. Returns whether the
     /// batch is full, so that more packets may wait.
     ///
-    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
+    /// # Errors
+    /// When the kernel refuses. If no packet waits, this is not an error.
     pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         // The last call overwrote the lengths of the control messages.
         for (message, control) in self.messages.iter_mut().zip(&mut self.controls) {
@@ -91,7 +92,8 @@ impl Batch {
     /// Reads the packets that wait at a device that returns one packet per call. Returns whether
     /// the batch is full.
     ///
-    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
+    /// # Errors
+    /// When the kernel refuses. If no packet waits, this is not an error.
     pub fn read(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         self.got.clear();
         for room in &mut self.rooms {
@@ -120,7 +122,8 @@ impl Batch {
 
     /// Packet `index` of those that the last call received.
     ///
-    /// # Panics When the last call received fewer packets.
+    /// # Panics
+    /// When the last call received fewer packets.
     pub fn packet(&self, index: usize) -> Received<'_> {
         let (length, unix_ns) = self.got[index];
         Received { unix_ns, bytes: &self.rooms[index][..length] }
@@ -133,7 +136,8 @@ impl Batch {
 
     /// Exchanges the buffer of a packet, with its contents, for another buffer of the same size.
     ///
-    /// # Panics When the other buffer has another size.
+    /// # Panics
+    /// When the other buffer has another size.
     pub fn exchange(&mut self, index: usize, room: &mut Vec<u8>) {
         assert_eq!(room.len(), self.rooms[index].len(), "all rooms are of one size");
         mem::swap(&mut self.rooms[index], room);

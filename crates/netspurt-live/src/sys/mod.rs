@@ -35,7 +35,8 @@ pub enum Unshared {
 
 /// Moves the calling thread into new namespaces.
 ///
-/// # Errors When the kernel refuses. It refuses a user namespace to a process with more than one
+/// # Errors
+/// When the kernel refuses. It refuses a user namespace to a process with more than one
 /// thread.
 pub fn unshare(what: Unshared) -> io::Result<()> {
     let flags = match what {
@@ -199,7 +200,8 @@ pub fn run_first(priority: i32) -> io::Result<()> {
 
 /// Creates and closes a BPF map, to test whether the calling process may do so.
 ///
-/// # Errors When this is not allowed, or the kernel has no BPF.
+/// # Errors
+/// When this is not allowed, or the kernel has no BPF.
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;

@@ -69,7 +69,8 @@ struct StampControl([u8; CONTROL_BYTES]);
 /// Receives one waiting datagram, or with `errors` one entry of the error queue. `None` if nothing
 /// waits.
 ///
-/// # Errors When the kernel refuses, or reports an error of the socket.
+/// # Errors
+/// When the kernel refuses, or reports an error of the socket.
 pub fn receive_stamped<'a>(
     fd: impl AsFd,
     room: &'a mut [u8],

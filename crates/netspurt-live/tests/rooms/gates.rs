@@ -44,7 +44,7 @@ fn packets_leave_a_gate_into_the_path_in_their_order_and_at_their_instants() {
     gate.enter(ms(3), data(1));
     gate.enter(ms(7), data(2));
     assert_eq!(gate.next_wakeup(), Some(ms(3)));
-    assert_eq!(gate.pop(ms(2), &mut events()), None, "it is not there yet");
+    assert_eq!(gate.pop(ms(2), &mut events()), None, "the segment has not arrived");
     let left = out(&mut gate, ms(10));
     assert_eq!(left, [(ms(3), data(0)), (ms(3), data(1)), (ms(7), data(2))]);
     assert_eq!(gate.next_wakeup(), None);

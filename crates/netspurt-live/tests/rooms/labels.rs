@@ -344,7 +344,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
     assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
     let probing = || Some(TcpInfo::default());
     let read = labels.read(HERE, &carrying(570, content::octets(499, 1)), probing).unwrap();
-    assert_eq!((read.seq, read.cause.get()), (500, Some(Cause::Tlp)), "its octet was sent");
+    assert_eq!((read.seq, read.cause.get()), (500, Some(Cause::Tlp)), "this octet was sent before");
     assert_eq!(labels.damaged, 0);
 }
 

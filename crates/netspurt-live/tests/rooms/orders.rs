@@ -47,7 +47,7 @@ fn an_order_of_a_run_has_every_field_as_it_was_written() {
     };
     assert_eq!(order, expected);
     let read_back = RunOrder::read(&serde_json::to_string(&order).unwrap()).unwrap();
-    assert_eq!(read_back, order, "what is written is read");
+    assert_eq!(read_back, order, "a written order is read unchanged");
 }
 
 #[test]

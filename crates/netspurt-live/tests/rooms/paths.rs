@@ -102,7 +102,7 @@ fn a_full_queue_drops_and_links_count_it() {
     assert!(counts[0].dropped > 0 && counts[1].carried == 0);
     assert!(
         departures.windows(2).all(|two| two[0].segment.seq < two[1].segment.seq),
-        "in their order"
+        "packets keep their order"
     );
 }
 
@@ -137,7 +137,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let to_b: Vec<_> =
         departures.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
     let again = path.retransmissions();
-    assert!(!again.is_empty(), "its copy crosses the link");
+    assert!(!again.is_empty(), "a copy crosses the link");
     assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
     assert_eq!(to_b.len(), 1 + again.len(), "the SYN, and the copies");
     assert_eq!(to_b[1].segment.id, again[0].1.id);
@@ -146,7 +146,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     assert_eq!(
         verdict.spurious.iter().sum::<u32>() as usize,
         again.len() - 1,
-        "the first was needed"
+        "the first retransmission was needed"
     );
 }
 

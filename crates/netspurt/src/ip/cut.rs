@@ -75,7 +75,7 @@ mod tests {
         // are whole units.
         let cut = cuts(fragments(datagram(552), 250));
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
-        assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "it fits");
+        assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "the datagram fits");
         assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
         // The last fragment may be longer than the others. Its 230 octets are not a multiple of
         // eight, but they fit.

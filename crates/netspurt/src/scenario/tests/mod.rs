@@ -233,7 +233,7 @@ fn tahoe_is_never_in_recovery() {
             Some(crate::record::Data::I64(values)) => values[0],
             _ => panic!("no column"),
         };
-    assert!(repairs(&set("tahoe")) > 0, "it had cause");
+    assert!(repairs(&set("tahoe")) > 0, "packets were lost");
     assert!(!ever(set("tahoe")));
     assert!(ever(set("reno")));
 }

@@ -81,7 +81,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
             Ok(Some(packet)) => found.push((packet.unix_ns, packet.bytes.to_vec())),
             Ok(None) => return (found, None),
             Err(fault) => {
-                assert!(reader.next_packet().unwrap().is_none(), "it is over");
+                assert!(reader.next_packet().unwrap().is_none(), "an error ends the capture");
                 return (found, Some(fault));
             }
         }
