@@ -118,7 +118,7 @@ pub enum Call {
         operation: EpollOperation,
         /// The socket.
         socket: Fd,
-        /// What is asked of it.
+        /// The events to watch.
         events: Readiness,
     },
     /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.

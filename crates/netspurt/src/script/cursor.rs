@@ -27,7 +27,7 @@ impl<'a> Cursor<'a> {
         Self { source, at: 0, end: source.len() }
     }
 
-    /// The same text, read within `span` only.
+    /// A cursor over the same text that reads only within `span`.
     pub(super) fn within(&self, span: Range<usize>) -> Self {
         Self { source: self.source, at: span.start, end: span.end }
     }

@@ -118,7 +118,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
     set(Field::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);
-    // Linux counts the peer's FIN, and of its own numbers all that were acknowledged.
+    // Linux counts the peer's FIN, and all of its own sequence numbers that were acknowledged.
     set(Field::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
     set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
