@@ -2,8 +2,8 @@
 
 use netspurt::units::{Duration, Time};
 
-/// The time that each reading adds, so that a thread that waits by reading the clock sees it move.
-/// packetdrill does so in the last 20 µs before an event.
+/// The time by which each reading advances the clock. So a thread may wait by reading the clock
+/// repeatedly. packetdrill does so in the last 20 µs before an event.
 const READING: Duration = Duration::from_nanos(10);
 
 /// Where the clock starts, in microseconds since 1970.
@@ -11,9 +11,10 @@ const START_US: i64 = 1_000_000_000_000_000;
 
 /// A clock that moves when it is read and when a thread waits.
 ///
-/// The host's time starts at the first call that is not a reading, which comes at a script's first
-/// event, and moves in whole microseconds, unless the host waits for an instant between two. So the host
-/// sees exactly the times of the script, and its ticks have the phase that they have in our own player.
+/// The host's time starts at the first call that is not a reading. This call comes at the first
+/// event of a script. The host's time advances in whole microseconds, unless the host waits for an
+/// instant between two of them. So the host sees exactly the times of the script, and its ticks
+/// have the same phase as in our own player.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};
@@ -48,7 +49,7 @@ impl DrillClock {
         self.host
     }
 
-    /// Moves the clock to this time of the host, unless it is there or past it.
+    /// Advances the clock to this time of the host, unless the time has already passed.
     pub fn wait_until(&mut self, at: Time) {
         self.host = self.host_time().max(at);
         let origin = self.origin.unwrap_or(Time::ZERO);
@@ -81,7 +82,7 @@ mod tests {
         let wanted = clock.read_us() + 20;
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();
         assert!(readings <= 2000, "{readings}");
-        // The host's time starts at the microsecond that was waited for.
+        // The host's time starts at the microsecond for which the thread waited.
         assert_eq!(clock.host_time(), Time::ZERO);
         assert_eq!(clock.host_us(Time::ZERO), wanted);
         clock.read_us();

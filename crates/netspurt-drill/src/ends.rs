@@ -6,7 +6,7 @@ use netspurt::script::{Unreachable, UnreachableCode};
 use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
 
-/// Our address where no call has named one.
+/// Our address if no call has named one.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
 
 /// An arrival.
@@ -18,8 +18,8 @@ pub enum Incoming {
     Unreachable(Unreachable),
 }
 
-/// The numbers of ICMP and of its message that a destination is unreachable (RFC 792), and the octets
-/// of its header.
+/// The numbers of ICMP and of its message that a destination is unreachable (RFC 792), and the
+/// octets of its header.
 const ICMP: u8 = 1;
 const UNREACHABLE: u8 = 3;
 const ICMP_HEADER_BYTES: usize = 8;
@@ -50,33 +50,33 @@ fn message_of(message: &[u8]) -> Result<Unreachable, String> {
 pub struct WireEnds {
     own: Option<SocketAddr>,
     peer: Option<SocketAddr>,
-    /// Whether sockets have addresses of IPv6, which are then mapped ones of IPv4.
+    /// Whether sockets have IPv6 addresses. They are then IPv4-mapped addresses.
     mapped: bool,
-    /// Counts what leaves.
+    /// Counts the packets that leave.
     ip_id: u16,
 }
 
 impl WireEnds {
-    /// A call named our address.
+    /// Called when a call named our address.
     ///
     /// # Errors
-    /// It is one of IPv6.
+    /// When it is an IPv6 address that maps no IPv4 address.
     pub fn bind(&mut self, own: SocketAddr) -> Result<(), String> {
         self.own = Some(of_ipv4(own)?);
         Ok(())
     }
 
-    /// A call named the peer's address.
+    /// Called when a call named the peer's address.
     ///
     /// # Errors
-    /// It is one of IPv6.
+    /// When it is an IPv6 address that maps no IPv4 address.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<(), String> {
         self.peer = Some(of_ipv4(peer)?);
         self.own.get_or_insert(OWN);
         Ok(())
     }
 
-    /// A socket is made whose addresses are of IPv6, or of IPv4.
+    /// Called when a socket is made. `mapped` says whether its addresses are IPv6 addresses.
     pub fn set_mapped(&mut self, mapped: bool) {
         self.mapped = mapped;
     }
@@ -86,7 +86,7 @@ impl WireEnds {
         self.mapped
     }
 
-    /// The peer's address as sockets have it.
+    /// The peer's address, in the form of the sockets' addresses.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer.map(|peer| match peer.ip() {
             IpAddr::V4(ip) if self.mapped => {
@@ -96,11 +96,11 @@ impl WireEnds {
         })
     }
 
-    /// What a packet that arrives is. A message of ICMP that something is unreachable is taken to be
-    /// about this connection.
+    /// Reads a packet that arrives. Each ICMP message that a destination is unreachable counts as a
+    /// message about this connection.
     ///
     /// # Errors
-    /// As for [`segment`](Self::segment), or it is another message of ICMP.
+    /// As for [`segment`](Self::segment), and for any other ICMP message.
     pub fn arrival(&mut self, packet: &[u8]) -> Result<Option<Incoming>, String> {
         match icmp(packet) {
             Some(message) => message_of(message).map(Incoming::Unreachable).map(Some),
@@ -108,12 +108,12 @@ impl WireEnds {
         }
     }
 
-    /// The segment of a packet that arrives. The first one names the ends if no call has. `None` for a
-    /// packet to an address of IPv6, which is not for this host: with mapped addresses, packetdrill
-    /// sends one when a script has ended.
+    /// The segment in a packet that arrives. If no call has named the ends, the first packet names
+    /// them. `None` for a packet to an IPv6 address, which is not for this host: with mapped
+    /// addresses, packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
-    /// It is not a whole TCP segment, or one of another connection.
+    /// When the packet is not a whole TCP segment, or belongs to another connection.
     pub fn segment(&mut self, packet: &[u8]) -> Result<Option<Segment>, String> {
         let Decoded { source, destination, segment, .. } =
             decode(packet, Checks::Whole).map_err(|error| format!("a packet: {error}"))?;
@@ -141,7 +141,7 @@ impl WireEnds {
     }
 }
 
-/// An address of IPv4, which may be written as one of IPv6 (RFC 4291 §2.5.5.2).
+/// The IPv4 address, which may be written as an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
 fn of_ipv4(address: SocketAddr) -> Result<SocketAddr, String> {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => Ok(SocketAddr::new(ip, address.port())),

@@ -7,7 +7,7 @@ pub const TCP_INFO_BYTES: usize = 280;
 /// Octets of `SO_MEMINFO`: nine numbers.
 pub const MEMORY_BYTES: usize = 36;
 
-/// Where a field is, and how many octets it has.
+/// The fields, each with its offset and its number of octets.
 const PLACES: [(Field, usize, usize); 54] = [
     (Field::State, 0, 1),
     (Field::CaState, 1, 1),
@@ -67,9 +67,9 @@ const PLACES: [(Field, usize, usize); 54] = [
 
 /// The octet with both window shifts: the peer's in its lower half, ours in its upper half.
 const SHIFTS_AT: usize = 6;
-/// Our receive window.
+/// The offset and the number of octets of our receive window.
 const RCV_WND: (usize, usize) = (232, 4);
-/// The numbers of `SO_MEMINFO` that our host knows.
+/// The numbers of `SO_MEMINFO` that our host provides.
 const MEMORY: [(Field, usize, usize); 4] = [
     (Field::ReceiveBufferUsed, 0, 4),
     (Field::ReceiveBufferSize, 4, 4),
@@ -105,7 +105,7 @@ pub fn memory(info: &Info) -> [u8; MEMORY_BYTES] {
     octets
 }
 
-/// Writes a number, the largest if it does not fit.
+/// Writes a number. If it does not fit, writes the largest number that fits.
 fn put(octets: &mut [u8], (at, size): (usize, usize), value: Option<i64>) {
     let value = value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
     let place = &mut octets[at..at + size];

@@ -1,13 +1,13 @@
 //! Our connection as a library that an unmodified packetdrill loads with `--so_filename`.
 //!
-//! The library has the host of `netspurt script`: the same sockets and the same TCP. packetdrill reads
-//! the script, makes its calls, injects its packets, and judges what it gets. The library owns the
-//! clock, so time is virtual, and a script takes no longer than its computation.
+//! The library has the host of `netspurt script`: the same sockets and the same TCP. packetdrill
+//! reads the script, makes its calls, injects its packets, and judges what it gets. The library
+//! owns the clock, so time is virtual, and a script takes no longer than its computation.
 //!
 //! packetdrill's interface for libraries does not cover everything. So the library must also be in
-//! `LD_PRELOAD`, where it replaces some functions: `system`, which would run a script's shell commands
-//! on this machine; `getsockopt` and `close`, for the numbers of its own sockets; `mlockall`; and
-//! `times`. `docs/scripts.md` explains them and has the command line.
+//! `LD_PRELOAD`, where it replaces some functions: `system`, which would run a script's shell
+//! commands on this machine; `getsockopt` and `close`, for the numbers of its own sockets;
+//! `mlockall`; and `times`. `docs/scripts.md` explains them and has the command line.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,5 @@
-//! The world as packetdrill's two threads share it: one makes calls that block, the other goes on.
+//! The world that packetdrill's two threads share. One thread makes calls that block, and the other
+//! one plays the rest of the script.
 
 use std::fs;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,15 +13,16 @@ use crate::world::DrillWorld;
 
 /// How long a thread waits for a packet. After this time no packet will come.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How long one thread waits for the other one, in real time, and how often it looks.
+/// How many times one thread checks whether the other one is ready, and the real time between two
+/// checks.
 const GLANCES: u32 = 2000;
 const GLANCE: RealSpan = RealSpan::from_micros(500);
 
 /// A world that several threads use, one at a time.
 ///
-/// The thread that made it is the one that goes on: it moves the clock. A call of that thread that
-/// blocks moves the clock itself. Any other thread that blocks waits until the first one has moved the
-/// clock so far.
+/// The thread that made the machine plays the script and advances the clock. If a call of this
+/// thread blocks, the call itself advances the clock. If a call of another thread blocks, it waits
+/// until the first thread has advanced the clock far enough.
 #[derive(Debug)]
 pub struct DrillMachine {
     shared: Mutex<Shared>,
@@ -32,8 +34,8 @@ pub struct DrillMachine {
 struct Shared {
     world: DrillWorld,
     blocked: Option<BlockedThread>,
-    /// The thread whose blocking call has returned and which has not read the clock since, and what
-    /// the clock said then.
+    /// A thread whose blocking call has returned and that has not read the clock since, with the
+    /// time of the return.
     returned: Option<(ThreadId, i64)>,
 }
 
@@ -42,25 +44,25 @@ struct Shared {
 struct BlockedThread {
     thread: ThreadId,
     outcome: Option<CallOutcome>,
-    /// Where Linux says what the thread does.
+    /// The file in which Linux reports the state of the thread.
     state: Option<String>,
 }
 
 type Guard<'a> = MutexGuard<'a, Shared>;
 
 impl DrillMachine {
-    /// Shares a world. The calling thread is the one that moves the clock.
+    /// Shares a world. The calling thread is the one that advances the clock.
     pub fn new(world: DrillWorld) -> Self {
         let shared = Mutex::new(Shared { world, blocked: None, returned: None });
         Self { shared, changed: Condvar::new(), first: thread::current().id() }
     }
 
     fn lock(&self) -> Guard<'_> {
-        // Whoever panicked has refused the rest of the script.
+        // If a thread panicked while it held the lock, the rest of the script is refused.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world, in which nothing is due any more.
+    /// The world, after everything that is due was run.
     fn up_to_now(&self) -> Guard<'_> {
         let mut shared = self.lock();
         let now = shared.world.after(Duration::ZERO);
@@ -70,7 +72,7 @@ impl DrillMachine {
         shared
     }
 
-    /// Looks at the world, or changes it.
+    /// Reads or changes the world.
     pub fn with<T>(&self, work: impl FnOnce(&mut DrillWorld) -> T) -> T {
         work(&mut self.lock().world)
     }
@@ -80,8 +82,8 @@ impl DrillMachine {
         self.up_to_now().world.info()
     }
 
-    /// Reads the clock, in microseconds since 1970. The first reading after a call that blocked says
-    /// when the call returned, although the clock may have moved on.
+    /// Reads the clock, in microseconds since 1970. The first reading after a call that blocked
+    /// says when the call returned, although the clock may have moved on.
     pub fn read_us(&self) -> i64 {
         let mut shared = self.lock();
         let own = thread::current().id();
@@ -113,7 +115,7 @@ impl DrillMachine {
         }
     }
 
-    /// Waits until the first thread has moved the clock to where the call returns.
+    /// Waits until the first thread has advanced the clock to the return of the call.
     fn block(&self, mut shared: Guard<'_>) -> Option<CallOutcome> {
         let own = fs::read_link("/proc/thread-self").ok();
         let state = own.map(|own| format!("/proc/{}/stat", own.display()));
@@ -135,7 +137,7 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// A packet arrives. Returns whether it can be played.
+    /// Called when a packet arrives. Returns whether the host accepts it.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
@@ -161,8 +163,8 @@ impl DrillMachine {
         drop(self.release(shared));
     }
 
-    /// The next packet that leaves, with the microsecond of its departure; lets time pass until there
-    /// is one. `None` if none will come.
+    /// Lets time pass until a packet leaves. Returns it with the microsecond of its departure;
+    /// `None` if none will come.
     pub fn receive(&self) -> Option<(i64, Vec<u8>)> {
         let mut shared = self.lock();
         let until = shared.world.after(LONGEST);
@@ -177,8 +179,8 @@ impl DrillMachine {
         }
     }
 
-    /// If the call that blocks returns now, wakes its thread and waits until that thread has read the
-    /// clock and sleeps again. So what it finds does not depend on chance.
+    /// If the call that blocks returns now, wakes its thread and waits until that thread has read
+    /// the clock and sleeps again. So the results of that thread do not depend on scheduling.
     fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
         let Shared { world, blocked, returned } = &mut *shared;
         let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {
@@ -204,15 +206,16 @@ impl DrillMachine {
     }
 }
 
-/// Whether a thread sleeps, by the file in which Linux says so. A thread that has ended sleeps.
+/// Whether a thread sleeps, from the file in which Linux reports its state. A thread that has ended
+/// counts as sleeping.
 fn sleeps(state: &str) -> bool {
     let Ok(text) = fs::read_to_string(state) else { return true };
-    // The name before the state is in parentheses and may have any mark inside.
+    // The name before the state is in parentheses, and may itself contain parentheses.
     let behind_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
     behind_name.starts_with('S')
 }
 
-/// Moves the clock until the call returns. A call that never does is interrupted.
+/// Advances the clock until the call returns. A call that never returns is interrupted.
 fn drive(shared: &mut Guard<'_>, call: &Call) -> Option<CallOutcome> {
     let until = shared.world.after(LONGEST);
     while shared.world.step(until) {

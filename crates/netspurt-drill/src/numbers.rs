@@ -1,4 +1,4 @@
-//! Linux's numbers for what scripts call by name.
+//! Linux's numbers for the names in scripts.
 
 use std::ffi::c_int;
 
@@ -41,7 +41,7 @@ pub fn error(name: &str) -> c_int {
     known.map_or(libc::EIO, |(_, number)| *number)
 }
 
-/// Options that their level and number name.
+/// The options by their levels and numbers.
 const OPTIONS: [(c_int, c_int, SocketOption); 28] = [
     (libc::SOL_SOCKET, libc::SO_REUSEADDR, SocketOption::ReuseAddress),
     (libc::SOL_SOCKET, libc::SO_REUSEPORT, SocketOption::ReusePort),
@@ -76,7 +76,7 @@ const OPTIONS: [(c_int, c_int, SocketOption); 28] = [
 /// The option with this number.
 ///
 /// # Errors
-/// Its numbers, if our host has no such option.
+/// When our host has no such option. The error names its level and number.
 pub fn option(level: c_int, number: c_int) -> Result<SocketOption, String> {
     let named = OPTIONS.iter().find(|(of, known, _)| (*of, *known) == (level, number));
     named.map(|(_, _, option)| *option).ok_or_else(|| match (level, number) {
@@ -95,7 +95,7 @@ fn fast_open() -> String {
 /// The flags of `send` and `recv`.
 ///
 /// # Errors
-/// The mechanism that a flag asks for and our host does not have.
+/// When our host does not have the mechanism of a flag. The error names the mechanism.
 pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
     if flags & libc::MSG_FASTOPEN != 0 {
         return Err(fast_open());
@@ -117,7 +117,7 @@ pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
     }
 }
 
-/// What `shutdown` closes.
+/// The direction that `shutdown` closes.
 pub fn shutdown(how: c_int) -> Option<Shutdown> {
     match how {
         libc::SHUT_RD => Some(Shutdown::Read),
@@ -127,7 +127,7 @@ pub fn shutdown(how: c_int) -> Option<Shutdown> {
     }
 }
 
-/// What `epoll_ctl` does.
+/// The operation of `epoll_ctl` with this number.
 pub fn epoll_operation(number: c_int) -> Option<EpollOperation> {
     match number {
         libc::EPOLL_CTL_ADD => Some(EpollOperation::Add),
@@ -137,7 +137,7 @@ pub fn epoll_operation(number: c_int) -> Option<EpollOperation> {
     }
 }
 
-/// What `ioctl` asks for.
+/// The request of `ioctl` with this number.
 pub fn request(number: u64) -> Option<IoctlRequest> {
     match number {
         0x541b => Some(IoctlRequest::Unread),

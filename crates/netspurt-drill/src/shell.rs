@@ -1,4 +1,4 @@
-//! The shell commands of a script, which are read as our own player reads them and never run.
+//! The shell commands of a script. They are read as in our own player, and are never run.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use netspurt::script::{
     HostChange, Script, ScriptAction, ScriptDialect, SocketHost, SwitchSetting,
 };
 
-/// The profile if the library is given none.
+/// The profile if the flags name none.
 const PROFILE: &str = "linux-6";
 
 /// The ingredients of a host: its profile, its switches, and the commands before the first call.
@@ -46,10 +46,10 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Takes a command that comes before the first call.
+    /// Adds a command that comes before the first call.
     ///
     /// # Errors
-    /// It is one that scripts cannot use here, or sets what our connection does not have.
+    /// When scripts cannot use the command here, or our connection does not have what it sets.
     pub fn command(&mut self, text: &str) -> Result<(), String> {
         let before = self.commands.len();
         self.commands.push_str(text);
@@ -61,10 +61,10 @@ impl Setup {
         result
     }
 
-    /// The host.
+    /// Makes the host.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`command`](Self::command).
     pub fn host(&self) -> Result<SocketHost, String> {
         let script = parse(&format!("`{}`\n0 close(3) = 0", self.commands))?;
         script.host(Some(&self.profile), &self.set).map_err(|error| error.to_string())
@@ -74,7 +74,7 @@ impl Setup {
 /// The changes of a command between events.
 ///
 /// # Errors
-/// It is one that scripts cannot use here, or sets what cannot change any more.
+/// When scripts cannot use the command here, or it sets something that cannot change any more.
 pub fn changes(text: &str) -> Result<Vec<HostChange>, String> {
     let mut script = parse(&format!("0 `{text}`"))?;
     let actions = script.events.drain(..).map(|event| event.action);
@@ -85,7 +85,7 @@ pub fn changes(text: &str) -> Result<Vec<HostChange>, String> {
     Ok(changes.flatten().collect())
 }
 
-/// Reads commands as part of a script. The files that they name are looked for from the folder where
+/// Reads commands as part of a script. Paths of files in the commands start in the folder where
 /// packetdrill runs.
 fn parse(text: &str) -> Result<Script, String> {
     let mut files = |name: &str| fs::read_to_string(name).ok();

@@ -15,15 +15,15 @@ use crate::shell::{Setup, changes};
 /// How many steps without progress at one instant mean that the host is stuck.
 const STEPS_MAX: u32 = 10_000;
 
-/// The host, from the first call on, and what is around it. Whoever uses it lets it [`step`](Self::step)
-/// first until nothing is due.
+/// The host with its clock and its packets. The host is made at the first call. Callers must first
+/// call [`step`](Self::step) until nothing is due.
 #[derive(Debug)]
 pub struct DrillWorld {
     setup: Setup,
     host: Option<SocketHost>,
     clock: DrillClock,
     ends: WireEnds,
-    /// The segments that left the host and were not looked at yet.
+    /// The segments that left the host and that packetdrill has not taken yet.
     sent: VecDeque<(Time, Segment)>,
     /// The data that `epoll_ctl` set and `epoll_wait` must return for a socket.
     marks: BTreeMap<(Fd, Fd), u64>,
@@ -58,7 +58,8 @@ impl DrillWorld {
         &mut self.ends
     }
 
-    /// Says why the script cannot be played; from then on nothing works.
+    /// Refuses the script, because it cannot be played for the reason `what`. From then on every
+    /// call fails.
     pub fn refuse(&mut self, what: impl Into<String>) {
         self.host = None;
         let what = self.refused.get_or_insert(what.into());
@@ -86,7 +87,7 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// The time and the host, which is made of the commands so far where there was none.
+    /// The time and the host. If there is no host yet, it is made from the commands so far.
     fn host(&mut self) -> Result<(Time, &mut SocketHost), String> {
         let now = self.clock.host_time();
         if self.host.is_none() {
@@ -113,7 +114,7 @@ impl DrillWorld {
         outcome
     }
 
-    /// A packet arrives. Returns whether it can be played.
+    /// Called when a packet arrives. Returns whether the host accepts it.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
         let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {
@@ -129,13 +130,13 @@ impl DrillWorld {
         result.map_err(|what| self.refuse(what)).is_ok()
     }
 
-    /// The oldest packet that left and was not looked at, with the microsecond of its departure.
+    /// The oldest packet that left and was not taken yet, with the microsecond of its departure.
     pub fn take_packet(&mut self) -> Option<(i64, Vec<u8>)> {
         let (at, segment) = self.sent.pop_front()?;
         Some((self.clock.host_us(at), self.ends.packet(segment)))
     }
 
-    /// Moves the clock to the next instant at which something is due, and no further than `until`.
+    /// Advances the clock to the next instant at which something is due, but at most to `until`.
     /// Returns whether something was due.
     pub fn step(&mut self, until: Time) -> bool {
         let due = self.host.as_ref().and_then(Subject::next_wakeup);
@@ -165,7 +166,7 @@ impl DrillWorld {
         self.host.as_ref().and_then(Subject::next_wakeup).is_some()
     }
 
-    /// Takes what has left the host.
+    /// Collects the segments that have left the host.
     fn collect(&mut self) {
         let now = self.clock.host_time();
         while let Some(sent) = self.host.as_mut().and_then(|host| host.poll(now)) {
@@ -179,7 +180,7 @@ impl DrillWorld {
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
     }
 
-    /// Keeps what `epoll_wait` shall say of a socket.
+    /// Stores the data that `epoll_wait` must return for a socket.
     pub fn mark(&mut self, epoll: Fd, socket: Fd, operation: EpollOperation, data: u64) {
         match operation {
             EpollOperation::Remove => self.marks.remove(&(epoll, socket)),

@@ -1,10 +1,11 @@
-//! What carrying packets costs: `wire WAY TRAFFIC LOGS WIRE SECONDS [offload]`.
+//! Measures the cost of forwarding packets: `wire WAY TRAFFIC LOGS WIRE SECONDS [offload]`.
 //!
-//! WAY is `bare`, a forwarder that does nothing else, batch in and batch out, or `driver`, which
-//! asks the links about each packet. TRAFFIC is `blast`, equal packets one way as fast as they go,
-//! to a host that throws them away, or `tcp`, the kernel's bulk transfer. LOGS is how much the
-//! driver writes down: `logs` of arrivals, deliveries and drops, `tables` of all segments at both
-//! ends besides, or `captures` of them as well. WIRE is `veth` or `tun`. Prints a line of JSON.
+//! WAY is `bare` or `driver`. A `bare` forwarder receives a batch and sends the same batch; the
+//! `driver` passes each packet through the links. TRAFFIC is `blast` or `tcp`: equal packets in one
+//! direction at the highest possible rate, to a host that drops them, or a bulk transfer of the
+//! kernel's TCP. LOGS is what the driver records: `logs` has arrivals, deliveries and drops;
+//! `tables` also has all segments at both ends; `captures` also writes their packets. WIRE is
+//! `veth` or `tun`. Prints a line of JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a measure of real time")]
 
@@ -91,7 +92,7 @@ fn main() -> Outcome<()> {
     let mut sandbox = Sandbox::enter()?;
     let mut hosts = Vec::new();
     for (side, end) in Side::BOTH.into_iter().zip(&ends) {
-        // Who has no address throws packets away.
+        // A host without an address drops all packets.
         let lives = !case.blast;
         hosts.push(sandbox.add_host(&HostPlan {
             address: Some(addresses[side.index()].ip()).filter(|_| lives),
@@ -111,7 +112,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What carrying came to.
+/// The result of a measurement.
 struct Carried {
     packets: u64,
     cpu_ns: u64,
@@ -142,7 +143,7 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     Ok(Carried { packets: log.deliveries.len() as u64, cpu_ns })
 }
 
-/// Does nothing but carry: a batch in, the same batch out.
+/// Receives batches and sends the same batches, and does nothing else.
 fn forward(ports: &[PacketPort], seconds: u64) -> Outcome<u64> {
     let mut batch = Batch::new(ports[0].room_bytes());
     let mut outbox = Outbox::default();
@@ -195,10 +196,10 @@ fn blast(case: &Case, hosts: Vec<KernelHost>) -> Outcome<String> {
     Ok(line(case, &carried, &[("sent", sent.load(Ordering::Relaxed) as f64)]))
 }
 
-/// Sends full segments of one transfer, as fast as they go.
+/// Sends full segments of one transfer at the highest possible rate.
 fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     const PAYLOAD: u16 = MTU - 40;
-    // Content begins again after so many packets.
+    // The content repeats after this number of packets.
     const CYCLE: u32 = 251;
     let ends = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
     let mut packets: Vec<Vec<u8>> = Vec::new();
@@ -227,7 +228,7 @@ fn send_until(port: &PacketPort, over: &AtomicBool, sent: &AtomicU64) {
     }
 }
 
-/// Adds to a packet's sequence number, and mends its checksum (RFC 1624 §3).
+/// Adds to a packet's sequence number, and corrects its checksum (RFC 1624 §3).
 fn move_on(packet: &mut [u8], octets: u32) {
     let (at, head) = TcpHead::behind_ip(packet).expect("a packet of TCP");
     let (old, flags) = (head.seq(), head.flags());

@@ -162,7 +162,7 @@ fn no_tun(error: &io::Error) -> String {
     }
 }
 
-/// Tries it on a thread of its own, which ends after the attempt.
+/// Tries real-time scheduling on a thread of its own, which ends after the attempt.
 fn real_time_scheduling() -> Capability {
     let tried = thread::scope(|scope| scope.spawn(|| sys::run_first(1)).join());
     let tried = tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")));
@@ -209,7 +209,8 @@ fn bpf() -> Capability {
 mod tests {
     use super::*;
 
-    /// For each capability, parts of what it says if the machine has it, and if it does not.
+    /// For each capability, parts of the text that is found if the machine has it, and parts of the
+    /// text that is found if the machine does not.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

@@ -210,13 +210,13 @@ mod tests {
         bytes
     }
 
-    /// The id of a packet of end 1, counted from its sixth.
+    /// The id of a packet of end 1. 0 stands for its packet number 5.
     fn id(n: u64) -> TransmissionId {
         TransmissionId::of_packet(EndId::at(1), 5 + n)
     }
 
-    /// Received one by one and held under ids of end 1 from 5 on: packets of these lengths, each
-    /// of so many segments.
+    /// Receives packets one by one, and keeps them under ids of end 1 from number 5 on. Each entry
+    /// of `packets` has the length of a packet and its number of segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();
@@ -280,7 +280,7 @@ mod tests {
             assert_eq!(u64::from(handle.part), n);
             let mut out = b"ahead".to_vec();
             hold.write(handle, &mut out);
-            assert_eq!(&out[..5], b"ahead", "what was there stays");
+            assert_eq!(&out[..5], b"ahead", "earlier octets stay");
             let mut own = out[5..].to_vec();
             complete(&mut own);
             let read = netspurt::wire::decode(&own, netspurt::wire::Checks::Whole).unwrap();
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(held, [true, false, false, true, false]);
         hold.release(id(1));
         hold.release(id(0));
-        assert!(hold.handle(id(3)).is_some(), "the gap goes with what was before it");
+        assert!(hold.handle(id(3)).is_some(), "the gap is removed with the packets before it");
     }
 
     proptest! {

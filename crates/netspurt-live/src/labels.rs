@@ -1,8 +1,8 @@
 //! Turns the packets of real hosts into the segments that links and tables use.
 //!
-//! Sequence numbers count from the connection's initial sequence numbers, as everywhere in netspurt.
-//! The cause of a retransmission is derived from the kernel's state when the retransmission is
-//! seen.
+//! Sequence numbers count from the connection's initial sequence numbers, as everywhere in
+//! netspurt. The cause of a retransmission is derived from the kernel's state when the
+//! retransmission is seen.
 
 use netspurt::ids::{EndId, FlowId, TransmissionId};
 use netspurt::observe::Sequence;
@@ -60,8 +60,8 @@ impl Labels {
         self
     }
 
-    /// Returns a segment for a packet that the end `from` sent in another protocol than TCP. A packet
-    /// that is not a complete packet of IPv4 is counted as strange and gives `None`.
+    /// Returns a segment for a packet that the end `from` sent in another protocol than TCP. A
+    /// packet that is not a complete packet of IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -92,8 +92,8 @@ impl Labels {
         out.pop()
     }
 
-    /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to `out`
-    /// with consecutive ids. In all else it does what [`read`](Self::read) does.
+    /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to
+    /// `out` with consecutive ids. In all other respects it works like [`read`](Self::read).
     pub fn read_all(
         &mut self,
         from: EndId,
@@ -148,7 +148,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets and, if a device would cut it into segments, can be cut here.
+/// Whether a packet has all its octets and, if a device would cut it into segments, can be cut
+/// here.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -157,8 +158,8 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
 }
 
 /// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
-/// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest, and
-/// the flag CWR to the first one.
+/// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest,
+/// and the flag CWR to the first one.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);

@@ -112,7 +112,8 @@ impl Path {
     /// Lets a packet enter at `at`, after the path has advanced to that instant. `at` must not be
     /// before [`now`](Self::now).
     ///
-    /// # Panics When the end that sent it is not a gate.
+    /// # Panics
+    /// When the end that sent it is not a gate.
     pub fn enter(&mut self, at: Time, segment: Segment, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
@@ -135,7 +136,8 @@ impl Path {
 
     /// Lets packets enter that the end `from` sent at the instant `at`, in their order.
     ///
-    /// # Panics When that end is not a gate.
+    /// # Panics
+    /// When that end is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,

@@ -15,7 +15,7 @@ use crate::sys::{BATCH, Outbox, OutgoingPacket};
 #[derive(Default)]
 pub struct Post {
     outbox: Outbox,
-    letters: Vec<Letter>,
+    prepared: Vec<PreparedPacket>,
     /// Headers and packets that were made here.
     made: Vec<u8>,
     whole: Vec<u8>,
@@ -24,7 +24,7 @@ pub struct Post {
 }
 
 /// A packet that is to be delivered.
-struct Letter {
+struct PreparedPacket {
     prefix: [u8; PREFIX_BYTES_MAX],
     prefix_bytes: usize,
     head: PacketHead,
@@ -42,7 +42,7 @@ enum PacketHead {
     Made(Range<usize>),
 }
 
-/// Whether the links neither fragmented nor marked a segment.
+/// Whether the links changed nothing in a segment: they neither fragmented nor marked it.
 pub fn is_as_it_came(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }
@@ -57,15 +57,15 @@ impl Post {
         segments: impl Iterator<Item = Segment>,
         write: &mut dyn FnMut(&Segment, &mut Vec<u8>),
     ) {
-        self.letters.clear();
+        self.prepared.clear();
         self.made.clear();
         let mut segments = segments.peekable();
-        while self.letters.len() < BATCH
+        while self.prepared.len() < BATCH
             && let Some(segment) = segments.next()
         {
             let mut count = 1;
             let handle = hold.handle(segment.id);
-            let letter = match handle.map(|handle| (handle, hold.packet(handle))) {
+            let packet = match handle.map(|handle| (handle, hold.packet(handle))) {
                 Some((handle, held)) if held.shape.segment_bytes > 0 && segment.part.is_whole() => {
                     let mut last = handle;
                     while let Some(next) = segments.peek()
@@ -81,17 +81,17 @@ impl Post {
                 }
                 Some((handle, held)) if is_as_it_came(&segment) => {
                     let (head, octets) = (PacketHead::Held(handle), held.octets());
-                    Letter::new(port, held.shape, octets, (head, None, count))
+                    PreparedPacket::new(port, held.shape, octets, (head, None, count))
                 }
                 _ => {
                     write(&segment, &mut self.whole);
                     let start = self.made.len();
                     self.made.extend_from_slice(&self.whole);
                     let head = PacketHead::Made(start..self.made.len());
-                    Letter::new(port, Shape::WHOLE, &self.whole, (head, None, count))
+                    PreparedPacket::new(port, Shape::WHOLE, &self.whole, (head, None, count))
                 }
             };
-            self.letters.push(letter);
+            self.prepared.push(packet);
         }
     }
 
@@ -102,7 +102,7 @@ impl Post {
         hold: &Hold,
         first: Handle,
         (count, marked): (usize, bool),
-    ) -> Letter {
+    ) -> PreparedPacket {
         let run = hold.run(first, count);
         let start = self.made.len();
         run.write_headers(marked, &mut self.made);
@@ -110,34 +110,34 @@ impl Post {
         let shape = Shape { segment_bytes, partial: true, foreign: false };
         let head = PacketHead::Made(start..self.made.len());
         let body = Some((first, run.payload()));
-        Letter::new(port, shape, &self.made[start..], (head, body, count))
+        PreparedPacket::new(port, shape, &self.made[start..], (head, body, count))
     }
 
     /// Sends the packed packets. Returns the number of segments that are done with, and how many of
     /// them were refused.
     pub fn send(&mut self, port: &PacketPort, hold: &Hold) -> (usize, u64) {
-        let parcels: Vec<OutgoingPacket<'_>> =
-            self.letters
+        let packets: Vec<OutgoingPacket<'_>> =
+            self.prepared
                 .iter()
-                .map(|letter| OutgoingPacket {
-                    prefix: &letter.prefix[..letter.prefix_bytes],
-                    head: match &letter.head {
+                .map(|packet| OutgoingPacket {
+                    prefix: &packet.prefix[..packet.prefix_bytes],
+                    head: match &packet.head {
                         PacketHead::Held(handle) => hold.packet(*handle).octets(),
                         PacketHead::Made(range) => &self.made[range.clone()],
                     },
-                    body: letter.body.as_ref().map_or(&[], |(handle, range)| {
+                    body: packet.body.as_ref().map_or(&[], |(handle, range)| {
                         &hold.packet(*handle).octets()[range.clone()]
                     }),
                 })
                 .collect();
-        let taken = port.send(&mut self.outbox, &parcels);
+        let taken = port.send(&mut self.outbox, &packets);
         let sent = taken.as_ref().map_or(1, |taken| *taken);
-        let segments = self.letters[..sent].iter().map(|letter| letter.count).sum();
+        let segments = self.prepared[..sent].iter().map(|packet| packet.count).sum();
         (segments, if taken.is_err() { segments as u64 } else { 0 })
     }
 }
 
-impl Letter {
+impl PreparedPacket {
     fn new(
         port: &PacketPort,
         shape: Shape,

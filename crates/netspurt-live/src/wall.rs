@@ -37,10 +37,10 @@ impl WallClock {
     }
 }
 
-/// Runs a simulation in real time: each wake-up is waited for, then served.
+/// Runs a simulation in real time: waits for each wake-up, and then serves it.
 ///
-/// The stages see logical time alone, so however late the machine is, the results are those of
-/// the same run in virtual time.
+/// The stages see only logical time. So the results are those of the same run in virtual time, even
+/// if the machine is late.
 pub fn run(simulation: &mut Simulation) {
     let clock = WallClock::start();
     while simulation.now() < simulation.stop() {

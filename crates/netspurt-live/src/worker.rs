@@ -62,7 +62,8 @@ pub struct RunOrder {
 /// standard output four times a second, unless there are programs: these use the standard output
 /// themselves.
 ///
-/// # Errors One line of text that says what went wrong.
+/// # Errors
+/// One line of text that says what went wrong.
 pub fn work(file: Option<&Path>) -> Result<(), String> {
     let order = match file {
         Some(file) => fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())),
@@ -78,7 +79,8 @@ fn text(error: impl ToString) -> String {
 impl RunOrder {
     /// Reads an order.
     ///
-    /// # Errors The mistake in the order, with its key, line and column.
+    /// # Errors
+    /// The mistake in the order, with its key, line and column.
     pub fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("the order of a live run: {error}"))
     }

@@ -1,5 +1,5 @@
-//! Programs that know of nothing, at the two ends of a path. Where the machine has no namespaces
-//! to give, or lacks a program, these are skipped, and say so.
+//! Unmodified programs at the two ends of a path. If the machine has no namespaces or lacks a
+//! program, a test is skipped with the reason.
 
 mod worker;
 
@@ -59,17 +59,17 @@ fn fetches_a_page(user: Option<u32>) {
     );
     let connections = folder.table("connections");
     assert_eq!(connections.rows(), 1);
-    assert!(numbers(&connections, "from_bytes")[0] > 72_000, "the page and its head");
+    assert!(numbers(&connections, "from_bytes")[0] > 72_000, "the page and its header");
     let (asked, complete) = (numbers(&connections, "syn_ns"), numbers(&connections, "complete_ns"));
-    // 72 kB at 5 Mb/s, and two round trips.
+    // 72 kB at 5 Mbit/s take 115 ms, and two round trips take 40 ms.
     assert!(complete[0] - asked[0] > 155_000_000, "{connections:?}");
     let flows = folder.table("flows");
-    assert_eq!(flows.rows(), 2, "one each way");
+    assert_eq!(flows.rows(), 2, "one flow per direction");
     assert!(numbers(&flows, "sent")[1] >= 50, "the page goes back");
     let lost = numbers(&folder.table("links"), "lost").iter().sum::<i64>();
     let retransmitted: i64 = numbers(&folder.table("retransmissions"), "sent").iter().sum();
     assert!(lost > 0 && retransmitted >= lost, "{lost} lost, {retransmitted} sent again");
-    assert!(folder.table("cwnd").rows() > 3, "the kernel tells of connections that are not ours");
+    assert!(folder.table("cwnd").rows() > 3, "the kernel reports the programs' connections");
     assert!(folder.0.join("client.pcapng").metadata().unwrap().len() > 72_000);
 }
 
@@ -106,7 +106,7 @@ fn packets_outside_of_connections_cross_the_path_and_are_counted() {
     let Some(()) = finish(start_programs(&quiet, &folder.0, &command, None, None)) else { return };
     let report = folder.report();
     assert_eq!(report["programs"]["status"], 0, "{report:#}");
-    assert_eq!(report["programs"]["other_packets"], 6, "three there, three back");
+    assert_eq!(report["programs"]["other_packets"], 6, "three packets per direction");
     let segments = folder.table("segments");
     let Some(Data::Text { codes, texts }) = segments.column("kind") else { panic!("kind") };
     assert_eq!(codes.iter().filter(|code| texts[**code as usize] == "other").count(), 12);
@@ -124,7 +124,7 @@ fn the_run_has_the_exit_status_of_the_command() {
     assert_eq!(seven, 7);
     assert_eq!(status(&["sh", "-c", "kill -9 $$"], "20 s"), Some(137));
     assert_eq!(status(&["no-such-program"], "20 s"), Some(127));
-    assert_eq!(status(&["sleep", "60"], "1 s"), Some(124), "the scenario's end is the command's");
+    assert_eq!(status(&["sleep", "60"], "1 s"), Some(124), "the command ends with the scenario");
 }
 
 #[test]

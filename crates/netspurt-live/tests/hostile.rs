@@ -1,4 +1,4 @@
-//! Whatever comes along the wire, nothing here panics, and all of it is counted.
+//! No packet from the wire causes a panic, and every packet is carried or counted.
 
 use netspurt::event::Event;
 use netspurt::ids::{FlowId, Side};

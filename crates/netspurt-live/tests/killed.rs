@@ -1,4 +1,4 @@
-//! Nothing is left of a run that is killed, whenever that happens.
+//! A run that is killed at any time leaves no process and no namespace.
 
 #![expect(clippy::disallowed_methods, reason = "processes live by the wall clock")]
 
@@ -41,7 +41,7 @@ fn processes() -> Vec<PathBuf> {
     all.filter(|path| path.join("task").is_dir()).collect()
 }
 
-/// Runs that work for the folder of a test.
+/// The processes of runs that write to the folder of a test.
 fn runs_for(folder: &Folder) -> Vec<PathBuf> {
     let order = folder.0.join("order").display().to_string();
     let of = |path: &PathBuf| {
@@ -53,7 +53,7 @@ fn runs_for(folder: &Folder) -> Vec<PathBuf> {
     processes().into_iter().filter(of).collect()
 }
 
-/// Waits until no process works for `folder`, and none is in one of `theirs`.
+/// Waits until no run writes to `folder`, and no process is in one of the namespaces `theirs`.
 fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -85,7 +85,7 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(gone(&folder, &theirs), "after 10 s something of the run is still there");
-        assert!(!folder.0.join("live.json").exists(), "it looks whole");
+        assert!(!folder.0.join("live.json").exists(), "a killed run must have no report");
     }
     if well_within == 0 {
         eprintln!("SKIPPED: no run got as far as namespaces");
@@ -100,7 +100,8 @@ fn a_run_ends_when_the_process_that_started_it_ends() {
         told["parent"] = 0.into();
         let place = folder.0.display();
         fs::write(folder.0.join("told"), told.to_string()).unwrap();
-        // The shell starts the run, tells that to end with it, and waits.
+        // The shell writes its own process id as `parent` into the order, so that the run ends with
+        // the shell. Then it starts the run and waits.
         let own = format!("sed \"s/.parent.:0/\\\"parent\\\":$$/\" {place}/told > {place}/order");
         let line = format!("{own}; {PROGRAM} {place}/order & wait");
         let mut shell = Command::new("sh")
@@ -132,7 +133,7 @@ profile  = "linux-default"
 shim     = "sfr"
 "#;
 
-/// Processes in one of `theirs`, whoever they are.
+/// All processes in one of the namespaces `theirs`.
 fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let own = namespaces(Path::new("/proc/self"));
     let theirs: BTreeSet<_> = theirs.difference(&own).collect();
@@ -142,7 +143,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 #[test]
 fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
-    // A tree of programs, some of which nobody waits for.
+    // A tree of programs. No parent waits for some of them.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();
     let mut state = 99_u64;
@@ -159,7 +160,7 @@ fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
         let named = |path: &PathBuf| fs::read_to_string(path.join("comm")).unwrap_or_default();
         victims.extend(victim.map(named));
         match victim.and_then(number).and_then(rustix::process::Pid::from_raw) {
-            // It may have gone by itself.
+            // An error is ignored, because the process may have ended.
             Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
             None => child.kill().unwrap(),
         }

@@ -1,5 +1,5 @@
-//! The kernel's TCP over emulated links. Where the machine has no namespaces to give, these are
-//! skipped, and say so.
+//! The kernel's TCP over emulated links. If the machine has no namespaces, a test is skipped with
+//! the reason.
 
 mod worker;
 
@@ -34,7 +34,7 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     codes.iter().map(|code| texts[*code as usize].clone()).collect()
 }
 
-/// Rows of a table `segments`: seconds, kind, packet; those of a node, one way.
+/// The rows of a table `segments` for one node and one direction: seconds, kind, packet.
 fn seen(table: &Table, node: &str, way: &str) -> Vec<(f64, String, i64)> {
     let (nodes, ways) = (texts(table, "node"), texts(table, "way"));
     let (kinds, packets) = (texts(table, "kind"), numbers(table, "packet"));
@@ -94,7 +94,7 @@ fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
         let report = folder.report();
         assert!(report["replayed"]["drops"].as_u64().unwrap() >= 3, "{report:#}");
         assert_eq!(report["replayed"]["same"], true);
-        assert_eq!(report["packets"]["strange"], 0, "checksums are whole, and no stray packets");
+        assert_eq!(report["packets"]["strange"], 0, "no wrong checksums, no stray packets");
         let flows = folder.table("flows");
         assert_eq!(numbers(&flows, "delivered_bytes"), [300_000]);
         assert_eq!(numbers(&flows, "acked_bytes"), [300_000]);
@@ -136,7 +136,7 @@ fn an_algorithm_that_the_kernel_lacks_is_named() {
     assert!(!output.status.success() && !folder.0.join("live.json").exists());
 }
 
-/// Twelve transfers at once over a link that does everything to them.
+/// Twelve simultaneous transfers over a link that loses, duplicates and reorders packets.
 const ROUGH: &str = r#"
 stop = "8 s"
 seed = 11
@@ -216,7 +216,7 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
     });
 }
 
-/// Linux's own algorithm, fed with the packets' round trips, stays beside the kernel's timer.
+/// Linux's algorithm gets the round trips of the packets, and its RTO stays close to the kernel's.
 #[test]
 fn shadow_timers_run_beside_the_kernels_timer() {
     real_time(|| {
@@ -234,7 +234,7 @@ fn shadow_timers_run_beside_the_kernels_timer() {
             .map(|((_, rto), kernel)| (rto - kernel.unwrap()).abs() / 1_000_000)
             .collect();
         off.sort_unstable();
-        // The kernel is asked each 10 ms, and its timer follows a queue that fills within a few.
+        // The kernel is asked every 10 ms, and its RTO follows a queue that fills within a few ms.
         assert!(off[off.len() / 2] <= 8, "median {} ms of {}", off[off.len() / 2], off.len());
     });
 }

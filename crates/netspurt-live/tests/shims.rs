@@ -1,11 +1,12 @@
-//! A timer at the host's edge over the kernel's TCP, whose own is out of the way.
+//! A timer at the host's edge that retransmits for the kernel's TCP. The kernel's own timer is so
+//! long that it never fires.
 
 mod worker;
 
 use netspurt::record::{Data, Table};
 use worker::{Folder, finish, real_time, start};
 
-/// Bulk and short transfers of a kernel that repairs nothing within ten seconds.
+/// Bulk and short transfers of a kernel that retransmits nothing within ten seconds.
 fn scenario(shim: &str) -> String {
     format!(
         r#"
@@ -63,14 +64,15 @@ fn words(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// RFC 6298 once more, in microseconds of floats: what the timer of one flow should have done.
+/// A second implementation of RFC 6298, in microseconds as floats. It computes when the timer of
+/// one flow should have fired.
 #[derive(Default)]
 struct Model {
     floor: f64,
     srtt: Option<f64>,
     rttvar: f64,
     factor: f64,
-    /// End, first sent, retransmitted.
+    /// For each outstanding segment: its end, when it was first sent, whether it was retransmitted.
     out: Vec<(i64, f64, bool)>,
     una: i64,
     deadline: Option<f64>,
@@ -120,7 +122,7 @@ impl Model {
     }
 }
 
-/// How far each retransmission of a shim's was from the model's deadline, in microseconds.
+/// How far each retransmission of a shim was from the model's deadline, in microseconds.
 fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
     let (flows, ways) = (words(segments, "flow"), words(segments, "way"));
     let (causes, kinds) = (words(segments, "cause"), words(segments, "kind"));
@@ -157,7 +159,7 @@ fn every_repair_is_the_shims_at_the_models_deadline_within_a_millisecond() {
         assert_eq!(numbers(&flows, "acked_bytes"), [200_000, 12_000, 12_000, 12_000]);
         assert_eq!(numbers(&flows, "timeouts"), [0; 4]);
         assert_eq!(words(&folder.table("retransmissions"), "cause"), ["shim"; 4]);
-        assert_eq!(folder.report()["replayed"]["same"], true, "shims act again in virtual time");
+        assert_eq!(folder.report()["replayed"]["same"], true, "shims act in the replay too");
         let segments = folder.table("segments");
         let off: Vec<f64> = ["bulk", "short.0", "short.1", "short.2"]
             .iter()
@@ -165,7 +167,7 @@ fn every_repair_is_the_shims_at_the_models_deadline_within_a_millisecond() {
             .collect();
         assert!(off.len() >= 12, "{off:?}");
         assert!(off.iter().all(|off| off.abs() < 1.0), "in the path's time: {off:?} us");
-        // By the wall clock a copy reaches the other host as late as the machine is.
+        // By the wall clock, a copy reaches the other host late if the machine is late.
         let shims = folder.table("shims");
         assert_eq!(shims.rows(), off.len());
         let copies = numbers(&shims, "id");

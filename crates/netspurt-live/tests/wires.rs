@@ -1,4 +1,4 @@
-//! Veth or TUN, with or without segmentation offload: the same links, and the same decisions.
+//! Links make the same decisions on veth and on TUN devices, with and without segmentation offload.
 
 mod worker;
 
@@ -55,7 +55,7 @@ fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
             Some(Data::U16(sizes)) => sizes.iter().copied().max().unwrap(),
             _ => panic!("sizes"),
         };
-        assert_eq!(largest, 1500, "links carry segments, whatever the kernel hands down");
+        assert_eq!(largest, 1500, "the kernel's large packets are cut into segments");
     });
 }
 
@@ -104,12 +104,13 @@ fn a_capture_of_a_run_with_offload_has_whole_checksums() {
             }
             at += word(at + 4);
         }
-        // On a machine that is late the run may stop before its data is through.
+        // If the machine is late, the run may stop before all data has arrived.
         assert!(count > 100, "{count} packets");
     });
 }
 
-/// A packet of `len` octets of content behind what came `before`, as TCP hands it to a device.
+/// A packet with `len` octets of content after the first `before` ones, as TCP passes it to a
+/// device.
 fn large(before: u32, len: u16) -> Vec<u8> {
     let seq = 1 + before;
     let segment = Segment { seq, len, flags: Flags::ACK.with(Flags::PSH), ..Segment::default() };
@@ -121,7 +122,7 @@ fn large(before: u32, len: u16) -> Vec<u8> {
     bytes
 }
 
-/// What links did to what arrived: departures, and the drops.
+/// Passes `arrivals` through the links. Returns the departures and the drops.
 fn fate(arrivals: &[(Time, Segment)]) -> (Vec<Departure>, Table) {
     let scenario = Scenario::parse("here", LOSSY).unwrap();
     let network = scenario.network();

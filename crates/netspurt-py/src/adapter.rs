@@ -41,7 +41,8 @@ impl HookFailure {
     }
 }
 
-/// The treatment of an exception in a method. The trait of estimators cannot return errors.
+/// What happens after an exception in a method. The methods of the trait for estimators cannot
+/// return errors.
 #[derive(Clone)]
 pub enum OnFailure {
     /// The exception is kept, and the timer does not change. The caller of the estimator then looks

@@ -114,7 +114,7 @@ impl PyAck {
         rtt=None, srtt=None, min_rtt=None, una=0, nxt=0, window_limited=true, in_recovery=false,
         after_timeout=false,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "what an ACK brought is its keywords")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of an ACK are keywords")]
     fn new(
         now: f64,
         smss: u64,

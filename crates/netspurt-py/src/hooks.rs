@@ -39,7 +39,7 @@ create_exception!(
     "A method of an algorithm returned an invalid value."
 );
 
-/// The error of a method that returned `answer` instead of `what`.
+/// The error for a method that returned `answer`, although it must return `what`.
 pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     ReturnedError::new_err(format!("{method}() returned {shown}: it must return {what}"))

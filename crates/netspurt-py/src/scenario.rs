@@ -164,7 +164,7 @@ impl PyScenario {
     fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
             let message =
-                format!("flow `{flow}` has an end of the kernel's: only a live run has one");
+                format!("flow `{flow}` has an end that the kernel plays: it can only run live");
             return Err(PyValueError::new_err(message));
         }
         let result = py.detach(|| watched(|| self.0.simulate()));
@@ -253,7 +253,7 @@ impl PyResults {
 
     /// Writes the run into an existing folder.
     #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
-    #[expect(clippy::too_many_arguments, reason = "what a manifest says is keywords")]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a manifest are keywords")]
     fn save(
         &self,
         py: Python<'_>,

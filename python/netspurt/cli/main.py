@@ -84,7 +84,7 @@ def _known() -> set[str]:
 
 
 def _refuse_file(word: str) -> None:
-    """Raise an error that names the command, if a file or folder stands in a command's place."""
+    """Raise an error that names the command for a file or folder, if `word` is one."""
     from pathlib import Path
 
     from netspurt.cli.hints import command_for

@@ -66,7 +66,7 @@ def is_recording(file: str | os.PathLike[str]) -> bool:
 
 
 def there(prefix: str, count: int) -> str:
-    """Return a text that lists the existing connections, with numbers from 0 behind a prefix.
+    """Return a text that lists the existing connections: a prefix, and numbers from 0.
 
     Examples
     --------

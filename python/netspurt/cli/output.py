@@ -241,7 +241,7 @@ def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
     r"""Yield lines. Sentences are wrapped at words to the terminal's width.
 
     Two spaces separate the cells of a table, so a line with such a gap is unchanged. A command
-    behind `Look:` is also unchanged. If an indented sentence takes several lines, the second and
+    after `Look:` is also unchanged. If an indented sentence takes several lines, the second and
     later lines are indented by two more spaces.
 
     Examples

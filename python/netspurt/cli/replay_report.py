@@ -220,7 +220,7 @@ def _before(of: Replay) -> Iterator[str]:
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
-    """Yield percentiles of the waits for losses, and of the time that spurious timers lacked."""
+    """Yield percentiles of waits for losses, and of times by which spurious timers were short."""
     shown = [one for one in of.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)

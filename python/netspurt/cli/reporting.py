@@ -162,7 +162,9 @@ def _subject(path: Path, name: str) -> Subject:
 def _recordings(
     path: Path, name: str, estimators: Sequence[str], *, beside: bool = False
 ) -> Iterator[Section]:
-    """Yield a section for each recording of a file or of a folder; several have a common first.
+    """Yield a section for each recording of a file or of a folder.
+
+    If there are several, a section for all of them together comes first.
 
     The timers are `estimators`, or else those of a replay's folder, or else the usual ones.
     `beside` says that the folder has captures, so that it may have no recording.

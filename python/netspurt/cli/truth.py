@@ -97,7 +97,7 @@ def check(
     """Explain each capture and compare the explanation with the truth.
 
     Exit with 1 if a requirement is not met. The requirements at the sender's side: every
-    retransmission is found, no other packet is called one, missing originals are reported, and
+    retransmission is found, no other packet counts as one, missing originals are reported, and
     98 % of the causes of each class are right.
     """
     from netspurt.captures import explain

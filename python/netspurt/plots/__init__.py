@@ -49,7 +49,7 @@ def draw(
     tables, kind, view
         As in `netspurt.pictures.picture`.
     ax
-        An axes of the caller's to draw into; its figure is returned.
+        Existing axes to draw into; its figure is returned.
     size
         The width and height of a new figure in inches.
 
@@ -70,8 +70,8 @@ def draw(
 class RunPlots:
     """The plots of a run as figures, which are also written if a file is named.
 
-    The file ends in .png, .svg or .pdf. `view` selects the part of the run. `ax` is an axes of the
-    caller to draw into. `size` is the width and height of a new figure in inches.
+    The file ends in .png, .svg or .pdf. `view` selects the part of the run. `ax` has existing axes
+    to draw into. `size` is the width and height of a new figure in inches.
     """
 
     run: Tables

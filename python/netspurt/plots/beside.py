@@ -64,7 +64,7 @@ def draw_beside(
         The instant of the first difference, shown as a dotted line in both runs. `None` if they
         never differ.
     ax
-        Two axes of the caller's to draw into; their figure is returned.
+        Two existing axes to draw into; their figure is returned.
     size
         The width and height of a new figure in inches.
     """

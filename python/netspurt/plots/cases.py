@@ -37,7 +37,7 @@ def draw_cases(  # noqa: PLR0913 - what to draw, and where
     title
         The heading; by default the measure in words.
     ax
-        An axes of the caller's to draw into; its figure is returned.
+        Existing axes to draw into; its figure is returned.
     size
         The width and height of a new figure in inches.
 

@@ -37,7 +37,7 @@ def draw_periods(  # noqa: PLR0913 - what to draw, and where
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     shown = constancy.periods(t_s, values, periods, what=what, unit=unit, beneath=beneath)
     return _drawn(shown, title, ax, size)
@@ -61,7 +61,7 @@ def draw_lengths_of_periods(  # noqa: PLR0913 - what to draw, and where
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     return _drawn(constancy.lengths_of_periods(lengths, unit=unit, mark=mark), title, ax, size)
 

@@ -39,8 +39,8 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If there are too many marks, all marks of one column are drawn as one. The title of the x axis
-    says so.
+    If there are too many marks, all marks in one column of dots are drawn as one mark. The title of
+    the x axis says so.
     """
     for mark in picture.marks:
         _draw(axes, mark)

@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and that of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets of an opportunity, the most spans of time in which opportunities are counted, and the
-#: least number of them in a span.
+#: The octets of an opportunity, the maximum number of spans of time in which opportunities are
+#: counted, and the minimum number of opportunities in a span.
 _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5
@@ -43,10 +43,10 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 _THIN = 0.6
 
-#: The colours of times in which a link is dead, by the direction, empty for both.
+#: The colours of times in which a link is dead, by the direction. The empty text is for both.
 _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 
-#: Error rates whose greatest is more than this times the least have a logarithmic axis.
+#: Error rates have a logarithmic axis if the greatest is more than this times the least.
 _TENS = 20
 
 #: The units of spans of time that are longer than so many seconds.

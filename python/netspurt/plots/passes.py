@@ -40,7 +40,7 @@ def draw_passes(  # noqa: PLR0913 - each is a choice of its own
     title, start
         The heading, and the start of the span in text form.
     ax
-        An axes of the caller's, into which to draw.
+        Existing axes to draw into.
     size
         The width and height of a new figure in inches.
 

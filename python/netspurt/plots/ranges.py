@@ -39,7 +39,7 @@ def draw_ranges(  # noqa: PLR0913 - each is a choice of its own
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     figure, axes = new_figure(ax, size, _WIDE)
     with rc_context(SETTINGS):

@@ -28,7 +28,7 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
     replay, kind
         As in `netspurt.pictures.replay.replayed`.
     ax
-        An axes of the caller's to draw into; its figure is returned.
+        Existing axes to draw into; its figure is returned.
     size
         The width and height of a new figure in inches.
 
@@ -49,8 +49,8 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
 class ReplayPlots:
     """The plots of a replay as figures, which are also written if a file is named.
 
-    The file ends in .png, .svg or .pdf. `ax` is an axes of the caller to draw into. `size` is the
-    width and height of a new figure in inches.
+    The file ends in .png, .svg or .pdf. `ax` has existing axes to draw into. `size` is the width
+    and height of a new figure in inches.
     """
 
     replay: Judged

@@ -46,7 +46,7 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     shown = distributions(series, what=what, unit=unit, marks=marks)
     return _drawn(shown, title, ax, size)
@@ -71,7 +71,7 @@ def draw_throughput(  # noqa: PLR0913 - what to draw, and where
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     shown = throughput_levels(t_s, throughput_bps, level_of, levels)
     return _drawn(shown, title, ax, size)
@@ -97,7 +97,7 @@ def draw_idle(  # noqa: PLR0913 - what to draw, and where
     title
         The heading.
     ax, size
-        An axes of the caller's to draw into, or the size of a new figure in inches.
+        Existing axes to draw into, or the size of a new figure in inches.
     """
     shown = idle_times(idle_s, throughput_bps, waited_for, words=words, threshold_s=threshold_s)
     return _drawn(shown, title, ax, size)

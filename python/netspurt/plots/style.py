@@ -46,7 +46,7 @@ def new_figure(
     Parameters
     ----------
     ax
-        An axes of the caller's, into which to draw.
+        Existing axes to draw into.
     size
         The width and height of a new figure in inches.
     usual
@@ -241,7 +241,7 @@ def set_title(axes: Axes, title: str) -> None:
     room = axes.get_position().width * root_figure(axes).get_figwidth()
     if len(title) * _TITLE_IN + len(aside) * _ASIDE_IN > room:
         title = textwrap.fill(title, max(20, int(room / _TITLE_IN)))
-        # The text at the right is beside the last line. So an empty last line is added for it.
+        # The text at the right is beside the last line. An empty last line makes room for it.
         title += "\n" if aside else ""
     axes.set_title(title, loc="left")
     axes.set_title(aside, loc="right", fontsize=9, fontweight="normal")

@@ -62,7 +62,7 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
 
 
 def _time_sequence(run: Tables, view: View) -> Iterator[str]:
-    """Yield segments as bars between arrows, the lines of ACKs and window, and SACK blocks."""
+    """Yield segments as bars between arrows, a line of ACKs, a line of windows, and SACK blocks."""
     data, acks = both_directions(run, view)
     first, end = data["seq"], data["seq"] + data["len_bytes"]
     again = data["kind"] == "retransmission"

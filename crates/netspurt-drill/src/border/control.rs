@@ -9,11 +9,11 @@ use super::guard::BorderResult;
 use super::memory;
 use crate::machine::DrillMachine;
 
-/// Octets of the head of a control message: its length, level and type.
+/// Octets of the header of a control message: its length, level and type.
 const HEAD_BYTES: usize = 16;
 /// Control messages begin at multiples of this.
 const ALIGNMENT: usize = 8;
-/// `SCM_TIMESTAMPING`, which has the number of the option, and which `libc` does not know.
+/// `SCM_TIMESTAMPING`, which `libc` does not have. It has the number of the option.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
 /// Octets of an address of IPv4 and of IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
@@ -26,7 +26,8 @@ pub(super) struct ControlWritten {
     pub(super) control_bytes: usize,
 }
 
-/// Writes what comes with a message to where its head wants it, as far as there is room.
+/// Writes the control message that belongs to `out` to the place that `head` names, if there is
+/// room.
 pub(super) fn put_control(
     machine: &DrillMachine,
     head: &msghdr,
@@ -74,7 +75,7 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let mut octets = Vec::new();
     if let Some(at) = at_us {
         let mut stamps = [at / 1_000_000, at % 1_000_000 * 1000].map(i64::to_ne_bytes).concat();
-        // The other two stamps are those of hardware.
+        // The other two timestamps would come from hardware.
         stamps.resize(3 * stamps.len(), 0);
         octets = one(libc::SOL_SOCKET, SCM_TIMESTAMPING, &stamps);
     }

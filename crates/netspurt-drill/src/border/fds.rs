@@ -2,7 +2,7 @@
 
 use netspurt::script::Fd;
 
-/// The numbers of our sockets start here, above every number that Linux gives.
+/// The first number of our sockets, above every number that Linux gives to a file.
 pub(super) const FIRST: Fd = 1 << 30;
 
 /// Converts packetdrill's number of a socket to our host's.

@@ -10,10 +10,10 @@ use netspurt::script::{Call, CallOutcome};
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// The machine of the script that packetdrill plays. It plays one after the other.
+/// The machine of the script that packetdrill plays. packetdrill plays one script after the other.
 static CURRENT: Mutex<Option<Arc<DrillMachine>>> = Mutex::new(None);
 
-/// Another script begins, or the last one has ended.
+/// Called when a script begins, or when the last one has ended.
 pub(super) fn set_current(machine: Option<DrillMachine>) {
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = machine.map(Arc::new);
 }
@@ -56,7 +56,7 @@ pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_
     c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
 }
 
-/// Refuses the script for something that our host does not have.
+/// Refuses the script because it needs `what`, which our host does not have.
 pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     machine.with(|world| world.refuse(what));
     Errno(libc::EOPNOTSUPP)
@@ -77,6 +77,7 @@ pub(super) fn value(machine: &DrillMachine, call: &Call) -> BorderResult {
 }
 
 fn set_errno(number: c_int) {
-    // SAFETY: the pointer is to the calling thread's own `errno`, which lives as long as the thread.
+    // SAFETY: the pointer is to the calling thread's own `errno`, which lives as long as the
+    // thread.
     unsafe { *libc::__errno_location() = number };
 }

@@ -1,7 +1,7 @@
-//! Reads and writes what packetdrill points to.
+//! Reads and writes the memory to which packetdrill's pointers lead.
 //!
-//! Each function takes the pointers as packetdrill gives them, and says what must hold of them. Null
-//! pointers are found here.
+//! Each function takes pointers from packetdrill, and states what must be true of them. The
+//! functions themselves check for null pointers.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -23,7 +23,7 @@ pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderRe
     Ok(unsafe { slice::from_raw_parts(place.cast(), length) })
 }
 
-/// Writes octets to `place`, as many as fit into `room`; how many.
+/// Writes octets to `place`, as many as fit into `room`. Returns their number.
 ///
 /// # Safety
 /// Unless `place` is null, `room` octets there can be written.
@@ -62,7 +62,7 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// Octets of each piece of a message, and whether one of them is nowhere.
+/// Octets of each piece of a message, and whether one of them has a null pointer.
 ///
 /// # Safety
 /// Unless `pieces` is null, `count` pieces can be read there.
@@ -118,7 +118,7 @@ pub(super) unsafe fn address(
     }
 }
 
-/// An address as C has it.
+/// The octets of an address in C's form.
 pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     let family = |family: c_int| (family as libc::sa_family_t).to_ne_bytes();
@@ -130,7 +130,7 @@ pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
     }
 }
 
-/// Writes an address and its length to where a call wants them; both may be null.
+/// Writes an address and its length to the two places that a call names; both may be null.
 ///
 /// # Safety
 /// Unless they are null, `length` says how many octets can be written to `place`.

@@ -1,9 +1,9 @@
-//! The border to packetdrill, which is written in C: its table of functions, and the functions of the C
-//! library whose place this library takes. The only `unsafe` code of this crate.
+//! The border to packetdrill, which is written in C: its table of functions, and the functions of
+//! the C library that this library replaces. The only `unsafe` code of this crate.
 //!
-//! Every function here catches what panics inside, since no panic may leave Rust: the script is then
-//! refused, and every later call fails. What packetdrill points to is read and written while it waits
-//! for the call, and never kept.
+//! Every function here catches panics, because no panic may leave Rust. After a panic the script is
+//! refused, and every later call fails. packetdrill's memory is read and written only while
+//! packetdrill waits for the call. No pointer to it is kept.
 
 #![expect(unsafe_code, reason = "another program's memory and its table of functions")]
 

@@ -59,7 +59,7 @@ fn option_value(option: SocketOption, octets: &[u8]) -> Option<OptionValue> {
     }
 }
 
-/// The number that a call wrote, in the bits of an `int`.
+/// The value that a call wrote, as the bits of an `int`.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "an unsigned option fills all bits of an `int`"

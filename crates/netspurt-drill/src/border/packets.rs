@@ -19,8 +19,8 @@ pub(super) unsafe extern "C" fn packet_in(
 
 /// Writes the next packet that our host sends.
 ///
-/// packetdrill asks again for ever as long as this fails. If no packet will come, it gets one of no
-/// octets, which it takes for a broken one: the script fails.
+/// If this function fails, packetdrill calls it again without end. Therefore, if no packet will
+/// come, packetdrill gets a packet of no octets. It counts as malformed, and the script fails.
 pub(super) unsafe extern "C" fn packet_out(
     _: *mut c_void,
     place: *mut c_void,
@@ -41,7 +41,7 @@ pub(super) unsafe extern "C" fn packet_out(
         Ok(0)
     });
     if result < 0 {
-        // SAFETY: as above. A failure inside must not be one that is tried again.
+        // SAFETY: as above. After an error this packet of no octets ends the attempts.
         let _ = unsafe { memory::put(length, 0) };
     }
     0

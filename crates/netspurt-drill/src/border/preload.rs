@@ -13,8 +13,8 @@ use super::fds::is_ours;
 use super::guard::current;
 use super::{options, sockets};
 
-/// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not the C
-/// library's.
+/// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not
+/// the C library's.
 pub(super) fn is_active() -> bool {
     // SAFETY: null stands for the program and the libraries that were loaded at its start. The name
     // ends with a zero. If `dlsym` finds the function, it is not called.

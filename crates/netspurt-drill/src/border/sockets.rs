@@ -103,9 +103,9 @@ pub(super) unsafe extern "C" fn shutdown(_: *mut c_void, fd: c_int, how: c_int) 
     })
 }
 
-/// The third argument is an `int` if the command needs one, and anything if it needs none. In C the
-/// function takes any number of arguments; on Linux's processors of 64 bits the third one is where it
-/// is in a function of three.
+/// The third argument is an `int` if the command needs one; otherwise its value is undefined. In C,
+/// `fcntl` takes any number of arguments. On 64-bit processors, Linux passes the third one as in a
+/// function with three arguments.
 pub(super) unsafe extern "C" fn fcntl(
     _: *mut c_void,
     fd: c_int,
@@ -134,7 +134,7 @@ pub(super) unsafe extern "C" fn ioctl(
             .ok_or_else(|| refuse(machine, format!("request {number:#x} of `ioctl`")))?;
         let outcome = make(machine, &Call::Ioctl { fd: own_fd(fd), request })?;
         let number = super::options::number_of(outcome.out.as_ref());
-        // SAFETY: the three requests that are known write an `int`.
+        // SAFETY: each of the three known requests writes an `int`.
         unsafe { memory::put(place, number) }?;
         Ok(outcome.value)
     })
@@ -156,7 +156,7 @@ pub(super) unsafe extern "C" fn splice(
     answer_int(|machine| Err(refuse(machine, "splicing".to_owned())))
 }
 
-/// Closes one of our sockets for the rest of the program, which has no use for an error.
+/// Closes one of our sockets. Errors are ignored.
 pub(super) fn close_ours(fd: c_int) -> c_int {
     answer(|machine| value(machine, &Call::Close { fd: own_fd(fd) }));
     0

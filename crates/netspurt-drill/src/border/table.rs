@@ -17,8 +17,9 @@ type Writable = *mut c_void;
 type Readable = *const c_void;
 type LengthPlace = *mut socklen_t;
 
-/// packetdrill's table: a pointer of the library's own, and then pointers to functions, each of which
-/// gets that pointer first. Order and arguments are those that packetdrill has at 2c4001c4.
+/// packetdrill's table: a pointer that the library may choose, and then pointers to functions. Each
+/// function gets that pointer as its first argument. The order and the arguments are those of
+/// packetdrill at commit 2c4001c4.
 #[repr(C)]
 #[expect(missing_docs, reason = "most names are those of system calls, which manuals explain")]
 pub struct PacketdrillTable {
@@ -125,10 +126,10 @@ unsafe extern "C" fn free(_: OwnPointer) {
     let _ = catch_unwind(|| set_current(None));
 }
 
-/// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's table.
-/// Ends the program with status 2 if the flags are wrong, or if the library panics. It also does so
-/// if `LD_PRELOAD` does not name this library, because the script's shell commands would then
-/// change this machine.
+/// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's
+/// table. Ends the program with status 2 if the flags are wrong, or if the library panics. It also
+/// does so if `LD_PRELOAD` does not name this library, because the script's shell commands would
+/// then change this machine.
 ///
 /// # Safety
 /// `flags` is null or ends with a zero; `table` is a place for a table.

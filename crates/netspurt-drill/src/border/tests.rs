@@ -17,13 +17,13 @@ use super::memory::address_octets;
 use super::table::begin;
 use super::{PacketdrillTable, preload};
 
-/// One script at a time, as in packetdrill.
+/// Locked by each test, because only one script is played at a time, as in packetdrill.
 static ONE: Mutex<()> = Mutex::new(());
 
 const PEER: &str = "192.0.2.1:5000";
 const OWN: &str = "192.168.0.1:8080";
 
-/// A script that begins, played by this thread.
+/// The player of a new script, on this thread.
 struct Player {
     table: PacketdrillTable,
     _one: MutexGuard<'static, ()>,
@@ -50,7 +50,7 @@ impl Player {
         fd
     }
 
-    /// A socket that listens.
+    /// Opens a socket that listens.
     fn listener(&self) -> c_int {
         let fd = self.socket();
         let own = address_octets(OWN.parse().unwrap());
@@ -60,7 +60,7 @@ impl Player {
         fd
     }
 
-    /// The remote end sends this.
+    /// Injects a segment of the remote end.
     fn send(&self, segment: Segment) -> c_int {
         let (source, destination) = (PEER.parse().unwrap(), OWN.parse().unwrap());
         let mut octets = Vec::new();
@@ -68,14 +68,14 @@ impl Player {
         unsafe { (self.table.packet_in)(null_mut(), octets.as_ptr().cast(), octets.len()) }
     }
 
-    /// The next packet that the host sends, with its microsecond.
+    /// The next packet that the host sends, with its time in microseconds.
     fn receive(&self) -> Option<(i64, Segment)> {
         let (mut octets, mut at) = ([0_u8; 4096], 0);
         let mut length = octets.len();
         let place = octets.as_mut_ptr().cast();
         let result =
             unsafe { (self.table.packet_out)(null_mut(), place, &raw mut length, &raw mut at) };
-        assert_eq!(result, 0, "packetdrill would ask again for ever");
+        assert_eq!(result, 0, "packetdrill would call without end");
         let packet = &octets[..length];
         if packet.is_empty() {
             return None;
@@ -86,8 +86,8 @@ impl Player {
         Some((at, decoded.segment))
     }
 
-    /// The remote end opens a connection, of which `before_ack` sees the beginning; the number that
-    /// data from the remote end acknowledges.
+    /// Opens a connection from the remote end. `before_ack` is called before the last ACK of the
+    /// handshake. Returns the number that data from the remote end acknowledges.
     fn open(&self, before_ack: impl FnOnce()) -> u32 {
         let mut syn = Segment { flags: Flags::SYN, window: 60_000, ..Segment::default() };
         syn.set_syn_options(SynOptions { mss: Some(1000), ..SynOptions::default() });
@@ -155,7 +155,7 @@ fn a_connection_is_opened_written_to_and_read_from_in_virtual_time() {
     let sent: Vec<u32> =
         (0..3).map(|_| player.receive().unwrap().1.seq.wrapping_sub(ack)).collect();
     assert_eq!(sent, [0, 1000, 2000]);
-    // There is no answer: the next packet is a retransmission, which comes later.
+    // The remote end does not answer, so the next packet is a retransmission.
     let (at, again) = player.receive().unwrap();
     assert!(at - start > 200_000 && again.len == 1000, "{at} {again:?}");
     let data =
@@ -178,7 +178,7 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
             let fd = accept(&table, listener);
             (fd, now_us(&table))
         });
-        // packetdrill goes on when the other thread sleeps.
+        // packetdrill continues when the other thread sleeps.
         while !current().unwrap().is_blocked() {
             thread::yield_now();
         }
@@ -227,7 +227,7 @@ fn a_blocking_call_advances_the_clock_if_no_other_thread_does() {
     let found = unsafe { (player.table.poll)(null_mut(), &raw mut entry, 1, 250) };
     assert_eq!((found, entry.revents), (0, 0));
     assert!((250_000..250_002).contains(&(player.now_us() - begun)));
-    // For ever is interrupted.
+    // A call that would block without end is interrupted.
     assert_eq!((player.accept(listener), errno()), (-1, libc::EINTR));
 }
 
@@ -396,7 +396,7 @@ fn a_notice_of_the_error_queue_has_its_time_and_its_numbers() {
     let long = |at: usize| i64::from_ne_bytes(*control[at..].first_chunk().unwrap());
     assert!((at - 10..=at).contains(&(long(16) * 1_000_000 + long(24) / 1000)));
     let int = |at: usize| u32::from_ne_bytes(*control[at..].first_chunk().unwrap());
-    // The error, the kind of stamp and the key, behind the head of the second message.
+    // The error, the kind of timestamp and the key, after the header of the second message.
     assert_eq!([int(80), int(88), int(92)], [libc::ENOMSG as u32, 2, 999]);
 }
 
@@ -406,7 +406,7 @@ fn shell_commands_are_read_and_not_run() {
     let run = |text: &std::ffi::CStr| unsafe { preload::system(text.as_ptr()) };
     assert_eq!(run(c"sysctl -q net.ipv4.tcp_syn_retries=3"), 0);
     assert_eq!(run(c"true; true /tmp/code_of_nobody"), 1 << 8);
-    // What runs is the code of assertions alone.
+    // Only the code of assertions is run.
     assert_eq!(run(c"true /tmp/code_of_nobody"), 0);
     assert_eq!(run(c"test -e /tmp/code_of_nobody"), 1 << 8);
     assert!(player.receive().is_none());
@@ -446,7 +446,7 @@ fn no_call_starts_while_another_one_blocks() {
         }
         let call = Call::Close { fd: listener - FIRST };
         assert_eq!(answer(|machine| super::guard::value(machine, &call)), -1);
-        // The other thread is let go, too.
+        // The other thread then continues, too.
         player.sleep_ms(1);
         assert_eq!(other.join().unwrap(), -1);
     });

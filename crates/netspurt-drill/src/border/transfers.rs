@@ -1,4 +1,4 @@
-//! Calls that read and write. Of written data only the length counts, and reads return zeros.
+//! Calls that read and write. Only the length of written data counts, and reads return zeros.
 
 use std::ffi::{c_int, c_void};
 
@@ -12,7 +12,7 @@ use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
 
-/// A call that writes `bytes` octets, or `name` with a buffer that is nowhere.
+/// A call that writes `bytes` octets. If the buffer is null, `nowhere` is the name of the call.
 fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
     match nowhere {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
@@ -28,12 +28,12 @@ fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str
     }
 }
 
-/// Linux moves no more in one call (`MAX_RW_COUNT`).
+/// The octets of `bytes` that Linux transfers in one call (`MAX_RW_COUNT`).
 fn limited(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(0x7fff_f000).min(0x7fff_f000)
 }
 
-/// The pieces of a message, as far as one call takes them.
+/// The lengths of the pieces of a message, limited to what one call transfers.
 fn pieces_taken(pieces: &[usize]) -> Vec<u32> {
     let mut left = limited(usize::MAX);
     let one = |piece: &usize| {
@@ -119,8 +119,8 @@ pub(super) unsafe extern "C" fn writev(
     })
 }
 
-/// Makes a call for the octets of all pieces. The read data is not written into them: packetdrill
-/// has made them of zeros.
+/// Makes a call for the octets of all pieces. A call that reads writes nothing into them, because
+/// packetdrill has already filled them with zeros.
 fn vector(
     name: &'static str,
     (pieces, count): (*const iovec, c_int),

@@ -1,4 +1,4 @@
-//! packetdrill as a judge of our host.
+//! Plays scripts on our host with packetdrill, and reads packetdrill's verdicts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::player::Verdict;
 
-/// Seconds that a script may take, of which it needs a tenth.
+/// The maximum number of seconds that a script may take. Scripts need about a tenth of it.
 const LONGEST_S: &str = "60";
 
 /// How many lines of a script may differ in PSH.
@@ -26,15 +26,15 @@ const OPTIONS: [&str; 9] = [
     "--define=CMSG_TYPE_RECVERR=IP_RECVERR",
 ];
 
-/// packetdrill's program, and our library, which cargo has built with this test.
+/// packetdrill's program, and our library, which cargo builds with this test.
 pub struct Judge {
     program: PathBuf,
     library: PathBuf,
 }
 
 impl Judge {
-    /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of networks' scripts;
-    /// `None`, said aloud, where there is none.
+    /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of scripts. If
+    /// there is none, prints this and returns `None`.
     pub fn find() -> Option<(Self, PathBuf)> {
         let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
             eprintln!(
@@ -69,10 +69,10 @@ impl Judge {
         (word, said)
     }
 
-    /// The verdict on a text in which PSH is expected as our host sends it, and how many lines that
-    /// changed. Everything else is judged as it is written.
+    /// The verdict on a script after the expected PSH flags were changed to those that our host
+    /// sends, and the number of changed lines. All other expectations stay as they are written.
     pub fn judge_but_psh(&self, text: &str, folder: &Path, flags: &str) -> (Verdict, usize) {
-        // Tests run side by side.
+        // Tests run at the same time, so each needs a file of its own.
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("netspurt-drill-{}-{number}.pkt", std::process::id());

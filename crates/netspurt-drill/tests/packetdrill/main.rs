@@ -1,7 +1,9 @@
-//! Scripts judged twice: by packetdrill, which loads our host, and by our own player.
+//! Compares two verdicts on each script: that of packetdrill, which loads our host, and that of our
+//! own player.
 //!
-//! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its program
-//! is built. The two may differ for three reasons, which `difference` names and VALIDATION.md explains.
+//! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its
+//! program is built. The verdicts may differ for three reasons, which `difference` names and
+//! VALIDATION.md explains.
 
 mod judge;
 #[path = "../../../netspurt/tests/packetdrill/player.rs"]
@@ -18,14 +20,15 @@ use player::{name, play, scripts};
 /// Why packetdrill's verdict may differ from our player's: the kind of the difference.
 fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
     match (own, other) {
-        // Our player refuses a script for the name of a mechanism. packetdrill plays it up to where the
-        // mechanism is missing.
+        // Our player refuses a script that names a missing mechanism. packetdrill plays the script
+        // until it needs the mechanism.
         ("refused", "fails") => Some("mechanism"),
-        // It may go without: a host need not answer an option of Fast Open.
+        // The script may pass without the mechanism: for example, a host need not answer a Fast
+        // Open option.
         ("refused", "passes") => Some("name"),
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();
-            // The library is told neither of the size of merged arrivals nor of packetdrill's files.
+            // packetdrill tells the library neither the size of merged arrivals nor its own files.
             let merges = text.lines().any(|line| line.starts_with("--mss="));
             (merges || text.contains(" sendfile(")).then_some("interface")
         }
@@ -65,7 +68,7 @@ fn packetdrill_and_our_player_agree_on_its_scripts_except_for_missing_mechanisms
     assert!(unexplained.is_empty(), "nothing explains these differences:\n{unexplained}");
 }
 
-/// Scripts of ours that packetdrill cannot play as they are, and why.
+/// Scripts of ours that packetdrill cannot play unchanged, each with the reason.
 const BEYOND: [(&str, &str); 6] = [
     (
         "close/first-closer-waits-in-time-wait",

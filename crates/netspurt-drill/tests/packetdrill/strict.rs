@@ -6,10 +6,11 @@ use netspurt::script::{Script, ScriptDialect};
 const OWN_OPTIONS: [&str; 6] =
     ["--title=", "--clause=", "--profile=", "--set=", "--fails_with=", "--mss="];
 
-/// Strict scripts write as much as they like.
+/// The command that sets a send buffer large enough for all writes of strict scripts.
 const ROOM: &str = "`sysctl -q net.ipv4.tcp_wmem=\"4096 67108864 67108864\"`";
 
-/// A script of ours as packetdrill reads it, line by line, and its switches as `--so_flags`.
+/// Translates a script of ours for packetdrill, line by line. Also returns its switches as the
+/// value of `--so_flags`.
 pub fn translated(name: &str, text: &str) -> (String, String) {
     let script = Script::parse_with(ScriptDialect::Strict, name, text, &mut |_| None);
     let options = script.unwrap_or_else(|error| panic!("{error}")).options;
@@ -28,7 +29,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
         let is_event = starts.starts_with(|c: char| c.is_ascii_digit() || c == '+');
         if is_head && is_event {
             is_head = false;
-            // It stands in a line with the first event, so that lines keep their numbers.
+            // This command is in the line of the first event, so that the lines keep their numbers.
             lines.push(format!("{ROOM} {}", noted(&padded(&line))));
             continue;
         }
@@ -37,7 +38,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
     (lines.join("\n"), flags.join(";"))
 }
 
-/// A call's line with a note behind its error, which packetdrill wants.
+/// Adds a note after the error in the line of a call, because packetdrill requires one.
 fn noted(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default().trim_end();
     let error = code.rsplit_once("= -1 E").map(|(_, name)| name);
@@ -47,7 +48,8 @@ fn noted(line: &str) -> String {
     }
 }
 
-/// A packet's line with its options in Linux's order and padding, which packetdrill compares.
+/// Puts the options in the line of a packet into Linux's order and padding, because packetdrill
+/// compares them.
 fn padded(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let inside = || {

@@ -1,6 +1,6 @@
-//! A live run's own process, or with the word `probe` one that probes: those of tests. `netspurt
-//! live run` and `netspurt probe` start ones that do the same. Another word names the file of a live
-//! run's order.
+//! The process of a live run, for tests. With the word `probe` it is a process that probes. Any
+//! other word names the file with the order of a live run. The commands `netspurt live run` and
+//! `netspurt probe` start processes that do the same.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // It may be that no process is left to read it.
+            // An error is ignored, because the reader may be gone.
             let _ = writeln!(std::io::stderr(), "{why}");
             ExitCode::from(2)
         }

@@ -103,7 +103,7 @@ spy = ["a"]
     Scenario::parse("here", &text).unwrap().network()
 }
 
-/// The kernel's counters of devices, none of which has missed a packet.
+/// The kernel's table of devices: no device has missed a packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
 /// Runs the driver while the packets `waiting` wait at the first host, until `seen` ends the run.
@@ -135,7 +135,7 @@ fn packets_cross_the_path_octet_by_octet_and_are_logged() {
     let waiting = [syn(), data(0), data(1)];
     let mut seen = Seen { wanted: 3, ..Seen::default() };
     let (log, host) = driven("", &waiting, &mut seen);
-    assert_eq!(reached(&host), waiting, "in their order");
+    assert_eq!(reached(&host), waiting, "packets keep their order");
     let ids = |all: &[Segment]| all.iter().map(|segment| segment.id).collect::<Vec<_>>();
     let entered: Vec<_> = log.arrivals.iter().map(|arrival| arrival.segment).collect();
     assert_eq!(ids(&entered), [0, 1, 2].map(|number| TransmissionId::of_packet(FROM, number)));
@@ -163,14 +163,14 @@ fn strange_and_damaged_packets_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
-    // The same octets elsewhere; the checksum is right.
+    // The same octets at another place in the stream, with a correct checksum.
     let seq = Segment { seq: 501, len: 500, flags: Flags::ACK, ..Segment::default() };
     let [source, destination] = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let payload = Some(content::octets(0, 500));
     encode(&Packet { source, destination, ip_id: 1, segment: seq, payload }, &mut wrong);
     let mut seen = Seen { wanted: 2, ..Seen::default() };
     let (log, host) = driven("", &[syn(), damaged, wrong.clone()], &mut seen);
-    assert_eq!(reached(&host), [syn(), wrong], "it travels all the same");
+    assert_eq!(reached(&host), [syn(), wrong], "a packet with wrong content is still delivered");
     assert_eq!((log.strange, log.damaged), (1, 1));
 }
 
@@ -179,7 +179,7 @@ fn a_capture_has_the_octets_of_the_packets() {
     let mut seen = Seen { wanted: 2, captures: true, ..Seen::default() };
     driven("", &[syn(), data(0)], &mut seen);
     assert_eq!(seen.octets, [syn(), data(0)]);
-    assert!(seen.encoded.is_empty(), "real packets are not made up");
+    assert!(seen.encoded.is_empty(), "the packet's own octets are captured");
 }
 
 #[test]
@@ -241,7 +241,11 @@ fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
     let parts = [part_of(whole, 0, true, 256), part_of(whole, 256, false, 264)];
     assert_eq!([parts[0].len(), parts[1].len()], [276, 284]);
     assert_eq!([&parts[0][20..], &parts[1][20..]].concat(), data(0)[20..], "nothing is lost");
-    assert_eq!((parts[0][6] & 0x20, parts[1][6] & 0x20), (0x20, 0), "more follow the first");
+    assert_eq!(
+        (parts[0][6] & 0x20, parts[1][6] & 0x20),
+        (0x20, 0),
+        "only the first has More Fragments"
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The processes between a run and its programs.
 //!
 //! The *holder* creates the namespaces for processes and mounts, and waits. *Init* is the first
-//! process inside: when it ends in any way, the kernel kills all others inside. The holder ends
-//! with the run, init ends with the holder, and both end when the other end of the lifeline is
-//! closed.
+//! process inside these namespaces. When init ends in any way, the kernel kills all other processes
+//! inside. The holder ends with the run, and init ends with the holder. Both also end when the run
+//! closes its end of the lifeline, which is a pipe.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

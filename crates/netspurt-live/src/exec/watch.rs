@@ -11,10 +11,10 @@ use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
-/// The time between two questions to the kernel about lively connections, while packets pass.
+/// The time between two questions to the kernel about connections with recent packets.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// A connection is lively for this span after its last packet.
+/// The kernel is asked about a connection for this span after its last packet.
 const LIVELY: Duration = Duration::from_millis(500);
 
 /// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
@@ -60,7 +60,7 @@ impl ProgramsWatch {
         }
     }
 
-    /// Whether both kernels report on connections.
+    /// Whether the kernels of both hosts report on connections.
     pub fn is_told(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }

@@ -61,14 +61,14 @@ pub struct Poll {
 pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
-    doors: Vec<Door>,
-    /// How many of the first sources, and of the first sinks, are known to have ended.
+    shared: Vec<SharedListener>,
+    /// How many sources, and how many sinks, are known to have ended, counted from the first one.
     ended: [usize; 2],
 }
 
 /// A listening socket of many connections.
 #[derive(Debug)]
-struct Door {
+struct SharedListener {
     listener: OwnedFd,
     /// The place of each sink, by the port of the end that opens its connection.
     sinks: HashMap<u16, usize>,
@@ -85,7 +85,7 @@ struct ContentSource {
     asking: Option<Asking>,
     stage: AppStage,
     written: u64,
-    /// Octets that the window may have.
+    /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
     /// Whether nobody asks the kernel about it.
@@ -105,7 +105,7 @@ enum AppStage {
 
 #[derive(Debug)]
 struct Sink {
-    /// The listening socket. `None` if a door accepts the connection.
+    /// The listening socket. `None` if a shared listener accepts the connection.
     listener: Option<OwnedFd>,
     accepted: FlowSocket,
     answering: Option<Answering>,
@@ -113,7 +113,7 @@ struct Sink {
     reply_bytes_left: u64,
     written: u64,
     over: bool,
-    /// Octets that the window may have.
+    /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
     /// Whether nobody asks the kernel about it.
@@ -145,13 +145,13 @@ impl Apps {
             self.sources.last_mut().into_iter().for_each(|source| source.unasked = true);
             self.sinks.last_mut().into_iter().for_each(|sink| sink.unasked = true);
         }
-        self.doors.push(Door { listener, sinks });
+        self.shared.push(SharedListener { listener, sinks });
         Ok(())
     }
 
-    /// Accepts the connections that wait at a door.
+    /// Accepts the connections that wait at a shared listener.
     fn admit(&mut self) {
-        for Door { listener, sinks } in &self.doors {
+        for SharedListener { listener, sinks } in &self.shared {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             while let Ok(socket) = accept_with(listener, flags) {
                 let peer = rustix::net::getpeername(&socket).ok().flatten();
@@ -297,8 +297,8 @@ impl Apps {
         let remaining = due.saturating_since(clock.now());
         let sources = self.sources.iter().filter_map(ContentSource::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
-        let doors = self.doors.iter().map(|door| PollFd::new(&door.listener, PollFlags::IN));
-        let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(doors).collect();
+        let shared = self.shared.iter().map(|shared| PollFd::new(&shared.listener, PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(shared).collect();
         // An interrupted wait is not an error: the next turn checks again.
         let _ = poll(&mut fds, Some(&timespec(remaining)));
     }

@@ -19,7 +19,7 @@ pub fn tcp_counters() -> io::Result<BTreeMap<String, u64>> {
     Ok(all)
 }
 
-/// The counters of TCP in a file of groups: a line of names, and a line of values.
+/// The counters of TCP in a file of groups. Each group has a line of names and a line of values.
 fn parse(text: &str) -> BTreeMap<String, u64> {
     let mut lines = text.lines();
     let mut found = BTreeMap::new();

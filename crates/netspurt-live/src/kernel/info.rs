@@ -13,9 +13,9 @@ use crate::sys;
 pub struct TcpInfo {
     /// Its congestion state: 0 open, 1 disorder, 2 cwnd reduced (CWR), 3 recovery, 4 loss.
     pub state: u8,
-    /// Doublings of the retransmission timer.
+    /// How often the retransmission timeout was doubled.
     pub backoff: u8,
-    /// Whether both sides take SACK blocks.
+    /// Whether both sides agreed on SACK.
     pub sack: bool,
     /// Whether the kernel finds losses by time (RACK). `TCP_INFO` does not say; the caller sets it.
     pub rack: bool,
@@ -53,7 +53,7 @@ impl TcpInfo {
         self.state == Self::RECOVERY
     }
 
-    /// Its congestion state as models have it.
+    /// The congestion state, in the simulator's form.
     pub fn cwnd_state(&self) -> CwndState {
         let smss = u64::from(self.smss);
         CwndState {
@@ -66,7 +66,7 @@ impl TcpInfo {
         }
     }
 
-    /// Its timer as models have it, which has just `fired` or not.
+    /// The retransmission timer, in the simulator's form. `fired` says whether it has just fired.
     pub fn rto_state(&self, fired: bool) -> RtoState {
         RtoState {
             srtt: (!self.srtt.is_zero()).then_some(self.srtt),

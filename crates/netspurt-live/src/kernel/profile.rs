@@ -4,7 +4,7 @@ use std::fs;
 
 use netspurt::scenario::KernelTcp;
 
-/// The values under `/proc/sys/net/ipv4` for what `tcp` asks.
+/// The values under `/proc/sys/net/ipv4` for the configuration `tcp`.
 ///
 /// Each host has its own values, because every end of a flow has its own namespace. Values without
 /// a switch, such as `tcp_no_metrics_save`, are the same for all hosts.
@@ -16,7 +16,7 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_dsack", flag(tcp.sack)),
         ("tcp_timestamps", flag(tcp.timestamps)),
         ("tcp_window_scaling", flag(tcp.window_scaling)),
-        // 1 asks for marks, 2 only grants them.
+        // 1: a sender asks for ECN. 2: it uses ECN only if the peer asks.
         ("tcp_ecn", number(if tcp.ecn { 1 } else { 2 })),
         ("tcp_recovery", flag(tcp.rack)),
         // 3: tail loss probes.
@@ -30,11 +30,11 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
         ("tcp_syn_retries", number(6)),
         ("tcp_synack_retries", number(5)),
         ("tcp_retries2", number(15)),
-        // A buffer that is asked for keeps its size.
+        // A buffer whose size the scenario sets does not grow.
         ("tcp_moderate_rcvbuf", flag(tcp.window_scaling && tcp.receive_buffer_bytes.is_none())),
         ("tcp_rmem", receive_memory(tcp)),
         ("tcp_wmem", "4096 16384 4194304".to_owned()),
-        // Microseconds; younger than the others.
+        // In microseconds. Older kernels do not have this sysctl.
         ("tcp_rto_min_us", (tcp.rto_min.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", number(120_000)),
     ];
@@ -42,8 +42,9 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The smallest, the initial and the largest buffer. At least half of a buffer is window; the exact
-/// share depends on the packets. [`clamp`](super::socket::clamp) limits the window.
+/// The minimum, the initial and the maximum size of the receive buffer. At least half of a buffer
+/// is window; the exact share depends on the packets. [`clamp`](super::socket::clamp) limits the
+/// window.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
         Some(fixed) => format!("4096 {fixed} {fixed}"),

@@ -23,14 +23,14 @@ pub fn clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
-/// The limit before anything has been read: the first full segment lets the window grow by two
-/// segments before the limit is set again.
+/// The limit before the first read. At the first full segment the window grows by two segments,
+/// before the limit is set again.
 fn at_first(bytes: u32, smss: u16) -> u32 {
     let grows = 2 * u32::from(smss);
     bytes.saturating_sub(grows).max(grows.min(bytes))
 }
 
-/// Why a socket does not get the congestion control algorithm called `name`.
+/// The error that a socket does not get the congestion control algorithm called `name`.
 fn of_congestion(name: &str, error: &io::Error) -> io::Error {
     let why = match error.kind() {
         io::ErrorKind::NotFound => "this kernel has no such algorithm",
@@ -45,11 +45,11 @@ fn of_congestion(name: &str, error: &io::Error) -> io::Error {
 /// The algorithms that everybody may choose.
 const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
-/// Opens a socket in the calling thread's namespace, bound to `address`; one that `listens` for a
-/// connection does so.
+/// Opens a socket in the calling thread's namespace and binds it to `address`. If it `listens`, it
+/// waits for one connection.
 ///
 /// # Errors
-/// When the kernel refuses, an algorithm of the congestion window that it does not have included.
+/// When the kernel refuses, for example because it lacks the congestion control algorithm.
 pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<OwnedFd> {
     open_for(tcp, address, listens.then_some(1))
 }
@@ -68,7 +68,7 @@ pub fn open_for(tcp: &KernelTcp, address: SocketAddr, backlog: Option<i32>) -> i
         .map_err(|error| of_congestion(tcp.congestion, &error.into()))?;
     set_tcp_nodelay(&socket, !tcp.nagle)?;
     if !tcp.window_scaling {
-        // The largest number of 16 bits; the kernel doubles the number for its own needs.
+        // The largest window of 16 bits. The kernel doubles this size, for its own bookkeeping.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 65_535)?;
     }
     if let Some(bytes) = tcp.receive_buffer_bytes {

@@ -1,4 +1,4 @@
-//! Packets as they leave: whole, cut, joined again, marked, and refused.
+//! Packets on their way out: unchanged, segmented, joined again, marked, and refused.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -20,7 +20,7 @@ fn segment(number: u64) -> Segment {
     Segment { id, dest: EndId::at(1), size_bytes: 40 + SIZE, ..Segment::default() }
 }
 
-/// A packet with `len` octets that tell their place.
+/// A packet with `len` octets of payload, whose values depend on their position.
 fn packet(len: u16) -> Vec<u8> {
     let flags = Flags::ACK.with(Flags::PSH);
     let segment = Segment { seq: 1, len, flags, ecn: Ecn::ECT0, ..Segment::default() };
@@ -32,7 +32,7 @@ fn packet(len: u16) -> Vec<u8> {
     octets
 }
 
-/// A port, its far end, and what is held of packets that came through it.
+/// A port, its far end, and the packets that came through the port and are kept.
 struct Bench {
     port: PacketPort,
     far: UnixDatagram,
@@ -48,7 +48,7 @@ impl Bench {
         Self { port, far, hold: Hold::default(), post: Post::default(), next: 0 }
     }
 
-    /// A packet of `len` octets comes in: the segments that it is.
+    /// Receives a packet of `len` octets of payload. Returns its segments.
     fn take(&mut self, len: u16) -> Vec<Segment> {
         let cut = len > SIZE && self.port.prefix_bytes() > 0;
         let shape = if cut {
@@ -70,7 +70,7 @@ impl Bench {
         (first..self.next).map(segment).collect()
     }
 
-    /// Packs and sends these until all are gone; how many calls that took.
+    /// Packs and sends `segments` until all have left. Returns the number of calls.
     fn deliver(&mut self, segments: &[Segment]) -> usize {
         let (mut gone, mut calls) = (0, 0);
         while gone < segments.len() {
@@ -135,7 +135,7 @@ fn consecutive_segments_of_a_large_packet_leave_under_one_header() {
     let segments = bench.take(4200);
     bench.deliver(&segments);
     let joined = Shape { segment_bytes: SIZE, partial: true, foreign: false };
-    assert_eq!(bench.arrived(), [(joined, packet(4200))], "all of it again");
+    assert_eq!(bench.arrived(), [(joined, packet(4200))], "all segments are joined again");
     for (what, order, lengths) in [
         ("one was dropped", &[0, 1, 3, 4][..], &[2000, 1200][..]),
         ("the first was dropped", &[1, 2, 3, 4], &[3200]),
@@ -207,14 +207,14 @@ fn a_fragment_of_a_segment_of_a_large_packet_is_written_and_not_joined() {
 #[test]
 fn more_than_a_batch_leaves_in_several_calls() {
     let mut bench = Bench::new(false);
-    // A pair of datagram sockets holds fewer than a batch: what is refused goes again later.
+    // A pair of datagram sockets has room for less than a batch. Refused packets are sent again.
     let segments: Vec<Segment> = (0..BATCH as u64 + 3).map(segment).collect();
     bench.post.pack(&bench.port, &bench.hold, segments.iter().copied(), &mut |segment, out| {
         out.clear();
         out.extend(written(segment));
     });
-    assert_eq!(bench.post.letters.len(), BATCH);
-    assert_eq!(bench.post.letters.iter().map(|letter| letter.count).sum::<usize>(), BATCH);
+    assert_eq!(bench.post.prepared.len(), BATCH);
+    assert_eq!(bench.post.prepared.iter().map(|packet| packet.count).sum::<usize>(), BATCH);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_packet_that_the_device_refuses_is_lost_with_all_its_segments() {
     let segments = [bench.take(3000), bench.take(10)].concat();
     let Bench { port, far, hold, mut post, .. } = bench;
     drop(far);
-    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both are as they came");
+    let never = &mut |_: &Segment, _: &mut Vec<u8>| panic!("both packets are whole");
     post.pack(&port, &hold, segments.iter().copied(), never);
     assert_eq!(post.send(&port, &hold), (3, 3), "the first packet alone");
     post.pack(&port, &hold, segments[3..].iter().copied(), never);

@@ -1,7 +1,5 @@
-//! The data file of a prober: a header and a line for each echo probe. Each line is written at
-//! once.
-//!
-//! If the process is killed, all lines of the file are whole, except perhaps the last one.
+//! The data file of a prober: a header and a line for each echo probe. Each line is written
+//! immediately. If the process is killed, only the last line may be incomplete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -38,7 +36,8 @@ impl EchoReply {
     /// or the machine's clock was set between them.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_received_ns?.checked_sub(self.kernel_sent_ns?)?;
-        // The steering of the clock, and the time between the readings of two clocks.
+        // The tolerance covers the steering of the clock, and the time between the readings of two
+        // clocks.
         const APART_NS: u64 = 200_000;
         let most = self.by_user() + self.by_user() / 1000 + APART_NS;
         (self.step_ns == 0 && span <= most).then_some(span)

@@ -11,7 +11,7 @@ use netspurt::wire::{IpHead, PcapngWriter, TCP, TcpHead};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
-use super::route::way;
+use super::route::route_to;
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sys::{self, Batch};
@@ -32,7 +32,7 @@ pub fn capture(
     halt: BorrowedFd<'_>,
     ready: impl FnOnce() -> io::Result<()>,
 ) -> Result<u64, ProbeError> {
-    let device = way(peer.ip()).unwrap_or_default().device.unwrap_or_else(|| "lo".into());
+    let device = route_to(peer.ip()).unwrap_or_default().device.unwrap_or_else(|| "lo".into());
     let socket = open(&device)?;
     let failed = || tried(format!("{}", path.display()));
     let file = BufWriter::new(File::create_new(path).map_err(failed())?);

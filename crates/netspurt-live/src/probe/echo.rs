@@ -150,7 +150,7 @@ mod tests {
         let mut answered = Answered::default();
         let bounces = (0..).take_while(|_| answered.may(b"ping", one)).count();
         assert_eq!(bounces, ANSWERS as usize);
-        assert!(answered.may(b"ping", one), "one is not answered, the next one is");
+        assert!(answered.may(b"ping", one), "the count starts again after a refusal");
         let distinct = (0..10_000_u32).all(|n| answered.may(&n.to_be_bytes(), one));
         assert!(distinct && answered.may(b"ping", other));
     }

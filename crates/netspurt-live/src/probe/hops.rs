@@ -128,8 +128,8 @@ impl HopReply {
     }
 }
 
-/// Returns the answer that `seen` is to the probe with the key `own`; `None` if it is not an answer
-/// to it.
+/// Interprets `seen` as an answer to the probe with the key `own`; `None` if it answers another
+/// probe.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let received_at = read();
     match seen {
@@ -181,12 +181,12 @@ mod tests {
             ("the hop limit", returned_by("10.0.0.1", (11, 0)), own("10.0.0.1", false, None)),
             ("a closed port of the target's", returned_by(FAR, (3, 3)), own(FAR, true, None)),
             (
-                "a router that knows no way",
+                "a router without a route",
                 returned_by("10.0.0.1", (3, 1)),
                 own("10.0.0.1", true, Some("host unreachable")),
             ),
             (
-                "an error that quotes too little to tell whose it is",
+                "an error that quotes too little to find its probe",
                 SeenReply::Returned { key: None, by: None, icmp_error: (11, 0), unix_ns: None },
                 Some((None, false, None)),
             ),

@@ -153,7 +153,7 @@ mod tests {
         ];
         for (number, outcome) in (1..).zip(&outcomes) {
             let row = EchoProbeRow { number, octets: 40, sent_at, kernel_sent_ns: None, outcome };
-            assert!(trips.row(&row).unwrap(), "it always goes on");
+            assert!(trips.row(&row).unwrap(), "the measurement continues");
         }
         trips.stray(3, true, &answer(700_000, Some(600_000))).unwrap();
         trips.step(4, 1_000_000).unwrap();

@@ -23,7 +23,7 @@ use super::lines::{
 };
 use super::noise::measure;
 use super::packet::ProbeKind;
-use super::route::way;
+use super::route::route_to;
 use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
@@ -354,11 +354,11 @@ fn noise(target: &ProbeTarget, count: u64) -> Result<Option<NoiseReport>, ProbeE
 /// hop is known.
 fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeError> {
     let warmed = warm(socket)?;
-    let way = way(target).unwrap_or_default();
+    let route = route_to(target).unwrap_or_default();
     Ok(PathReport {
         source: socket.source(),
-        device: way.device,
-        gateway: way.gateway,
+        device: route.device,
+        gateway: route.gateway,
         mtu: socket.mtu(),
         warmed,
     })

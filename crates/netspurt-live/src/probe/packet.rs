@@ -235,7 +235,7 @@ mod tests {
         for (flags, ack, answers) in [
             (0x12, 0x1234_0001_u32, true),
             (0x14, 0x1234_0001, true),
-            // An RST that acknowledges 216 octets beside the SYN.
+            // An RST that acknowledges the SYN and 216 octets of payload.
             (0x14, 0x1234_00d9, true),
             (0x10, 0x1234_0001, false),
             (0x02, 0x1234_0001, false),
@@ -291,7 +291,7 @@ mod tests {
             assert_eq!(
                 mine.answered(&reply[..20], false, &[]),
                 Some(0x1234_0000),
-                "no more is needed"
+                "the header is enough"
             );
         }
     }
@@ -343,9 +343,9 @@ mod tests {
         let datagram = built(ProbeKind::Udp, false, 60);
         let udp = marks(ProbeKind::Udp, false);
         assert_eq!(udp.returned(&datagram, &[]), Ok(Some(0x1234_0000)));
-        assert_eq!(udp.returned(&datagram[..11], &[]), Ok(None), "the key is not all there");
+        assert_eq!(udp.returned(&datagram[..11], &[]), Ok(None), "the key is cut off");
         let icmp = marks(ProbeKind::Icmp, false);
-        assert_eq!(icmp.returned(&[8, 0, 0], &[]), Ok(None), "nor is the identifier");
+        assert_eq!(icmp.returned(&[8, 0, 0], &[]), Ok(None), "the identifier is cut off");
     }
 
     /// RFC 1071 §3: the sum of 00 01 f2 03 f4 f5 f6 f7 is ddf2 before it is complemented.

@@ -23,7 +23,7 @@ const HEADERS: usize = 16 + 12;
 ///
 /// # Errors
 /// When the kernel has no route to it.
-pub fn way(target: IpAddr) -> io::Result<RouteInfo> {
+pub fn route_to(target: IpAddr) -> io::Result<RouteInfo> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
     rustix::net::send(&socket, &question(target), SendFlags::empty())?;
@@ -122,7 +122,10 @@ mod tests {
             assert_eq!(attributes(&two[..length]), all[..count], "{length} octets");
         }
         for length in 0..4 {
-            assert!(attributes(&[length, 0, 1, 0, 0, 0, 0, 0]).is_empty(), "it would never end");
+            assert!(
+                attributes(&[length, 0, 1, 0, 0, 0, 0, 0]).is_empty(),
+                "a length below 4 ends the list"
+            );
         }
     }
 
@@ -141,7 +144,7 @@ mod tests {
 
     #[test]
     fn loopback_is_reached_by_its_device_without_a_router() {
-        let found = way(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let found = route_to(Ipv4Addr::LOCALHOST.into()).unwrap();
         assert_eq!(found, RouteInfo { device: Some("lo".to_owned()), gateway: None });
     }
 

@@ -176,7 +176,7 @@ fn the_header_has_the_options_and_the_findings() {
     }
     assert_eq!(report["path"]["warmed"], json!({ "answer": null }));
     assert_eq!(report["path"]["gateway"], Value::Null);
-    assert!(report.get("file").is_none(), "nothing is kept");
+    assert!(report.get("file").is_none(), "no file is written");
     assert!(report["clocks"]["kernel_tx_ns, kernel_rx_ns"].is_string());
 }
 
@@ -309,7 +309,7 @@ fn a_new_part_begins_after_a_number_of_echo_probes() {
         assert_eq!(last["end"], "continued");
         assert!(last["next"].as_str().unwrap().ends_with(next), "{last}");
     }
-    assert_eq!(place.lines("long-003.jsonl").len(), 3, "it is open still");
+    assert_eq!(place.lines("long-003.jsonl").len(), 3, "the file is still open");
     let parts: Vec<_> = shown.lines().iter().filter_map(|line| line["part"].as_u64()).collect();
     assert_eq!(parts, [1, 2, 3]);
 }
@@ -376,7 +376,7 @@ fn packets_for_finished_echo_probes_are_classified() {
     for (key, late) in [(101, false), (102, true), (102, false), (103, true), (101, false)] {
         assert_eq!(past.count_stray(key), late, "{key}");
     }
-    assert!(!past.count_stray(104), "nobody's");
+    assert!(!past.count_stray(104), "no probe has this key");
     let tally = past.tally;
     assert_eq!((tally.echo_probes, tally.answered), (3, 1));
     assert_eq!((tally.late, tally.duplicates), (2, 3));

@@ -131,7 +131,7 @@ fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
         json_report["route"],
         json!({ "initcwnd": null, "quickack": 0, "congctl": "cubic" })
     );
-    assert_eq!(json_report["socket"], json!({}), "programs choose those of theirs");
+    assert_eq!(json_report["socket"], json!({}), "programs choose their own socket options");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
     }
     let log = Log { strange: 1, damaged: 2, missed: 3, refused: 4, ..Log::default() };
     let counted = PacketCounts { strange: 1, damaged: 12, missed: 3, refused: 4 };
-    assert_eq!(PacketCounts::of(&log, 10), counted, "what applications read counts, too");
+    assert_eq!(PacketCounts::of(&log, 10), counted, "damage that applications read is counted too");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn arrivals_and_deliveries_have_logical_and_real_instants() {
     assert_eq!(column(&deliveries, "actual_ns"), [11_000_000]);
     for table in [&arrivals, &deliveries] {
         assert_eq!(column(table, "id"), [id.bits().cast_signed()]);
-        assert_eq!(column(table, "direction"), [1], "of who sent it, the second end");
+        assert_eq!(column(table, "direction"), [1], "the sender was the second end");
     }
     let empty = log_tables(&names(), &Log::default());
     assert!(empty.iter().all(|table| table.rows() == 0));

@@ -16,7 +16,7 @@ pub enum SandboxError {
     /// The process that started this one has ended.
     #[error("the process that started this run has ended")]
     Orphaned,
-    /// The kernel refuses something inside.
+    /// The kernel refuses a request inside the namespaces.
     #[error("{what}: {error}")]
     Refused {
         /// The request.

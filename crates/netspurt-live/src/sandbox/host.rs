@@ -136,7 +136,7 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
 /// nor generates addresses.
 fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
-        // 1 makes up none.
+        // With `addr_gen_mode` 1 the kernel generates no addresses.
         &[("addr_gen_mode", "1"), ("accept_ra", "0"), ("router_solicitations", "0")]
     } else {
         &[("disable_ipv6", "1")]

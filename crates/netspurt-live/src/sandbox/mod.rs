@@ -108,7 +108,7 @@ fn denied() -> io::Error {
     io::ErrorKind::PermissionDenied.into()
 }
 
-/// A new network namespace, held by the file alone.
+/// Creates a network namespace that exists as long as the returned file is open.
 fn new_namespace() -> io::Result<File> {
     let make = || {
         sys::unshare(Unshared::Network)?;
@@ -117,10 +117,10 @@ fn new_namespace() -> io::Result<File> {
     thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|_| Err(lost_thread()))
 }
 
-/// Lets this process end with the one numbered `parent`, which started it.
+/// Makes this process end when the process `parent`, which started it, ends.
 ///
 /// # Errors
-/// When that one has ended already.
+/// When `parent` has already ended.
 pub fn end_with(parent: u32) -> Result<(), SandboxError> {
     let into_error = |error: rustix::io::Errno| {
         failed_at("ending with the process that started this one")(error.into())

@@ -12,7 +12,7 @@ const NEW_ADDRESS: u16 = libc::RTM_NEWADDR;
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
-/// A pair of devices, joined as by a wire: one here, one in another namespace.
+/// A pair of connected devices: one here, and one in another namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct VethPair<'a> {
     /// The name of the device on this side.
@@ -21,7 +21,7 @@ pub struct VethPair<'a> {
     pub host_device_name: &'a str,
     /// The namespace of the device on the other side.
     pub namespace: BorrowedFd<'a>,
-    /// Octets of the largest packet of either.
+    /// Octets of the largest packet of both devices.
     pub mtu: u16,
 }
 
@@ -32,7 +32,7 @@ pub struct RouteHints {
     pub initial_window_segs: Option<u32>,
     /// Whether every segment is acknowledged immediately (`quickack`).
     pub quick_acks: bool,
-    /// The algorithm of the congestion window (`congctl`).
+    /// The congestion control algorithm (`congctl`).
     pub congestion: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// Opens one.
+    /// Opens a connection.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -80,7 +80,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Switches the device numbered `device` on; it resolves no addresses.
+    /// Switches the device numbered `device` on, without resolution of addresses.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -107,7 +107,7 @@ impl Netlink {
         self.ask(message)
     }
 
-    /// Leads packets to `to` out of the device numbered `device`.
+    /// Adds a route: packets to `to` leave through the device numbered `device`.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -155,7 +155,7 @@ impl Netlink {
 struct AddressForm {
     family: u8,
     octets: Vec<u8>,
-    /// All of them.
+    /// The number of bits of the address.
     bits: u8,
 }
 
@@ -214,7 +214,7 @@ impl NetlinkMessage {
         self.end(start);
     }
 
-    /// Adds an attribute made of attributes.
+    /// Adds an attribute that contains other attributes.
     fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
         let start = self.begin(kind);
         fill(self);

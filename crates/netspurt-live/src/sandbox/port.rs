@@ -147,7 +147,8 @@ impl PacketPort {
 
     /// Sends packets. Returns how many the kernel accepted.
     ///
-    /// # Errors When the kernel accepted none.
+    /// # Errors
+    /// When the kernel accepted none.
     pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
@@ -155,8 +156,8 @@ impl PacketPort {
         }
     }
 
-    /// The number of packets that were lost here for want of room: since the last call, or, for a
-    /// TUN device, since it was created.
+    /// The number of packets that were lost here because there was no room: since the last call, or
+    /// for a TUN device, since it was created.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -302,16 +303,16 @@ mod tests {
         for six in [false, true] {
             far.send(&packet(six)).unwrap();
         }
-        assert!(!port.receive(&mut batch).unwrap(), "no more may wait");
+        assert!(!port.receive(&mut batch).unwrap(), "no more packets may wait");
         let got: Vec<_> = batch.received().map(|got| (got.unix_ns, got.bytes.to_vec())).collect();
         assert_eq!(got, [(None, packet(false)), (None, packet(true))], "without stamps");
         let whole = packet(false);
         let (head, body) = whole.split_at(40);
-        let parcels = [
+        let packets = [
             OutgoingPacket { prefix: &[], head: &whole, body: &[] },
             OutgoingPacket { prefix: &[9; 10], head, body },
         ];
-        assert_eq!(port.send(&mut Outbox::default(), &parcels).unwrap(), 2);
+        assert_eq!(port.send(&mut Outbox::default(), &packets).unwrap(), 2);
         let mut room = vec![0; 5000];
         let mut next = || {
             let length = far.recv(&mut room).unwrap();
@@ -320,6 +321,6 @@ mod tests {
         assert_eq!(next(), whole);
         assert_eq!(next(), [&[9; 10][..], &whole].concat());
         drop(far);
-        assert!(port.send(&mut Outbox::default(), &parcels).is_err(), "nobody is there");
+        assert!(port.send(&mut Outbox::default(), &packets).is_err(), "the other end is closed");
     }
 }

@@ -9,18 +9,18 @@ use std::ptr;
 pub const BATCH: usize = 64;
 
 /// Octets for the control message of a packet: a timestamp with its header.
-const BESIDE: usize = 64;
+const CONTROL_BYTES: usize = 64;
 
 /// The memory for one packet's control messages, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct BatchControl([u8; BESIDE]);
+struct BatchControl([u8; CONTROL_BYTES]);
 
 /// The buffers for the packets of one call.
 pub struct Batch {
     rooms: Vec<Vec<u8>>,
-    beside: Vec<BatchControl>,
-    /// Pointers into `rooms` and `beside`, whose memory does not move.
+    controls: Vec<BatchControl>,
+    /// Pointers into `rooms` and `controls`, whose memory does not move.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
     /// The length and the timestamp of each received packet.
@@ -40,39 +40,40 @@ impl Batch {
     /// Creates a batch for packets of at most `room_bytes` octets.
     pub fn new(room_bytes: usize) -> Self {
         let mut rooms = vec![vec![0; room_bytes]; BATCH];
-        let mut beside = vec![BatchControl([0; BESIDE]); BATCH];
+        let mut controls = vec![BatchControl([0; CONTROL_BYTES]); BATCH];
         let place = |room: &mut Vec<u8>| libc::iovec {
             iov_base: room.as_mut_ptr().cast(),
             iov_len: room.len(),
         };
         let mut places: Vec<libc::iovec> = rooms.iter_mut().map(place).collect();
-        let message = |(place, beside): (&mut libc::iovec, &mut BatchControl)| {
+        let message = |(place, control): (&mut libc::iovec, &mut BatchControl)| {
             // SAFETY: zeros are a valid `mmsghdr`.
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_iov = place;
             message.msg_hdr.msg_iovlen = 1;
-            message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
-            message.msg_hdr.msg_controllen = BESIDE as _;
+            message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = CONTROL_BYTES as _;
             message
         };
-        let messages = places.iter_mut().zip(&mut beside).map(message).collect();
-        Self { rooms, beside, places, messages, got: Vec::with_capacity(BATCH) }
+        let messages = places.iter_mut().zip(&mut controls).map(message).collect();
+        Self { rooms, controls, places, messages, got: Vec::with_capacity(BATCH) }
     }
 
     /// Receives the packets that wait at a socket, and does not wait for more. Returns whether the
     /// batch is full, so that more packets may wait.
     ///
-    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
+    /// # Errors
+    /// When the kernel refuses. If no packet waits, this is not an error.
     pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         // The last call overwrote the lengths of the control messages.
-        for (message, beside) in self.messages.iter_mut().zip(&mut self.beside) {
-            message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
-            message.msg_hdr.msg_controllen = BESIDE as _;
+        for (message, control) in self.messages.iter_mut().zip(&mut self.controls) {
+            message.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_hdr.msg_controllen = CONTROL_BYTES as _;
         }
         self.got.clear();
-        // SAFETY: every pointer in `messages` leads to memory of the stated size that `self` owns
-        // and that nothing else touches during the call; neither the vectors nor the rooms have
-        // been resized since the pointers were taken, except by `exchange`, which takes the
+        // SAFETY: every pointer in `messages` leads to memory of the stated size. `self` owns this
+        // memory, and nothing else uses it during the call. The vectors and the rooms have not been
+        // resized since the pointers were taken. Only `exchange` replaces a room, and it takes the
         // pointers again.
         let count = unsafe {
             let (fd, flags) = (fd.as_raw_fd(), libc::MSG_DONTWAIT);
@@ -91,7 +92,8 @@ impl Batch {
     /// Reads the packets that wait at a device that returns one packet per call. Returns whether
     /// the batch is full.
     ///
-    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
+    /// # Errors
+    /// When the kernel refuses. If no packet waits, this is not an error.
     pub fn read(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         self.got.clear();
         for room in &mut self.rooms {
@@ -120,7 +122,8 @@ impl Batch {
 
     /// Packet `index` of those that the last call received.
     ///
-    /// # Panics When the last call received fewer packets.
+    /// # Panics
+    /// When the last call received fewer packets.
     pub fn packet(&self, index: usize) -> Received<'_> {
         let (length, unix_ns) = self.got[index];
         Received { unix_ns, bytes: &self.rooms[index][..length] }
@@ -133,7 +136,8 @@ impl Batch {
 
     /// Exchanges the buffer of a packet, with its contents, for another buffer of the same size.
     ///
-    /// # Panics When the other buffer has another size.
+    /// # Panics
+    /// When the other buffer has another size.
     pub fn exchange(&mut self, index: usize, room: &mut Vec<u8>) {
         assert_eq!(room.len(), self.rooms[index].len(), "all rooms are of one size");
         mem::swap(&mut self.rooms[index], room);
@@ -148,8 +152,8 @@ fn nothing(error: io::Error) -> io::Result<bool> {
 
 /// The timestamp of a packet (`SO_TIMESTAMPNS`).
 fn stamp(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
-    // macros walk; the timestamp is read without regard to its alignment.
+    // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`. The macros
+    // stay within them. The timestamp is read unaligned.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

@@ -1,8 +1,8 @@
 //! System calls without a safe wrapper: the only `unsafe` code of this crate.
 //!
-//! Each function here is safe to call. The types of its arguments check them, the memory lent to
-//! the kernel lives as long as the call, and the result is read only up to the length that the
-//! kernel wrote.
+//! Each function here is safe to call. The types of its arguments guarantee that they are valid.
+//! The memory that the kernel uses exists until the call ends. The result is read only up to the
+//! length that the kernel wrote.
 
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
@@ -35,7 +35,8 @@ pub enum Unshared {
 
 /// Moves the calling thread into new namespaces.
 ///
-/// # Errors When the kernel refuses. It refuses a user namespace to a process with more than one
+/// # Errors
+/// When the kernel refuses. It refuses a user namespace to a process with more than one
 /// thread.
 pub fn unshare(what: Unshared) -> io::Result<()> {
     let flags = match what {
@@ -43,8 +44,8 @@ pub fn unshare(what: Unshared) -> io::Result<()> {
         Unshared::UserAndNetwork => libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
         Unshared::ProcessesAndMounts => libc::CLONE_NEWPID | libc::CLONE_NEWNS,
     };
-    // SAFETY: no memory is passed, and no flag unshares what Rust relies on to be shared
-    // between threads, as file descriptors are.
+    // SAFETY: no memory is passed. Rust relies on threads sharing some things, such as file
+    // descriptors, and no flag unshares these.
     checked(unsafe { libc::unshare(flags) })
 }
 
@@ -81,8 +82,8 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
 /// # Errors
 /// When the kernel refuses.
 pub fn fork() -> io::Result<Option<u32>> {
-    // SAFETY: with one thread no lock can be held by another that the copy would lack; the caller
-    // sees to that.
+    // SAFETY: the caller guarantees that there is only one thread. So no lock is held by a thread
+    // that the copy does not have.
     let number = unsafe { libc::fork() };
     checked(number)?;
     Ok(u32::try_from(number).ok().filter(|number| *number > 0))
@@ -90,7 +91,7 @@ pub fn fork() -> io::Result<Option<u32>> {
 
 /// Ends this process immediately. Nothing is flushed, and no value is dropped.
 pub fn end(status: i32) -> ! {
-    // SAFETY: it returns to nobody.
+    // SAFETY: the call does not return.
     unsafe { libc::_exit(status) }
 }
 
@@ -99,13 +100,13 @@ pub fn end(status: i32) -> ! {
 pub fn leave_keys_to_others(leave: bool) {
     let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
-        // SAFETY: no handler is set that could run.
+        // SAFETY: the call sets no handler, so no code of ours runs in a signal.
         unsafe { libc::signal(signal, what) };
     }
 }
 
-/// The link address of every host's device. A host is alone on its wire, so addresses are not
-/// resolved. TCP accepts no packets to the broadcast address, so it needs an address of its own.
+/// The link address of every host's device. Each wire has only one host, so addresses are not
+/// resolved. TCP accepts no packets to the broadcast address, so the device needs its own address.
 pub const HOST_STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The address of the other side of a device, for packet sockets.
@@ -199,7 +200,8 @@ pub fn run_first(priority: i32) -> io::Result<()> {
 
 /// Creates and closes a BPF map, to test whether the calling process may do so.
 ///
-/// # Errors When this is not allowed, or the kernel has no BPF.
+/// # Errors
+/// When this is not allowed, or the kernel has no BPF.
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;
@@ -210,7 +212,7 @@ pub fn try_bpf() -> io::Result<()> {
         unsafe { libc::syscall(libc::SYS_bpf, MAKE_MAP, asked.as_ptr(), mem::size_of_val(&asked)) };
     let fd = i32::try_from(fd).unwrap_or(-1);
     checked(fd)?;
-    // SAFETY: the kernel has just given it, and nothing else knows it.
+    // SAFETY: the kernel has just returned this descriptor, and nothing else uses it.
     drop(unsafe { OwnedFd::from_raw_fd(fd) });
     Ok(())
 }

@@ -25,19 +25,19 @@ const PIECES: usize = 3;
 /// The memory that describes the packets of one call to the kernel.
 pub struct Outbox {
     /// The link addresses to which packets of IPv4 and of IPv6 go.
-    stations: [libc::sockaddr_ll; 2],
+    link_addresses: [libc::sockaddr_ll; 2],
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
 }
 
 impl Default for Outbox {
     fn default() -> Self {
-        let stations = [libc::ETH_P_IP, libc::ETH_P_IPV6].map(|protocol| {
+        let link_addresses = [libc::ETH_P_IP, libc::ETH_P_IPV6].map(|protocol| {
             let protocol = u16::try_from(protocol).expect("protocols of Ethernet have 16 bits");
             device_address(0, protocol)
         });
         let messages = Vec::with_capacity(BATCH);
-        Self { stations, places: Vec::with_capacity(PIECES * BATCH), messages }
+        Self { link_addresses, places: Vec::with_capacity(PIECES * BATCH), messages }
     }
 }
 
@@ -51,22 +51,22 @@ impl Outbox {
         &mut self,
         fd: BorrowedFd<'_>,
         device: u32,
-        parcels: &[OutgoingPacket<'_>],
+        packets: &[OutgoingPacket<'_>],
     ) -> io::Result<usize> {
-        self.stations.iter_mut().for_each(|to| to.sll_ifindex = device.cast_signed());
+        self.link_addresses.iter_mut().for_each(|to| to.sll_ifindex = device.cast_signed());
         self.places.clear();
         self.messages.clear();
-        let parcels = &parcels[..parcels.len().min(BATCH)];
-        self.places.extend(parcels.iter().flat_map(pieces));
-        for (parcel, places) in parcels.iter().zip(self.places.chunks_exact_mut(PIECES)) {
-            let six = parcel.head.first().is_some_and(|octet| octet >> 4 == 6);
-            let to = &raw const self.stations[usize::from(six)];
+        let packets = &packets[..packets.len().min(BATCH)];
+        self.places.extend(packets.iter().flat_map(pieces));
+        for (packet, places) in packets.iter().zip(self.places.chunks_exact_mut(PIECES)) {
+            let six = packet.head.first().is_some_and(|octet| octet >> 4 == 6);
+            let to = &raw const self.link_addresses[usize::from(six)];
             // SAFETY: zeros are a valid `mmsghdr`.
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_name = to.cast_mut().cast();
-            message.msg_hdr.msg_namelen = mem::size_of_val(&self.stations[0]) as u32;
+            message.msg_hdr.msg_namelen = mem::size_of_val(&self.link_addresses[0]) as u32;
             // The kernel is fastest with one piece.
-            let (first, count) = match (parcel.prefix.is_empty(), parcel.body.is_empty()) {
+            let (first, count) = match (packet.prefix.is_empty(), packet.body.is_empty()) {
                 (true, true) => (1, 1),
                 (false, true) => (0, 2),
                 _ => (0, PIECES),
@@ -76,7 +76,7 @@ impl Outbox {
             self.messages.push(message);
         }
         // SAFETY: every pointer in `messages` leads to memory of the stated size that outlives the
-        // call, the pieces because `parcels` borrows them, and sending only reads it.
+        // call. The pieces outlive it because `packets` borrows them. Sending only reads them.
         let count = unsafe {
             let (messages, length) = (self.messages.as_mut_ptr(), self.messages.len() as u32);
             libc::sendmmsg(fd.as_raw_fd(), messages, length, libc::MSG_DONTWAIT)
@@ -91,30 +91,30 @@ impl Outbox {
     pub fn write(
         &mut self,
         fd: BorrowedFd<'_>,
-        parcels: &[OutgoingPacket<'_>],
+        packets: &[OutgoingPacket<'_>],
     ) -> io::Result<usize> {
-        for (done, parcel) in parcels.iter().enumerate() {
-            if parcel.prefix.is_empty() && parcel.body.is_empty() {
-                match rustix::io::write(fd, parcel.head) {
+        for (done, packet) in packets.iter().enumerate() {
+            if packet.prefix.is_empty() && packet.body.is_empty() {
+                match rustix::io::write(fd, packet.head) {
                     Ok(_) => continue,
                     Err(error) => return if done > 0 { Ok(done) } else { Err(error.into()) },
                 }
             }
-            let places = pieces(parcel);
-            // SAFETY: the places lead to what `parcels` borrows, and writing only reads it.
+            let places = pieces(packet);
+            // SAFETY: the places point to memory that `packets` borrows, and writing only reads it.
             let count =
                 unsafe { libc::writev(fd.as_raw_fd(), places.as_ptr(), PIECES as libc::c_int) };
             if count < 0 {
                 return if done > 0 { Ok(done) } else { Err(io::Error::last_os_error()) };
             }
         }
-        Ok(parcels.len())
+        Ok(packets.len())
     }
 }
 
 /// The places of a packet's pieces in memory.
-fn pieces(parcel: &OutgoingPacket<'_>) -> [libc::iovec; PIECES] {
-    [parcel.prefix, parcel.head, parcel.body].map(|piece| {
+fn pieces(packet: &OutgoingPacket<'_>) -> [libc::iovec; PIECES] {
+    [packet.prefix, packet.head, packet.body].map(|piece| {
         let base = if piece.is_empty() { ptr::null() } else { piece.as_ptr() };
         libc::iovec { iov_base: base.cast_mut().cast(), iov_len: piece.len() }
     })

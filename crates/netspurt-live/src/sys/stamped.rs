@@ -10,7 +10,7 @@ use std::ptr;
 use super::{checked, set_option};
 
 /// Octets for the control messages of a datagram: timestamps, hop limit, an error and its sender.
-const BESIDE: usize = 512;
+const CONTROL_BYTES: usize = 512;
 
 /// One datagram, or what the error queue reports on a datagram that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -64,25 +64,26 @@ pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
 
 /// The memory for a datagram's control messages, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
-struct StampControl([u8; BESIDE]);
+struct StampControl([u8; CONTROL_BYTES]);
 
 /// Receives one waiting datagram, or with `errors` one entry of the error queue. `None` if nothing
 /// waits.
 ///
-/// # Errors When the kernel refuses, or reports an error of the socket.
+/// # Errors
+/// When the kernel refuses, or reports an error of the socket.
 pub fn receive_stamped<'a>(
     fd: impl AsFd,
     room: &'a mut [u8],
     errors: bool,
 ) -> io::Result<Option<StampedDatagram<'a>>> {
-    let mut beside = StampControl([0; BESIDE]);
+    let mut control = StampControl([0; CONTROL_BYTES]);
     let mut place = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
     // SAFETY: zeros are a valid `msghdr`.
     let mut header: libc::msghdr = unsafe { mem::zeroed() };
     header.msg_iov = &raw mut place;
     header.msg_iovlen = 1;
-    header.msg_control = beside.0.as_mut_ptr().cast();
-    header.msg_controllen = BESIDE as _;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = CONTROL_BYTES as _;
     let flags = libc::MSG_DONTWAIT | if errors { libc::MSG_ERRQUEUE } else { 0 };
     // SAFETY: every pointer in `header` leads to memory of the stated size, lent for the call.
     let length = unsafe { libc::recvmsg(fd.as_fd().as_raw_fd(), &raw mut header, flags) };
@@ -90,7 +91,7 @@ pub fn receive_stamped<'a>(
         let error = io::Error::last_os_error();
         return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
     };
-    let (unix_ns, hops_left, trouble) = beside_of(&header);
+    let (unix_ns, hops_left, trouble) = control_of(&header);
     let bytes = &room[..length.min(room.len())];
     Ok(Some(StampedDatagram { bytes, unix_ns, hops_left, trouble }))
 }
@@ -111,11 +112,11 @@ struct Extended {
 type ErrorReport = (Option<u64>, Option<u8>, Option<Trouble>);
 
 /// Reads the control messages of a datagram.
-fn beside_of(header: &libc::msghdr) -> ErrorReport {
+fn control_of(header: &libc::msghdr) -> ErrorReport {
     let (mut stamp, mut hops, mut trouble) = (None, None, None);
-    // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
-    // macros walk; each is read as what its level and kind say it holds, only if it is as long,
-    // and without regard to alignment.
+    // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`. The macros
+    // stay within them. Each message is read as the type that its level and kind determine, only
+    // if it is long enough, and unaligned.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while !at.is_null() {

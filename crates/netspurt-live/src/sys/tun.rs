@@ -15,7 +15,8 @@ const QUEUE: libc::c_int = 16_384;
 /// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, packets
 /// follow a `virtio_net_hdr` and come unsegmented and without checksums.
 ///
-/// # Errors When the device node cannot be opened, or the kernel refuses the device.
+/// # Errors
+/// When the device node cannot be opened, or the kernel refuses the device.
 pub fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
     const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
     const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;

@@ -8,7 +8,7 @@ use netspurt::segment::{Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{Packet, encode};
 
-/// So many milliseconds after the start.
+/// The instant `count` milliseconds after the start.
 pub fn ms(count: u64) -> Time {
     Time::ZERO + Duration::from_millis(count)
 }
@@ -41,7 +41,7 @@ pub fn data(number: u64) -> Segment {
     }
 }
 
-/// The `number`th packet of end 1, which acknowledges all before `ack`.
+/// The `number`th packet of end 1, which acknowledges all octets before `ack`.
 pub fn ack(number: u64, ack: u32) -> Segment {
     let dest = EndId::at(0);
     Segment {
@@ -54,7 +54,7 @@ pub fn ack(number: u64, ack: u32) -> Segment {
     }
 }
 
-/// A column of whole numbers; `None` where there is no value.
+/// A column of whole numbers; `None` for a missing value.
 pub fn numbers(table: &Table, name: &str) -> Vec<Option<i64>> {
     match table.column(name) {
         Some(Data::I64(values)) => values.iter().copied().map(Some).collect(),

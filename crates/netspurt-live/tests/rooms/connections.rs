@@ -20,7 +20,7 @@ fn with(seq: u32, flags: Flags) -> Segment {
     Segment { seq, flags, ..Segment::default() }
 }
 
-/// Which connection a packet is of.
+/// The number of the connection to which a packet belongs.
 fn of(all: &mut Connections, side: Side, port: u16, at: Time, segment: Segment) -> Option<usize> {
     all.of(side, &octets(side, port, segment), at)
 }
@@ -41,7 +41,7 @@ fn packets_of_both_sides_belong_to_the_connection_with_their_ports() {
 fn a_connection_begins_with_its_first_packet_of_any_kind() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(50, Flags::ACK)), Some(0));
-    // The second host has the listening port first in its packets.
+    // In packets of the second host, the listening port is the source port.
     assert_eq!(of(&mut all, Side::To, 4001, ms(1), with(50, Flags::ACK)), Some(1));
     assert_eq!((all.ports(0), all.ports(1)), ([4000, 80], [4001, 80]));
 }
@@ -60,7 +60,8 @@ fn a_port_that_is_opened_again_is_another_connection() {
     assert_eq!(all.count(), 2);
 }
 
-/// RFC 9293 §3.4.2: TIME-WAIT is four minutes; RFC 5382 §5: 2 h 4 min of silence.
+/// TIME-WAIT lasts four minutes (RFC 9293 §3.4.2). A connection is retired after 2 h 4 min of
+/// silence (RFC 5382 §5).
 #[test]
 fn a_connection_is_retired_after_its_close_and_after_long_silence() {
     for (closes, silence_s, number) in
@@ -116,7 +117,7 @@ fn crossing(side: Side, seq: u32, len: u16, flags: Flags) -> Segment {
     Segment { seq, len, flags, dest, ..Segment::default() }
 }
 
-/// A connection that the host numbered `opener` opened, asked 300 octets on, and was answered 2000.
+/// A connection that the host `opener` opened. The opener sent 300 octets and got 2000 octets back.
 fn conversation(opener: Side) -> Connections {
     let mut all = Connections::new(1);
     let other = opener.peer();
@@ -127,7 +128,7 @@ fn conversation(opener: Side) -> Connections {
     all.entered(0, opener, ms(3021), &crossing(opener, 1, 300, Flags::ACK));
     all.reached(0, other, ms(3030), &crossing(opener, 1, 300, Flags::ACK));
     all.entered(0, other, ms(3040), &crossing(other, 1, 1000, Flags::ACK));
-    // The second thousand octets come first.
+    // The second thousand octets arrive before the first thousand.
     all.reached(0, opener, ms(3055), &crossing(other, 1001, 1000, Flags::ACK));
     all.reached(0, opener, ms(3250), &crossing(other, 1, 1000, Flags::ACK));
     all.reached(0, opener, ms(3260), &crossing(other, 1, 1000, Flags::ACK));

@@ -19,7 +19,7 @@ fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     while let Some(due) = gate.next_wakeup().filter(|due| *due <= until) {
         match gate.pop(due, &mut events()) {
             Some((at, _, segment)) => out.push((at, segment)),
-            None => assert_ne!(gate.next_wakeup(), Some(due), "it would wake for ever"),
+            None => assert_ne!(gate.next_wakeup(), Some(due), "the next wake-up must be later"),
         }
     }
     out
@@ -44,7 +44,7 @@ fn packets_leave_a_gate_into_the_path_in_their_order_and_at_their_instants() {
     gate.enter(ms(3), data(1));
     gate.enter(ms(7), data(2));
     assert_eq!(gate.next_wakeup(), Some(ms(3)));
-    assert_eq!(gate.pop(ms(2), &mut events()), None, "it is not there yet");
+    assert_eq!(gate.pop(ms(2), &mut events()), None, "the segment has not arrived");
     let left = out(&mut gate, ms(10));
     assert_eq!(left, [(ms(3), data(0)), (ms(3), data(1)), (ms(7), data(2))]);
     assert_eq!(gate.next_wakeup(), None);
@@ -59,7 +59,7 @@ fn packets_that_reach_a_gate_are_taken_once() {
     assert!(!gate.is_empty());
     assert_eq!(gate.take().collect::<Vec<_>>(), [(ms(5), ack(0, 1)), (ms(6), ack(1, 1001))]);
     assert!(gate.is_empty() && gate.take().next().is_none());
-    assert_eq!(gate.next_wakeup(), None, "it wakes for the host's packets alone");
+    assert_eq!(gate.next_wakeup(), None, "only the host's packets need a wake-up");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn an_acknowledgment_stops_the_timer_at_the_edge() {
     gate.enter(ms(30), data(0));
     assert_eq!(out(&mut gate, ms(50)).len(), 1);
     gate.push(ms(50), 0, ack(1, 1001), &mut events());
-    assert_eq!(gate.take().count(), 1, "the host gets it all the same");
+    assert_eq!(gate.take().count(), 1, "the host still gets the ACK");
     assert!(out(&mut gate, ms(10_000)).is_empty());
     assert!(gate.retransmissions().is_empty());
 }
@@ -131,7 +131,7 @@ fn a_timeout_before_the_hosts_next_packet_goes_before_it() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(91), data(1));
-    // Asked late, it does all in the order of time.
+    // A gate that is asked late returns all packets in the order of time.
     let mut order = Vec::new();
     while let Some((at, _, segment)) = gate.pop(ms(100), &mut events()) {
         order.push((at, segment.seq));

@@ -1,4 +1,4 @@
-//! Real packets become segments: numbers, causes, shapes, and headers that are odd.
+//! Real packets become segments: sequence numbers, causes, shapes, and unusual headers.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{
@@ -61,7 +61,7 @@ fn numbers_and_blocks_are_relative_to_any_initial_numbers() {
         assert_eq!((read.seq, read.ack), (1, 1001), "{mine} {theirs}");
         let blocks: Vec<_> = read.sack().iter().map(|block| (block.left, block.right)).collect();
         assert_eq!(blocks, [(2001, 3001), (4001, 5001)]);
-        // As the host that gets it counts.
+        // The receiving host counts from its own initial sequence number.
         let wire = labels.on_the_wire(read);
         assert_eq!(wire.ack, first(1001));
         assert_eq!((wire.sack()[0].left, wire.sack()[1].right), (first(2001), first(5001)));
@@ -150,7 +150,7 @@ fn incomplete_segments_are_counted_and_have_no_id() {
     }
 }
 
-/// A packet with the octets that transfers carry, or others.
+/// A packet with this payload.
 fn carrying(seq: u32, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).unwrap();
     let segment = Segment { seq, len, flags: Flags::ACK, ..Segment::default() };
@@ -170,7 +170,7 @@ fn octets_that_the_application_did_not_write_count_as_damaged() {
     labels.read(HERE, &carrying(509, content::octets(500, 500)), || None).unwrap();
     assert_eq!(labels.damaged, 0);
     let read = labels.read(HERE, &carrying(1009, content::octets(999, 500)), || None);
-    assert!(read.is_some(), "it travels all the same");
+    assert!(read.is_some(), "a packet with wrong content is still delivered");
     assert_eq!((labels.damaged, labels.strange), (1, 0));
 }
 
@@ -252,7 +252,7 @@ fn a_timeout_is_assumed_if_the_kernel_does_not_answer() {
     assert_eq!(labels.read(HERE, &data, || None).unwrap().cause.get(), Some(Cause::Rto));
 }
 
-/// A packet of `len` octets of a transfer, of which its first is the one numbered 0.
+/// A packet with the first `len` octets of a transfer.
 fn large(len: u16, flags: Flags) -> Vec<u8> {
     let segment = Segment { seq: 1, len, flags, ..Segment::default() };
     let [source, destination] =
@@ -287,7 +287,7 @@ fn a_large_packet_is_segmented_as_devices_segment_it() {
         for (place, segment) in out.iter().enumerate() {
             let last = place + 1 == out.len();
             assert_eq!((segment.seq, segment.size_bytes), (seq, 40 + segment.len));
-            assert_eq!(segment.id.packet(), 1 + place as u64, "behind the SYN's");
+            assert_eq!(segment.id.packet(), 1 + place as u64, "the SYN has number 0");
             assert_eq!(segment.flags.has(Flags::FIN), last);
             assert_eq!(segment.flags.has(Flags::PSH), last);
             assert_eq!(segment.flags.has(Flags::CWR), place == 0);
@@ -325,14 +325,15 @@ fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     let mut bytes = large(100, Flags::ACK);
     bytes[36] ^= 1;
     let mut labels = opened(0, 0);
-    assert!(labels.read(HERE, &bytes, || None).is_none(), "as it came it is damaged");
+    assert!(labels.read(HERE, &bytes, || None).is_none(), "a whole packet has a wrong checksum");
     let mut out = Vec::new();
     let partial = Shape { partial: true, ..Shape::WHOLE };
     labels.read_all(HERE, (&bytes, partial), || None, &mut out);
     assert_eq!(out.len(), 1);
 }
 
-/// RFC 9293 §3.8.4: a keep-alive has the number before the next one, and no octets or one.
+/// The sequence number of a keep-alive is one less than the next one. It carries no octet or one
+/// octet (RFC 9293 §3.8.4).
 #[test]
 fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);
@@ -343,7 +344,7 @@ fn a_keep_alive_without_octets_is_not_a_retransmission() {
     assert_eq!((read.seq, read.len, read.cause.get()), (500, 0, None));
     let probing = || Some(TcpInfo::default());
     let read = labels.read(HERE, &carrying(570, content::octets(499, 1)), probing).unwrap();
-    assert_eq!((read.seq, read.cause.get()), (500, Some(Cause::Tlp)), "its octet was sent");
+    assert_eq!((read.seq, read.cause.get()), (500, Some(Cause::Tlp)), "this octet was sent before");
     assert_eq!(labels.damaged, 0);
 }
 
@@ -363,7 +364,7 @@ fn octets_are_counted_on_past_the_wrap_of_their_numbers() {
     assert_eq!(labels.damaged, 0, "contents depend on all 64 bits");
     let retransmission = labels.read(HERE, &at(8 << 30), || None).unwrap();
     assert_eq!(retransmission.cause.get(), Some(Cause::Rto));
-    // The same number two wraps ago carried other octets.
+    // Two wraps earlier, the same sequence number belonged to other octets.
     let old = carrying(isn.wrapping_add(1), content::octets(0, 500));
     labels.read(HERE, &old, || None).unwrap();
     assert_eq!(labels.damaged, 1);
@@ -405,14 +406,14 @@ fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
     let read = labels.read(THERE, &back(reset), never).unwrap();
     assert_eq!((read.seq, read.ack, read.cause.get()), (1, 101, None));
     assert_eq!(labels.on_the_wire(read).ack, 601);
-    // Without the flag the field means nothing, and stays as it is.
+    // Without the flag ACK the acknowledgment number has no meaning, and is not changed.
     let bare = Segment { seq: 501, ack: 7, flags: Flags::RST, ..Segment::default() };
     let read = labels.read(HERE, &packet(bare), never).unwrap();
     assert_eq!((read.seq, read.ack), (1, labels.on_the_wire(read).ack));
 }
 
 #[test]
-fn an_answer_before_its_peers_first_packet_keeps_the_wires_numbers() {
+fn an_ack_before_the_peers_first_packet_keeps_its_number_on_the_wire() {
     let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);

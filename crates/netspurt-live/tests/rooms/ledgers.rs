@@ -82,7 +82,7 @@ fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
     for (at, up_to, acked, finished) in [
         (10, 1001, 1000, None),
         (20, 1001, 1000, None),
-        // The FIN's place is also acknowledged.
+        // The ACK also covers the sequence number of the FIN.
         (30, 2002, 2000, Some(ms(30))),
         (40, 2002, 2000, Some(ms(30))),
         (50, 1001, 2000, Some(ms(30))),
@@ -152,7 +152,7 @@ fn a_flow_without_octets_is_finished_when_its_fin_is_acknowledged() {
     ledger.answered(ms(3), &ack(0, 1));
     let sum = ledger.sum();
     assert_eq!((sum.acked_bytes, sum.finished), (0, Some(ms(3))));
-    // Where it is known how much there is, a FIN changes nothing.
+    // If the number of octets is known, a FIN does not change it.
     let mut ledger = Ledger::new(Some(5000));
     ledger.sent(&Segment { flags: Flags::FIN.with(Flags::ACK), ..data(0) });
     ledger.answered(ms(4), &ack(0, 1002));

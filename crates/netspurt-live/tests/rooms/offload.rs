@@ -1,10 +1,10 @@
-//! Packets of many segments: their description by the kernel, their segmentation, and joining again.
+//! Packets of many segments: how the kernel describes them, and how they are cut and joined again.
 
 use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use netspurt::wire::{Checks, IpHead, Packet, decode, encode};
 use netspurt_live::offload::{SegmentRun, Shape, VIRTIO_BYTES, complete, header_bytes};
 
-/// A packet of IPv4 or IPv6 with `len` octets that tell their place.
+/// A packet of IPv4 or IPv6. The values of its octets depend on their position.
 fn large(six: bool, segment: Segment) -> Vec<u8> {
     let ends = if six {
         ["[2001:db8::1]:5001", "[2001:db8::2]:80"]
@@ -100,7 +100,7 @@ fn headers_are_as_long_as_their_options() {
     assert_eq!(header_bytes(&udp), None, "UDP is not cut here");
     let mut long = whole;
     long[32] = 0xf0;
-    assert_eq!(header_bytes(&long), None, "its options lie behind its end");
+    assert_eq!(header_bytes(&long), None, "the options would reach beyond the packet");
 }
 
 #[test]
@@ -166,5 +166,5 @@ fn a_checksum_is_completed_over_any_earlier_value() {
     ping[9] = 1;
     let before = ping.clone();
     complete(&mut ping);
-    assert_eq!(ping, before, "what has none of ours is left alone");
+    assert_eq!(ping, before, "ICMP packets stay unchanged");
 }

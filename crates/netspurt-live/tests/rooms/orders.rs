@@ -18,7 +18,7 @@ fn run_order() -> Value {
     })
 }
 
-/// `order` with one value changed; a missing one is `Value::Null` with a name that begins with `-`.
+/// `order` with one value changed. If `key` begins with `-`, the value is removed instead.
 fn changed(mut order: Value, key: &str, value: Value) -> Value {
     match key.strip_prefix('-') {
         Some(key) => drop(order.as_object_mut().unwrap().remove(key)),
@@ -47,7 +47,7 @@ fn an_order_of_a_run_has_every_field_as_it_was_written() {
     };
     assert_eq!(order, expected);
     let read_back = RunOrder::read(&serde_json::to_string(&order).unwrap()).unwrap();
-    assert_eq!(read_back, order, "what is written is read");
+    assert_eq!(read_back, order, "a written order is read unchanged");
 }
 
 #[test]

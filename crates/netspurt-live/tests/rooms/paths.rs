@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::common::{ack, data, ms, numbers, texts};
 
-/// A scenario of one flow of the kernel's over a link of 1 Mbit/s and 10 ms.
+/// A scenario with one flow of the kernel's TCP over a link of 1 Mbit/s and 10 ms.
 fn network(link: &str, flow: &str) -> Network {
     let text = format!(
         r#"
@@ -52,12 +52,12 @@ fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
 fn a_packet_takes_its_transmission_and_the_delay() {
     let mut path = Path::new(network("", ""));
     let departures = through(&mut path, &[(ms(1), data(0)), (ms(1), ack(0, 1))]);
-    // 1040 octets at 1 Mbit/s are 8.32 ms, 40 octets 0.32 ms.
+    // At 1 Mbit/s, 1040 octets take 8.32 ms, and 40 octets take 0.32 ms.
     let due = |departure: &Departure| departure.due.as_nanos() / 10_000;
     assert_eq!(departures.len(), 2);
     assert_eq!((due(&departures[0]), departures[0].segment.dest), (1132, EndId::at(0)));
     assert_eq!((due(&departures[1]), departures[1].segment.dest), (1932, EndId::at(1)));
-    assert_eq!(departures[1].segment, data(0), "links change nothing in it");
+    assert_eq!(departures[1].segment, data(0), "links do not change a segment");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn departures_are_reported_once_and_in_the_order_of_time() {
     assert!(path.departures().is_empty());
     let mut reused = departures;
     path.depart(&mut reused);
-    assert!(reused.is_empty(), "what it held is gone");
+    assert!(reused.is_empty(), "earlier departures are removed");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_full_queue_drops_and_links_count_it() {
     assert!(counts[0].dropped > 0 && counts[1].carried == 0);
     assert!(
         departures.windows(2).all(|two| two[0].segment.seq < two[1].segment.seq),
-        "in their order"
+        "packets keep their order"
     );
 }
 
@@ -137,7 +137,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let to_b: Vec<_> =
         departures.iter().filter(|departure| departure.segment.dest == EndId::at(1)).collect();
     let again = path.retransmissions();
-    assert!(!again.is_empty(), "its copy crosses the link");
+    assert!(!again.is_empty(), "a copy crosses the link");
     assert!(again.iter().all(|(end, copy)| *end == EndId::at(0) && copy.left == 1));
     assert_eq!(to_b.len(), 1 + again.len(), "the SYN, and the copies");
     assert_eq!(to_b[1].segment.id, again[0].1.id);
@@ -146,7 +146,7 @@ fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     assert_eq!(
         verdict.spurious.iter().sum::<u32>() as usize,
         again.len() - 1,
-        "the first was needed"
+        "the first retransmission was needed"
     );
 }
 
@@ -171,8 +171,8 @@ fn arrivals(seed: u64, count: u64) -> Vec<PacketArrival> {
     all
 }
 
-/// The table `drops` of arrivals that enter as the driver lets them, the path being looked at after
-/// each turn of `turn`.
+/// The table `drops` of arrivals that enter as in the driver. Between arrivals, the path advances
+/// in steps of `turn`.
 fn drops_live(network: Network, arrivals: &[PacketArrival], turn: Duration, stop: Time) -> Table {
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);
@@ -334,8 +334,11 @@ fn replays_end_at_their_stop_or_their_last_arrival() {
     let drops = |stop| replay(network(LINK, ""), &burst, stop)[0].clone();
     let late = drops(ms(0));
     assert!(late.rows() > 0);
-    assert_eq!(late, drops(ms(100)), "a stop before the last arrival is no stop");
-    assert!(numbers(&late, "t_ns").iter().all(|at| *at == Some(50_000_000)), "as they entered");
+    assert_eq!(late, drops(ms(100)), "the replay ends after the last arrival");
+    assert!(
+        numbers(&late, "t_ns").iter().all(|at| *at == Some(50_000_000)),
+        "all were dropped on arrival"
+    );
     assert!(texts(&late, "reason").iter().all(|reason| reason == "queue-full"));
     assert_eq!(replay(network(LINK, ""), &[], ms(100))[0].rows(), 0);
 }

@@ -16,7 +16,8 @@ use super::common::{ms, packet_between};
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
-/// What watches programs with `most` connections, whose kernels tell nothing, and their labels.
+/// An observer of programs with at most `most` connections, and its labels. The kernels report
+/// nothing.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let labels = Labels::new().foreign_from(Some(FIRST));
@@ -120,7 +121,7 @@ fn a_large_packet_of_a_program_gives_all_its_segments() {
     // Nothing reports the kernel's state, so a timeout is assumed.
     let again = labelled(&mut all, Side::From, &large, shape);
     assert!(again.iter().all(|segment| segment.cause.get() == Some(Cause::Rto)));
-    assert_eq!(all.1.damaged, 0, "what programs write is their own");
+    assert_eq!(all.1.damaged, 0, "the content that programs write is not checked");
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn flows_and_connections_are_distinguished() {
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");
     }
-    assert!(!watch.is_told(), "no kernel tells anything");
+    assert!(!watch.is_told(), "no kernel reports anything");
 }
 
 #[test]
@@ -146,10 +147,10 @@ fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
     all.0.delivered(ms(500), &Segment { dest: EndId::at(0), ..syn });
     assert_eq!(lively(&all.0, 91), 0);
     all.0.tell_time(ms(100));
-    assert!(all.0.polls.is_empty(), "there is nobody to ask");
+    assert!(all.0.polls.is_empty(), "no connection can be asked");
 }
 
-/// An ending, and the writing end that init has.
+/// An ending, and the end of its pipe to which init writes.
 fn ending() -> (ProgramsEnding, File) {
     let (reader, writer) = pipe().unwrap();
     (ProgramsEnding::new(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))

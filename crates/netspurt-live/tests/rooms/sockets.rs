@@ -22,7 +22,7 @@ fn a_socket_has_the_options_that_its_switches_ask_for() {
     for (nagle, window_scaling) in [(true, true), (true, false), (false, true), (false, false)] {
         let tcp = KernelTcp { nagle, window_scaling, ..TCP() };
         let (socket, address) = local(&tcp, false);
-        assert_ne!(address.port(), 0, "it is bound");
+        assert_ne!(address.port(), 0, "the socket is bound");
         assert_eq!(sockopt::tcp_nodelay(&socket).unwrap(), !nagle);
         // The kernel doubles the given size, for its own needs.
         let room = sockopt::socket_recv_buffer_size(&socket).unwrap();

@@ -11,7 +11,7 @@ fn values(tcp: &KernelTcp) -> BTreeMap<&'static str, String> {
     sysctls(tcp).into_iter().collect()
 }
 
-/// Checks values; those of names that this kernel has not are left out, as in a run.
+/// Checks values. Values of names that this kernel does not have are left out, as in a run.
 fn check(tcp: &KernelTcp, expected: &[(&str, &str)]) {
     let values = values(tcp);
     for (name, value) in expected {

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 /// The program of workers.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_netspurt-live");
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// A new one, that anyone may write to.
+    /// A new folder to which any user may write.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// A table that a run left here.
+    /// Reads a table that a run wrote here.
     pub fn table(&self, name: &str) -> Table {
         let file = File::open(self.0.join(format!("{name}.parquet"))).unwrap();
         read_table("table", file).unwrap()
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// The order of a run of `scenario` whose files go to `folder`, by this process.
+/// The order by which this process starts a run of `scenario` that writes to `folder`.
 pub fn order(scenario: &str, folder: &Path) -> Value {
     json!({
         "parent": std::process::id(),
@@ -67,8 +67,8 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
     })
 }
 
-/// A run that has been started by an order; as the user numbered `user`, if given. The order's file
-/// lies in the run's folder, so that the process can be told from others by its argument.
+/// Starts a run by an order, as the user numbered `user` if it is given. The file with the order is
+/// in the run's folder. So the argument of the process distinguishes it from other runs.
 pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     let file = folder.join("order");
     fs::write(&file, order.to_string()).unwrap();
@@ -80,19 +80,19 @@ pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     run.spawn().unwrap()
 }
 
-/// A run of `scenario` that has been started.
+/// Starts a run of `scenario`.
 pub fn start(scenario: &str, folder: &Path, user: Option<u32>) -> Child {
     start_by(&order(scenario, folder), folder, user)
 }
 
-/// The same with hosts' wires made of what `wiring` says: a wire, and whether devices offload.
+/// Starts a run of `scenario`. `wiring` names the kind of wire, and says whether devices offload.
 pub fn start_on(wiring: (&str, bool), scenario: &str, folder: &Path, user: Option<u32>) -> Child {
     let mut order = order(scenario, folder);
     (order["wire"], order["offload"]) = (wiring.0.into(), wiring.1.into());
     start_by(&order, folder, user)
 }
 
-/// A run of programs that has been started: `command` at the first end, `server` at the second.
+/// Starts a run of programs: `command` at the first end, `server` at the second.
 pub fn start_programs(
     scenario: &str,
     folder: &Path,
@@ -105,14 +105,15 @@ pub fn start_programs(
     start_by(&order, folder, user)
 }
 
-/// How late a sleeper may wake before a failure says nothing.
+/// How late a sleeping thread may wake up on a machine that counts as in time.
 const ALLOWED: Duration = Duration::from_millis(1);
 /// How often a test of real time is tried.
 const TRIES: usize = 5;
 
-/// Runs a test that is right only while the machine is in time. Beside it a thread sleeps in short
-/// spans. When the test fails and the sleeper overslept, the test is tried again; when that happens
-/// each time, it is skipped, said loudly. A failure on a machine that was in time is a failure.
+/// Runs a test that is valid only while the machine is in time. During the test, a thread sleeps
+/// for short spans. If the test fails and the thread woke up late, the test is tried again. If this
+/// happens each time, the test is skipped with the reason. A failure on a machine that was in time
+/// is a failure.
 pub fn real_time(test: impl Fn()) {
     let mut worst = Duration::ZERO;
     for _ in 0..TRIES {
@@ -132,7 +133,7 @@ pub fn real_time(test: impl Fn()) {
     eprintln!("SKIPPED: the machine was too late {TRIES} times, by up to {worst:?}");
 }
 
-/// By how much this machine's sleep was too long at worst until `over`.
+/// The longest time by which a sleep was too long before `over` was set.
 #[allow(clippy::disallowed_methods, reason = "the test asks how late the machine is")]
 fn oversleep(over: &AtomicBool) -> Duration {
     let (span, mut worst) = (Duration::from_millis(2), Duration::ZERO);
@@ -144,7 +145,7 @@ fn oversleep(over: &AtomicBool) -> Duration {
     worst
 }
 
-/// Whether a program is there; said loudly where it is not.
+/// Whether a program exists on this machine. If it does not, prints this as the reason of a skip.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -153,8 +154,8 @@ pub fn has(program: &str) -> bool {
     found
 }
 
-/// Waits for a run; `None`, said loudly, where the machine has no namespaces to give, or no TUN
-/// devices to this user.
+/// Waits for a run. If the machine gives this user no namespaces or no TUN devices, prints this as
+/// the reason of a skip and returns `None`.
 pub fn finish(child: Child) -> Option<()> {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -44,7 +44,7 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
             within(path, "std::net") && !path.strip_prefix("std::net::").is_some_and(address);
         socket || BANNED.iter().any(|ban| within(path, ban))
     };
-    // Under another name, or all of it, it could not be followed.
+    // If `std` is imported under another name, or with `*`, its later uses cannot be recognised.
     let whole = |path: &&str| *path == "std" || within(path, "std") && path.ends_with('*');
     let imports = facts.paths.iter().filter(|written| written.import.is_some());
     let whole = imports.map(|written| written.path.as_str()).filter(whole);

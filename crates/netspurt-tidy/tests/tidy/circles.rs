@@ -1,7 +1,7 @@
 //! No circles: a file may not import a file that imports it, directly or through others.
 //!
-//! A name that a module only hands on (`pub use`) counts as the file that defines it. Code that is
-//! compiled for tests alone does not count.
+//! A name that a module only re-exports (`pub use`) belongs to the file that defines it. Code that
+//! is compiled only for tests does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use crate::source::{Facts, module, module_of, root, sources};
 
 type Module = Vec<String>;
 
-/// How often a name may be handed on before it counts as unknown.
+/// How often a name may be re-exported before it counts as unknown.
 const MOST_HANDS: usize = 8;
 
-/// The files of a crate, by the modules that they are.
+/// The files of a crate, each with its module.
 struct Crate {
     files: BTreeMap<Module, Facts>,
 }
@@ -27,7 +27,7 @@ enum Named {
     In(Module),
 }
 
-/// A path on its way to what it names.
+/// The state of the search for the thing that a path names.
 struct Search<'a> {
     here: Module,
     rest: &'a [&'a str],
@@ -47,7 +47,8 @@ impl Crate {
         Crate::of(sources(src).iter().map(|file| facts(file)).collect())
     }
 
-    /// A crate of these files. Files that no other declares, or only its tests, are left out.
+    /// A crate of these files. Files that no other file declares, or that only tests declare, are
+    /// left out.
     fn of(mut all: BTreeMap<Module, Facts>) -> Crate {
         let (mut files, mut next) = (BTreeMap::new(), vec![Module::new()]);
         while let Some(module) = next.pop() {
@@ -108,12 +109,12 @@ impl Crate {
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
-    /// The meaning of `name` in `here` by a `use` that has the name.
+    /// The thing that `name` means in `here` because a `use` there imports this name.
     fn imported(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
         self.imports(here, name, hands).find_map(|path| self.find(here, path, hands - 1))
     }
 
-    /// The meaning of `name` in `here` by a `use` of everything in a module.
+    /// The thing that `name` means in `here` because a `use` there imports a whole module.
     fn imported_with_all(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
         let mut modules = self.imports(here, "*", hands);
         modules.find_map(|path| {
@@ -123,7 +124,8 @@ impl Crate {
         })
     }
 
-    /// The paths of the imports in `here` that bring `name`; none when no hand is left.
+    /// The paths of the imports in `here` that bring `name`; none if no more re-exports may be
+    /// followed.
     fn imports<'a>(
         &'a self,
         here: &[String],
@@ -139,7 +141,7 @@ impl Crate {
         found.into_iter().filter(move |_| hands > 0)
     }
 
-    /// The imports between files: who imports, what, and the path that does it.
+    /// The imports between files: the importing file, the imported file, and the path in the code.
     fn arrows(&self) -> BTreeMap<(Module, Module), String> {
         let mut arrows = BTreeMap::new();
         for (file, facts) in &self.files {
@@ -165,7 +167,8 @@ impl Crate {
         arrows
     }
 
-    /// Every circle: the arrows among files that reach each other.
+    /// The imports that are part of a circle: both files import each other, directly or through
+    /// others.
     fn circles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let reach: BTreeMap<&Module, BTreeSet<&Module>> =

@@ -13,7 +13,7 @@ const CRATES: &[(&str, &str)] = &[
     ("live", "crates/netspurt-live/src"),
 ];
 
-/// The text behind the opening of the table of floors called `name`.
+/// The text after the opening of the table of floors called `name`.
 fn behind<'a>(text: &'a str, name: &str) -> &'a str {
     text.split_once(&format!("```floors {name}\n")).expect("the table").1
 }
@@ -30,7 +30,7 @@ fn floors(text: &str, name: &str) -> Floors {
     floors
 }
 
-/// The rooms that the table behind the floors called `name` describes.
+/// The rooms that the table after the floors called `name` describes.
 fn described(text: &str, name: &str) -> BTreeSet<String> {
     let (_, rest) = behind(text, name).split_once("```").expect("its end");
     let mut rows = rest.lines().skip_while(|line| !line.starts_with('|'));
@@ -51,8 +51,8 @@ fn differences(text: &str, name: &str) -> Vec<String> {
     with_floor.symmetric_difference(&described(text, name)).cloned().collect()
 }
 
-/// The room a path leads to, seen from `module`; `None` where it stays inside or leaves the
-/// crate, empty where it is the crate's root.
+/// The room to which a path in `module` leads. `None` if the path stays in its module or leaves the
+/// crate; empty if it leads to the root of the crate.
 fn room_of(path: &str, module: &[String]) -> Option<String> {
     let mut parts = path.split("::").peekable();
     let mut here: Vec<String> = module.to_vec();
@@ -98,7 +98,7 @@ fn imports_point_down() {
         let (floors, src) = (floors(&text, name), root().join(folder));
         all(&src, |file, _| {
             let module = module_of(file, &src);
-            // A program is above all rooms.
+            // A program may use all rooms.
             let program = module.first().is_some_and(|first| first == "bin");
             if program {
                 Vec::new()

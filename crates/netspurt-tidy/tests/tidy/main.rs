@@ -1,4 +1,4 @@
-//! The house rules that a compiler does not know, proved on the sources.
+//! The rules of this project that a compiler does not check, tested on the sources.
 
 mod bans;
 mod circles;

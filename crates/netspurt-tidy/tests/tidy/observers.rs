@@ -1,6 +1,6 @@
-//! There is one observer of TCP: one decoder of its headers, one place that unwraps sequence
-//! numbers, one that counts rounds. Senders and their congestion control have books of their own,
-//! and so have the oracles of tests.
+//! Only one place each decodes headers of TCP, unwraps sequence numbers, and counts rounds. These
+//! rules do not apply to senders and their congestion control, which keep their own state, nor to
+//! tests.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,15 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::source::{OnceForEach, root, sources};
 
-/// Rooms of the core that send, and know more than an observer.
+/// Rooms of the core that send. They know more than an observer of packets.
 const SENDERS: &[&str] = &["tcp", "congestion"];
 
-/// Who reads numbers in the network's order of octets outside of the room `wire`, and what they are.
+/// The files outside of the room `wire` that read numbers in network byte order, with what they
+/// read.
 const NOT_TCP: &[&str] = &[
     // UTF-16 with a byte-order mark.
     "netspurt/src/delays/text.rs",
-    // ICMP, and what our own probes carry.
+    // ICMP, and the content of our own probes.
     "netspurt-live/src/probe/packet.rs",
 ];
 
@@ -33,7 +34,7 @@ impl Source {
 
 static SOURCES: OnceForEach<Source> = OnceForEach::new();
 
-/// Every source of the crates, by its path below `crates`, but for tests and examples.
+/// Every source of the crates except tests and examples, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
     let folders =
@@ -74,7 +75,7 @@ fn in_room(file: &str, room: &str) -> bool {
     file == format!("{path}.rs") || file.starts_with(&format!("{path}/"))
 }
 
-/// The files of which `is` says so, but for those of senders.
+/// The files for which `is` is true, except those of senders.
 fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
     assert!(all.len() > 200, "the sources were found");
@@ -105,7 +106,7 @@ fn one_file_of_that_room_knows_where_the_fields_are() {
     let found =
         observers(|source| source.tokens.windows(2).any(|two| two == ["struct", "TcpHead"]));
     assert_eq!(found, ["netspurt/src/wire/head.rs"]);
-    // The octet that holds the header's length is read nowhere else.
+    // No other file reads the octet with the length of the header.
     let length = |source: &Source| {
         ["[12]>>4", "+12]>>4", "[13])"].iter().any(|part| source.dense.contains(part))
     };

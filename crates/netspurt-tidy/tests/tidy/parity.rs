@@ -1,10 +1,10 @@
-//! Only `ids.rs` computes with the bits of ids: nowhere else does arithmetic tell the two ends of a
-//! flow apart, or take the number of an id to pieces.
+//! Only `ids.rs` computes with the bits of ids. No other file may use arithmetic to distinguish the
+//! two ends of a flow, or to take parts of the number of an id.
 //!
-//! An expression is about ids where its name ends in one of [`NAMES`], or where an id is made of it.
-//! What is asked of a thing with an id, its octets for example, has another name; the middle between
-//! two octets is a sum that is halved; and a number that becomes part of an address is masked by more
-//! than a bit. None of these is about ids.
+//! An expression counts as one about ids if its name ends in one of [`NAMES`], or if an id is made
+//! from it. There are three kinds of expressions that do not count, although they look similar: a
+//! property of a thing with an id, such as its octets; the middle between two octets, which is half
+//! of a sum; and a number that becomes part of an address, whose mask has more than one bit.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ use syn::{BinOp, Expr, Lit, Member, Token};
 
 use crate::source::{all, root};
 
-/// The last words of the names of ids, and of what holds one for each end, flow or node.
+/// The last words of the names of ids, and of lists with an entry for each end, flow or node.
 const NAMES: &[&str] = &["dest", "end", "endpoint", "flow", "id", "node", "side"];
 
-/// Methods that hand the number of an id on, or count a list that has one entry for each.
+/// Methods that return the number of an id, or the length of a list with an entry for each id.
 const NUMBERS: &[&str] =
     &["bits", "clone", "expect", "index", "into", "len", "place", "try_into", "unwrap"];
 
-/// Functions that make an id of a number.
+/// Functions that make an id from a number.
 const MAKERS: &[&str] = &["EndId::at", "FlowId", "TransmissionId::from_bits"];
 
 /// Whether the last word of a name is one of an id, or of several.
@@ -106,10 +106,10 @@ fn is_raw(id: &Expr) -> bool {
     }
 }
 
-/// Finds what takes ids to pieces.
+/// Finds the expressions that take parts of ids.
 #[derive(Default)]
 struct Parity {
-    /// Whether an id is being made: then every number is about it.
+    /// Whether the expression makes an id. Then every number in it counts as one about ids.
     makes_id: bool,
     found: Vec<String>,
 }
@@ -131,7 +131,7 @@ impl Parity {
         self.makes_id && literal(expr).is_none() || is_id(expr)
     }
 
-    /// The sign by which two operands make or take apart an id, if they do.
+    /// The operator, if this operation makes an id or takes a part of one.
     fn sign(&self, left: &Expr, op: BinOp, right: &Expr) -> Option<&'static str> {
         use BinOp::{
             BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
@@ -184,7 +184,7 @@ impl<'ast> Visit<'ast> for Parity {
         self.makes_id = outside;
     }
 
-    /// What `x[i]` picks by a number is not that number.
+    /// In `x[i]`, the index does not make the result an id.
     fn visit_expr_index(&mut self, index: &'ast syn::ExprIndex) {
         let outside = core::mem::take(&mut self.makes_id);
         visit::visit_expr_index(self, index);
@@ -200,7 +200,7 @@ impl<'ast> Visit<'ast> for Parity {
     }
 }
 
-/// The file that knows the bits.
+/// Whether this is the file that may compute with the bits of ids.
 fn is_ids(file: &Path) -> bool {
     file.ends_with("crates/netspurt/src/ids.rs")
 }
@@ -213,7 +213,7 @@ fn one_file_computes_with_the_bits_of_ids() {
 
 #[test]
 fn the_file_of_ids_does_compute_with_their_bits() {
-    // Elsewhere a field without a name would stand behind the name of an id.
+    // In other files a field without a name follows the name of an id, so `self` becomes `id`.
     let text = crate::source::text_of("crates/netspurt/src/ids.rs").replace("self.0", "id.0");
     let found = Parity::of(&text);
     assert!(found.len() > 5, "{found:?}");

@@ -12,7 +12,7 @@ fn long_functions(facts: &Facts) -> Vec<String> {
     long.map(|(name, lines)| format!("{name} has {lines} lines")).collect()
 }
 
-/// Whether a file is a test's: in a crate's own folder of tests, or called so.
+/// Whether a file has only tests: it is in the folder `tests` of a crate, or is called `tests.rs`.
 fn is_test(file: &Path, crates: &Path) -> bool {
     let parts: Vec<&str> =
         file.strip_prefix(crates).unwrap().iter().map(|part| part.to_str().unwrap()).collect();

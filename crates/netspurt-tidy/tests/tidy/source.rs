@@ -1,4 +1,4 @@
-//! Reads a source: the paths it writes, what it imports, what it defines, how long its functions are.
+//! Reads a source: its paths, its imports, its definitions, and the lengths of its functions.
 
 use std::collections::HashMap;
 use std::fs;
@@ -50,7 +50,7 @@ pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// What is computed of each file once, for all rules.
+/// A value that is computed once for each file, for all rules.
 pub struct OnceForEach<T>(LazyLock<Mutex<HashMap<PathBuf, Arc<OnceLock<T>>>>>);
 
 impl<T> OnceForEach<T> {
@@ -58,8 +58,8 @@ impl<T> OnceForEach<T> {
         Self(LazyLock::new(Mutex::default))
     }
 
-    /// Calls `look` with the value of `file`, which `make` computes from the text when it is wanted
-    /// first.
+    /// Calls `look` with the value of `file`. At the first call for a file, `make` computes its
+    /// value from the text.
     pub fn with<R>(
         &self,
         file: &Path,
@@ -71,7 +71,7 @@ impl<T> OnceForEach<T> {
     }
 }
 
-/// The module that a file is, as its path from the crate's root: `["link", "delay"]`.
+/// The module of a file, as a path from the root of the crate: `["link", "delay"]`.
 pub fn module_of(file: &Path, src: &Path) -> Vec<String> {
     let relative = file.strip_prefix(src).unwrap().with_extension("");
     let parts = relative.iter().map(|part| part.to_str().unwrap().to_owned());
@@ -97,7 +97,7 @@ pub struct Written {
 pub struct Import {
     /// The name that it brings into scope; `*` for all names.
     pub name: String,
-    /// Whether others may take the name from here.
+    /// Whether other modules may import the name from here.
     pub public: bool,
 }
 
@@ -131,8 +131,8 @@ impl Facts {
         FACTS.with(file, |text| Facts::of(text, &module), look)
     }
 
-    /// The facts of the text of the file that is `module`. Tokens are read and not syntax, so that
-    /// what stands in macros counts as well.
+    /// The facts of the text of the file of `module`. Tokens are read and not syntax, so that the
+    /// contents of macros count as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let tokens: TokenStream = text.parse().expect("tokens");
@@ -142,7 +142,7 @@ impl Facts {
         facts
     }
 
-    /// The facts of the text without what is compiled for tests alone.
+    /// The facts of the text without the parts that are compiled only for tests.
     pub fn outside_tests(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         facts.read(without_tests(text.parse().expect("tokens")), module);
@@ -198,7 +198,8 @@ impl Facts {
 
     /// A definition: its name, and the lines of a function.
     fn read_definition(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
-        // `const fn` and `const _` define nothing by that word; a macro's name follows a `!`.
+        // In `const fn` and `const _`, the word `const` defines no name. A macro's name follows a
+        // `!`.
         let place = if punct(tokens.get(at + 1), '!') { at + 2 } else { at + 1 };
         let Some(TokenTree::Ident(name)) = tokens.get(place) else { return at + 1 };
         if DEFINES.iter().any(|keyword| name == keyword) {
@@ -286,7 +287,7 @@ impl Facts {
     }
 }
 
-/// Words that are paths and name nothing by themselves.
+/// Words that are only beginnings of paths.
 const KEYWORDS: &[&str] = &["crate", "self", "super", "Self"];
 
 /// Words that a definition's name follows.
@@ -336,7 +337,7 @@ fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     matches!(text.as_deref(), Some("cfg(test)" | "test"))
 }
 
-/// The place behind the item whose attributes begin at `at`.
+/// The place after the item whose attributes begin at `at`.
 fn behind_item(tokens: &[TokenTree], at: usize) -> usize {
     let ends = |token: &TokenTree| {
         punct(Some(token), ';') || group(Some(token), Delimiter::Brace).is_some()
@@ -377,7 +378,7 @@ fn names(inside: Option<TokenStream>, word: &str) -> bool {
     })
 }
 
-/// The path that begins with token `at`, and the place behind it.
+/// The path that begins with token `at`, and the place after it.
 fn path_at(tokens: &[TokenTree], at: usize) -> (String, usize) {
     let (mut path, mut at) = (String::new(), at);
     while let Some(TokenTree::Ident(segment)) = tokens.get(at) {

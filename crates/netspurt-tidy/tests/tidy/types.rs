@@ -1,4 +1,4 @@
-//! Small types, each with a name of its own.
+//! Types are small, and each type name is defined once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const MAX_METHODS: usize = 60;
 /// The ends of names of plain configuration, which may have any number of fields.
 const CONFIGURATION: &[&str] = &["Config", "Spec", "Plan", "Options"];
 
-/// A type as its definition and all its `impl` blocks have it.
+/// The size of a type, from its definition and all its `impl` blocks.
 #[derive(Default)]
 struct Size {
     fields: usize,
@@ -22,7 +22,7 @@ struct Size {
     verbs: usize,
 }
 
-/// Reads the types that syntax defines and what is implemented for them.
+/// Reads the types that a text defines, and their methods.
 #[derive(Default)]
 struct Types {
     /// Names of the types defined.
@@ -31,7 +31,7 @@ struct Types {
 }
 
 impl Types {
-    /// The types of a text; what is compiled for tests alone does not count.
+    /// Reads the types of a text. Types that are compiled only for tests do not count.
     fn read(&mut self, text: &str) {
         let tokens = without_tests(text.parse().expect("tokens"));
         self.visit_file(&syn::parse2(tokens).expect("a source"));
@@ -107,7 +107,7 @@ impl<'ast> Visit<'ast> for Types {
     }
 }
 
-/// Plain data that the ends of names do not tell, each with the reason why it is that large.
+/// Types of plain data without such a name, each with the reason why it is large.
 const PLAIN: &[(&str, &str)] = &[
     ("PacketdrillTable", "packetdrill's table has as many functions"),
     ("TcpInfo", "the kernel's `struct tcp_info` has as many fields that are told here"),
@@ -157,7 +157,8 @@ fn types_are_small() {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// The names that more than one file, or one file twice, defines; `defined` are name and place.
+/// The names that are defined more than once, in one file or in several. `defined` has the name and
+/// the place of each definition.
 fn twice(defined: &[(String, String)]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, place) in defined {

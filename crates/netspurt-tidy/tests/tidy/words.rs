@@ -1,4 +1,4 @@
-//! The field's words: synonyms that docs/glossary.md rejects stay out of everything.
+//! The field's words: no file of the project has a synonym that docs/glossary.md rejects.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::source::{files, root, text_of};
 
-/// Texts that may use rejected words, each with its reason: a folder or a file, and the word; `*` stands
-/// for all words.
+/// Texts that may use rejected words: a folder or a file, the word, and the reason. `*` stands for
+/// all words.
 const EXEMPT: &[(&str, &str, &str)] = &[
     ("authorities", "*", "what other programs print"),
     ("data", "*", "recordings as they were made"),
@@ -38,8 +38,8 @@ fn rejected(glossary: &str) -> Vec<Phrase> {
     quoted.map(words).map(|words| words.into_iter().map(|(word, _)| word).collect()).collect()
 }
 
-/// The words of a line in lower case, each with where it begins. Names are taken apart at `_` and
-/// where a capital begins.
+/// The words of a line in lower case, each with the place where it begins. Names are split at `_`
+/// and before capital letters.
 fn words(line: &str) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let mut before = ' ';

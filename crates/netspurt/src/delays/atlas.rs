@@ -150,7 +150,7 @@ fn burst(
         let failed = ["x", "error", "err"].iter().any(|key| entry.get(key).is_some());
         let rtt = float(&entry["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
         if let Some(late) = whole(&entry["late"]) {
-            is_late(&mut path.delays, first, late, rtt);
+            add_late_reply(&mut path.delays, first, late, rtt);
         } else if entry.get("dup").is_some_and(|dup| dup != 0 && dup != false) {
             path.delays.duplicates += 1;
         } else if rtt.is_some() || failed {
@@ -169,7 +169,7 @@ fn burst(
 
 /// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
 /// that probe does not exist or has a reply, the late reply counts for the last probe without one.
-fn is_late(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
+fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
     let place = expected.filter(|place| probes.get(*place).is_some_and(|one| one.rtt.is_none()));

@@ -78,7 +78,7 @@ fn is_half_day(word: &str) -> bool {
 }
 
 /// Finds a timestamp of several words at the beginning of a text: one in brackets, or one with the
-/// name of a day or month. Returns the timestamp and the text behind it.
+/// name of a day or month. Returns the timestamp and the text after it.
 fn stamp_words(text: &str) -> Option<(&str, &str)> {
     let bracketed = text.starts_with('[');
     if !bracketed && !begins_with_name(text) {

@@ -54,7 +54,7 @@ pub(super) fn parse(
 }
 
 /// Whether a series holds the delays of one ping. `Ping (ms) avg` is the mean of several pings. A
-/// word behind `::` names another quantity; a number there only counts the pings.
+/// word after `::` names another quantity; a number there only counts the pings.
 fn is_ping(series: &str) -> bool {
     let copy = |tail: &str| tail.bytes().all(|c| c.is_ascii_digit());
     series.starts_with("Ping")

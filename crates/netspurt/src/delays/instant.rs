@@ -64,7 +64,8 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     Some((minutes * 60 * SECOND.cast_signed() + ns, rest))
 }
 
-/// Counts the midnights in a series of times of day, so that the times go on after each.
+/// Counts the midnights in a series of times of day, so that times after a midnight are later than
+/// times before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
     /// The last time as written, and the days since the first time.
@@ -77,8 +78,8 @@ pub(super) struct Midnights {
 
 impl Midnights {
     /// Returns the time `written`, with the days since the first line added if it is a time of day.
-    /// Where times fall from line to line, the log begins with the last probe, and each midnight
-    /// takes a day off.
+    /// If times fall from line to line, the log begins with the last probe, and each midnight
+    /// subtracts a day.
     pub fn since(&mut self, written: i64) -> i64 {
         let step = self.written.map_or(0, |last| written.saturating_sub(last));
         let backwards = self.fell && !self.rose;

@@ -202,8 +202,8 @@ impl PingRun {
         (Some(rtt), self.missing_carries.read(digits))
     }
 
-    /// Returns the first number of the run. This is the number with which the tool begins if the log
-    /// has the run's header or statistics. Otherwise it is the lowest number in the log.
+    /// Returns the first number of the run. This is the number with which the tool begins if the
+    /// log has the run's header or statistics. Otherwise it is the lowest number in the log.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,

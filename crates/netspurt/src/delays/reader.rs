@@ -52,7 +52,7 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     let has_delays =
         |recording: &Delays| recording.untimed == 0 || recording.received() > recording.untimed;
     if !reading.recordings.iter().any(has_delays) {
-        return Err(hollow(&reading, format));
+        return Err(without_delays(&reading, format));
     }
     number(&mut reading);
     reading.recordings.iter_mut().for_each(note_zeros);
@@ -107,7 +107,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     }
     let format = match hints.format {
         Some(format) => format,
-        None => detect(&content, hints).ok_or_else(|| alien(&content))?,
+        None => detect(&content, hints).ok_or_else(|| unknown_format(&content))?,
     };
     let reading = match format {
         Format::Ping => ping::parse(name, &content, hints)?,
@@ -174,16 +174,16 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
 }
 
 /// The message about a file of unknown format.
-const ALIEN: &str = "not a known format of recorded delays";
+const UNKNOWN_FORMAT: &str = "not a known format of recorded delays";
 
 /// Returns the error for a file of unknown format.
-fn alien(content: &str) -> RecordingError {
+fn unknown_format(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
     if let Some(names) = table::names(content) {
         let (names, count) = (names.join(", "), names.len());
         return RecordingError::new(
-            format!("{ALIEN}; as a table its columns would be {names}"),
+            format!("{UNKNOWN_FORMAT}; as a table its columns would be {names}"),
             format!(
                 "`--column rtt=NAME` tells which of them has the delays; instead of a name a number \
                  from 1 to {count} will do; if the delays are in seconds and not milliseconds, add \
@@ -192,11 +192,12 @@ fn alien(content: &str) -> RecordingError {
         )
         .at(line);
     }
-    RecordingError::new(format!("{ALIEN}; it begins with `{shown}`"), Format::hint()).at(line)
+    RecordingError::new(format!("{UNKNOWN_FORMAT}; it begins with `{shown}`"), Format::hint())
+        .at(line)
 }
 
 /// Returns the error for a file without delays.
-fn hollow(reading: &Reading, format: Format) -> RecordingError {
+fn without_delays(reading: &Reading, format: Format) -> RecordingError {
     if let Some(first) = reading.recordings.first() {
         return RecordingError::new(
             format!("{}: only a summary, no delay of a single probe", first.format),

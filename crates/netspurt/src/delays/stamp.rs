@@ -117,7 +117,7 @@ fn clock(text: &str) -> Option<(i64, &str)> {
 }
 
 /// Adds `AM` or `PM` to a time of day, if one of them follows. Returns the time and the text
-/// behind.
+/// after it.
 fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
     let noon = 12 * 60 * MINUTE;
@@ -165,7 +165,7 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
 }
 
 /// Reads `22 Oct 2024`, also with `-`, `/` or `. `, and without the year. Returns the month, the
-/// day, the year and the text behind.
+/// day, the year and the text after it.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
     let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
@@ -175,7 +175,7 @@ fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     Some((month, day, year, rest))
 }
 
-/// Reads a year of four digits behind `mark`.
+/// Reads a year of four digits after `mark`.
 fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     let year = || {
         let digits = text.strip_prefix(',').unwrap_or(text).strip_prefix(mark)?.trim_start();
@@ -188,21 +188,21 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
 }
 
 /// Finds the name at the beginning of `text`. Returns its place in `names`, from 1, and the text
-/// behind.
+/// after it.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     let (place, name) = (1..).zip(names).find(|(_, name)| text.starts_with(**name))?;
     let rest = &text[name.len()..];
     (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
 }
 
-/// Returns the text behind a weekday in one of the languages.
+/// Returns the text after a weekday in one of the languages.
 fn weekday(text: &str) -> Option<&str> {
     let (_, rest) = name(text, &WEEKDAYS).or_else(|| name(text, &FOREIGN_WEEKDAYS))?;
     Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
 /// Reads the month at the beginning of `text` in one of the languages. Returns it from 1, and the
-/// text behind.
+/// text after it.
 fn month(text: &str) -> Option<(i64, &str)> {
     let foreign = || FOREIGN_MONTHS.iter().find_map(|names| name(text, names));
     let (month, rest) = name(text, &MONTHS).or_else(foreign)?;

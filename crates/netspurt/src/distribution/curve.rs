@@ -2,8 +2,8 @@
 
 use core::f64::consts::LN_2;
 
-/// A curve of straight pieces between knots at equal steps. Behind the last knot the last piece
-/// continues. Before the first knot the curve is a straight line with a slope of its own.
+/// A curve of straight pieces between knots at equal steps. After the last knot the last piece
+/// continues. Before the first knot the curve is a straight line with another slope.
 pub(super) struct QuantileCurve {
     /// The position of the first knot.
     pub(super) first: f64,

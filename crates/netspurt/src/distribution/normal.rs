@@ -10,7 +10,7 @@ pub(super) fn normal(stream: &mut Stream) -> f64 {
     radius * libm::cos(TAU * stream.uniform())
 }
 
-/// Returns the probability that such a draw is above `value`.
+/// Returns the probability that a draw of [`normal`] is above `value`.
 pub(super) fn above(value: f64) -> f64 {
     libm::erfc(value * FRAC_1_SQRT_2) / 2.0
 }

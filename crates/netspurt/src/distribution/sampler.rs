@@ -56,7 +56,7 @@ enum SamplerState {
         kept: f64,
     },
     Weibull(Weibull),
-    /// `failure` is the logarithm of the probability that the count goes on.
+    /// `failure` is the logarithm of the probability that the count continues.
     Geometric {
         failure: f64,
     },

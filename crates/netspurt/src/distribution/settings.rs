@@ -100,8 +100,8 @@ impl<'a> Settings<'a> {
         self.value(key).map(|_| self.positive(key)).transpose()
     }
 
-    /// Reads a quantity above zero from one of two keys, and passes it to the function beside that
-    /// key. Exactly one of the keys must be given.
+    /// Reads a quantity above zero from one of two keys, and passes it to the function that belongs
+    /// to that key. Exactly one of the keys must be given.
     pub(super) fn either<T>(
         &self,
         [(a, of_a), (b, of_b)]: [Maker<'_, T>; 2],

@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn the_weights_are_those_of_hoskings_formula() {
-        // Hosking 1981, theorem 1: phi(k, j) = -C(k, j) Γ(j - d) Γ(k - d - j + 1) / (Γ(-d) Γ(k - d + 1)).
+        // Hosking 1981, theorem 1:
+        // phi(k, j) = -C(k, j) Γ(j - d) Γ(k - d - j + 1) / (Γ(-d) Γ(k - d + 1)).
         let (d, order) = (0.31, 40);
         let mut weights = vec![0.0; order];
         for known in 0..order {

@@ -20,7 +20,7 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 }
 
 /// The packets in which `frame` crosses a link with an MTU of `mtu_bytes` octets: the frame itself,
-/// or its fragments in order. Each fragment has as many units of eight octets as fit behind a
+/// or its fragments in order. Each fragment has as many units of eight octets as fit after a
 /// header, and the last has the rest (RFC 791 §3.2).
 ///
 /// ```
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn a_fragment_carries_whole_units_of_eight_octets_and_the_last_the_rest() {
-        // The datagram has 532 octets behind the header. A fragment has room for 230, of which 224
+        // The datagram has 532 octets after the header. A fragment has room for 230, of which 224
         // are whole units.
         let cut = cuts(fragments(datagram(552), 250));
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
-        assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "it fits");
+        assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "the datagram fits");
         assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
         // The last fragment may be longer than the others. Its 230 octets are not a multiple of
         // eight, but they fit.

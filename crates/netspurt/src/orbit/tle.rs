@@ -181,7 +181,7 @@ impl TleSet<'_> {
         self.read(line, columns, if digits { text } else { "" }, what)
     }
 
-    /// Reads a number of seven digits behind a decimal point that is not written.
+    /// Reads a number of seven digits that follow a decimal point. The point is not written.
     fn after_point(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, Blamed> {
         let text = self.field(line, columns.clone());
         let whole: u32 = self.read(line, columns, text, what)?;
@@ -204,8 +204,8 @@ impl TleSet<'_> {
         epoch.filter(|_| self.0[0].text.as_bytes()[23] == b'.').ok_or_else(none)
     }
 
-    /// Reads B*: a sign, five digits behind a decimal point that is not written, and an exponent of
-    /// ten.
+    /// Reads B*: a sign, five digits that follow a decimal point, and an exponent of ten. The point
+    /// is not written.
     fn drag(&self) -> Result<f64, Blamed> {
         let text = self.field(0, 53..61);
         let (digits, exponent) = text.split_at(text.len().saturating_sub(2));

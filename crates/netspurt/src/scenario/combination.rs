@@ -22,7 +22,7 @@ pub struct Combination {
 
 impl Combination {
     pub(super) fn new(mut spec: Spec) -> Self {
-        lay_bare(&mut spec);
+        remove_what_changes_no_result(&mut spec);
         let text = form::write(&spec);
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
@@ -30,7 +30,7 @@ impl Combination {
     /// As [`new`](Self::new), for a scenario with the head and the links of `known`. The text of
     /// the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
-        lay_bare(&mut spec);
+        remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);
         let hash = known.hash.clone().chain_update(&text[known.head..]);
         let fingerprint = shortened(hash);
@@ -67,7 +67,7 @@ impl KnownLinks {
     /// the rest in this order.
     pub(super) fn of(spec: &Spec) -> Option<Self> {
         let mut spec = spec.clone();
-        lay_bare(&mut spec);
+        remove_what_changes_no_result(&mut spec);
         let whole = form::write(&spec);
         let mut head = form::table(&spec);
         head.retain(|_, value| !value.is_table() && !value.is_array());
@@ -89,7 +89,7 @@ fn text_without_links(spec: &mut Spec) -> String {
 }
 
 /// Removes the parts of a scenario that do not change the results of a case.
-fn lay_bare(spec: &mut Spec) {
+fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.sweep = None;
     spec.seed = Whole(0);
     spec.record.tables.clear();
@@ -98,8 +98,8 @@ fn lay_bare(spec: &mut Spec) {
     spec.record.rows = None;
 }
 
-/// The problem of a scenario with an end of the kernel's. The kernel does not run in virtual time,
-/// so such a scenario cannot be simulated.
+/// The problem of a scenario in which the kernel plays an end. The kernel does not run in virtual
+/// time, so such a scenario cannot be simulated.
 pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
     let flow = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
     let own = spec.populations.iter().find(|(_, own)| own.endpoint == EndpointWord::Kernel);
@@ -108,9 +108,9 @@ pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
     Some(Problem::at(place, KERNEL).fix(LIVE))
 }
 
-/// The message about an end of the kernel's in a sweep.
+/// The message about an end that the kernel plays, in a simulated sweep.
 pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of a sweep";
-/// The fix for an end of the kernel's in a sweep.
+/// The fix for an end that the kernel plays, in a simulated sweep.
 pub(super) const LIVE: &str =
     "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
 

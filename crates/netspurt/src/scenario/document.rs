@@ -102,8 +102,8 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is to blame,
-    /// and `false` if its value is.
+    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is wrong,
+    /// and `false` if the value is.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {

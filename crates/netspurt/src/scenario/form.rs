@@ -1,8 +1,8 @@
 //! Conversion of plain data to TOML and from TOML.
 //!
-//! The crate `toml` has several serializers and deserializers, and the compiler compiles each for
-//! each type of a scenario: half of the compile time of this crate. Here all data is read in one
-//! way, which knows the place of each value, and written in one way.
+//! The crate `toml` has several serializers and deserializers. The compiler would compile each of
+//! them for each type of a scenario, which took half of the compile time of this crate. Here one
+//! reader, which knows the place of each value, and one writer handle all data.
 
 use core::fmt::{self, Display};
 use core::ops::Range;
@@ -170,7 +170,7 @@ impl FormNode {
 }
 
 impl FormKind {
-    /// The error for such a value where `expected` is required.
+    /// The error for a value of this kind in a place that requires `expected`.
     fn unexpected(&self, expected: &dyn Expected) -> ReadError {
         let large;
         let found = match self {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_it_was() {
+    fn written_data_is_read_back_unchanged() {
         let flag: Flag = read(TEXT).unwrap();
         assert_eq!((flag.width, flag.height), (3, 2.0));
         assert_eq!(read::<Flag>(&write(&flag)).unwrap(), flag);
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_the_place_of_the_key_or_the_value_that_made_it() {
+    fn an_error_has_the_place_of_the_wrong_key_or_value() {
         let (message, place) = slip(&TEXT.replacen("width", "wdith", 1));
         assert!(message.starts_with("unknown field `wdith`, expected one of"), "{message}");
         assert_eq!(place, "wdith");

@@ -55,7 +55,7 @@ impl Grid {
     /// Checks that each value can be set at its place.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
-            // The values of a range are of one kind, so a thousand of them are enough.
+            // All values of a range have the same type, so a thousand of them are enough.
             for point in points.iter().take(CHECKED) {
                 try_point(self, point)?;
             }
@@ -69,8 +69,8 @@ impl Grid {
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// The problem of the first place that gives a case an end of the kernel's; `None` if no case
-    /// has one.
+    /// The problem of the first place that makes the kernel play an end of a case; `None` if the
+    /// kernel plays no end.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -152,7 +152,7 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
         }
         // The setting is read in full for a good error message.
         let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
-        let Err((path, mistake)) = stands_alone(&with_setting) else { continue };
+        let Err((path, mistake)) = is_valid_alone(&with_setting) else { continue };
         let place = if path { &setting.place } else { &point.place };
         return Err(at(mistake.message, place).fix(mistake.fix));
     }
@@ -161,7 +161,7 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
 
 /// Checks that the document's settings are valid at their places. On a mistake, also returns
 /// whether the path is to blame, and not the value.
-fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
+fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();
     is_complete(&spec).map_err(|problem| (true, document.blame(&problem)))

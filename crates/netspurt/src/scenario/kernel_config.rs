@@ -6,7 +6,7 @@ use crate::wire::BARE_HEADER_BYTES;
 /// A named set of values for the kernel's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelProfile {
-    /// Reno without options, as close to it as the kernel comes.
+    /// Reno without options, as far as the kernel's switches allow.
     Reno1998,
     /// As `Reno1998`, with the initial window of RFC 3390.
     Reno2005,

@@ -52,7 +52,7 @@ impl Scenario {
                 Problem::at([], message).fix("name a link with `slots` or timelines"),
             ));
         }
-        Ok(a_point_a_line(&form::write(&moves)))
+        Ok(one_point_per_line(&form::write(&moves)))
     }
 
     /// The names of the links that change during a run, in the order of the scenario.
@@ -67,7 +67,7 @@ impl Scenario {
 }
 
 /// Writes each point of a timeline on a line of its own; `text` is TOML.
-fn a_point_a_line(text: &str) -> String {
+fn one_point_per_line(text: &str) -> String {
     let spread = |line: &str| {
         let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;
         let points = match key {

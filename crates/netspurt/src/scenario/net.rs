@@ -15,9 +15,9 @@ use super::plan::Plan;
 use super::population::{FlowSums, Resident, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world of TCP transfers only, which is the usual one, or a world of any programs, each behind
-/// reassembly. These are two types so that the usual world neither checks the kind of a host nor
-/// looks for fragments.
+/// A world with TCP transfers only, or a world with any programs, whose hosts reassemble fragments.
+/// Most scenarios need only the first type, which neither checks the kind of a host nor looks for
+/// fragments.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),

@@ -20,14 +20,14 @@ use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 pub enum NetworkEnd {
     /// A program of the simulator's.
     Model(Program),
-    /// A socket of the kernel's.
+    /// A socket of the kernel.
     Kernel(KernelEnd),
     /// A connection of programs, or the packets that their hosts send beside connections.
     Programs(ProgramsEnd),
 }
 
-/// One end of the traffic between two hosts of the kernel's with programs. The first pair of such
-/// ends is for packets that belong to no connection. Each other pair is for one connection.
+/// One end of the traffic between two hosts that run programs on the kernel's TCP. The first pair
+/// of ends is for packets that belong to no connection. Each other pair is for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramsEnd {
     /// The configuration of the host's TCP.
@@ -36,7 +36,7 @@ pub struct ProgramsEnd {
     pub shim: Option<ShimConfig>,
 }
 
-/// A socket of the kernel's, and its task.
+/// A socket of the kernel, and its task.
 #[derive(Clone, Debug)]
 pub struct KernelEnd {
     /// The configuration of the socket's TCP.
@@ -62,7 +62,7 @@ pub struct Network {
     pub links: Vec<LinkConfig>,
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
-    /// The tasks of the connections of a population of the kernel's, in the order of their starts.
+    /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
     /// Its hosts are like those of programs.
     pub visits: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the tables.

@@ -39,7 +39,7 @@ pub(super) struct Plan {
     pub(super) flows: Vec<PlannedFlow>,
     /// The populations: connections that arrive and end during the run.
     pub(super) populations: Vec<Arc<PlannedPopulation>>,
-    /// The tasks of the connections of a population of the kernel's, in the order of their starts.
+    /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
     pub(super) visits: Option<Vec<Task>>,
     /// Whether links may fragment packets.
     pub(super) fragments: bool,
@@ -307,7 +307,8 @@ fn plan_group(
     Ok(())
 }
 
-/// Plans the connections of a population of the kernel's. Its hosts are like those of programs.
+/// Plans the connections of a population that uses the kernel's TCP. Its hosts are planned like
+/// those of programs.
 fn plan_visits(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

@@ -47,7 +47,7 @@ impl Resident for Endpoint {
     fn of(program: Program, _: Duration) -> Self {
         match program {
             Program::Tcp(end) => end,
-            _ => panic!("a world of transfers has no other programs"),
+            _ => panic!("this world has only TCP transfers"),
         }
     }
 
@@ -104,7 +104,7 @@ pub(super) struct FlowSums {
     pub(super) connections: PopulationSums,
 }
 
-/// The flows of a scenario: those that have not started, the judge of the living ones, and the sums
+/// The flows of a scenario: those that have not started, the judge of the open ones, and the sums
 /// of those that ended.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
@@ -133,7 +133,7 @@ impl ScenarioFlows {
         reassembly: Duration,
     ) -> Self {
         let simulated = flows.iter().all(PlannedFlow::is_simulated);
-        assert!(simulated, "a flow of the kernel's cannot be simulated");
+        assert!(simulated, "a flow whose end the kernel plays cannot be simulated");
         let mut waiting: Vec<_> = (0..).map(FlowId).zip(flows).collect();
         waiting.sort_by_key(|(id, flow)| std::cmp::Reverse((flow.start, *id)));
         let names = connections.names().clone();
@@ -163,7 +163,7 @@ impl ScenarioFlows {
         self.sums.connections.rows()
     }
 
-    /// Removes and returns the flows that live from the start to the end of the run: probers and
+    /// Removes and returns the flows that last from the start to the end of the run: probers and
     /// their echo hosts.
     pub(super) fn permanent<E: Resident>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
@@ -243,7 +243,7 @@ impl ScenarioFlows {
         let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
         let end = |side: Side| {
             let PlannedEnd::Model(tcp) = &population.end else {
-                panic!("a population of the kernel's cannot be simulated")
+                panic!("a population that uses the kernel's TCP cannot be simulated")
             };
             let program = tcp_end(id.end(side), tcp, task.clone());
             (E::of(program, self.reassembly), nodes[side.index()])
@@ -329,7 +329,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
             Side::BOTH.map(|side| tcp_end(id.end(side), tcp, task.starting(flow.start)))
         }
         Traffic::Real { .. } | Traffic::Programs { .. } => {
-            panic!("a flow of the kernel's cannot be simulated")
+            panic!("a flow whose end the kernel plays cannot be simulated")
         }
         Traffic::EchoProbes { plan, processing } => [
             Program::EchoProbes(EchoProbes::new(id.end(Side::From), plan.clone())),

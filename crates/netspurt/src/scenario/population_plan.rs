@@ -172,7 +172,8 @@ pub(super) fn plan_populations(
     Ok(all)
 }
 
-/// Checks that one pair of the kernel's hosts suffices, and that a live run can do the rest.
+/// Checks that a live run can have the population that uses the kernel's TCP: there may be no other
+/// population and no programs, because a live run has one pair of hosts, and no IPv6.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
@@ -276,7 +277,8 @@ fn drawn_at_rate(
         let rate = gap.mean().map_or(PACKMIME_RATE_MIN, |mean| 1e9 / mean);
         return Ok((distributions(name, own, rate)?, gap));
     };
-    // PackMime's sizes depend a little on the rate, so the rate settles after some rounds.
+    // PackMime's sizes depend slightly on the rate. Therefore the rate is computed again with the
+    // new sizes until it no longer changes.
     let mut rate = PACKMIME_RATE_MIN;
     for _ in 0..ROUNDS {
         let drawn = distributions(name, own, rate)?;
@@ -291,9 +293,9 @@ fn drawn_at_rate(
     Ok((distributions(name, own, rate)?, gap))
 }
 
-/// The lowest rate of PackMime's connections a second, and the maximum number of rounds in which a
-/// rate is computed.
+/// The lowest rate of PackMime, in connections a second.
 const PACKMIME_RATE_MIN: f64 = 0.1;
+/// The maximum number of times that a rate is computed again.
 const ROUNDS: u32 = 200;
 
 /// The text of a distribution of sizes. PackMime's sizes without a rate get the rate of the

@@ -99,7 +99,7 @@ impl JsonSchema for Profile {
 
 impl Profile {
     /// The configuration of a profile with sequence numbers in octets; `None` for ns-2's senders.
-    /// For a model opposite an end of the kernel's, `linux-default` stands for `linux-6`.
+    /// For a model whose peer is the kernel, `linux-default` stands for `linux-6`.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,

@@ -143,8 +143,8 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // The error is that of a size in bytes if the text looks like one, and else that of the
-        // count.
+        // If the text looks like a size in bytes, the error is that of a size. Otherwise it is
+        // that of a count.
         text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
             UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
             UnitError::OutOfRange { .. } => bytes,

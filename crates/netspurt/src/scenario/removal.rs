@@ -7,8 +7,8 @@ use super::tree::dotted;
 use crate::place::did_you_mean;
 
 /// Removes the key at the end of a path from a text, with all below it. Empty lines replace the
-/// removed ones, so that errors name the lines of the file. Only lines between the parts of a table
-/// that the file has in several places get other numbers.
+/// removed ones, so that errors name the lines of the file. There is one exception: if the file has
+/// parts of one table in several places, the lines between these parts get other numbers.
 ///
 /// A text that is not TOML is returned as it is: reading it names the mistake.
 pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {
@@ -55,7 +55,8 @@ fn at(path: &[String], depth: usize, message: String) -> Problem {
     problem
 }
 
-/// Puts an empty line into `after` for each line that `before` has more, at the first difference.
+/// `after` may have fewer lines than `before`. Inserts the missing number of empty lines into
+/// `after`, at the first difference.
 fn at_their_lines(before: &str, after: &str) -> String {
     let same = before.lines().zip(after.lines()).take_while(|(one, other)| one == other).count();
     let gone = before.lines().count().saturating_sub(after.lines().count());

@@ -54,7 +54,7 @@ pub struct Sweep {
     seeds: u64,
     paired: bool,
     budget: Budget,
-    /// The error for an end of the kernel's in a case; `None` if no case has one.
+    /// The error for a case in which the kernel plays an end; `None` if there is no such case.
     kernel: Option<Box<ScenarioError>>,
 }
 
@@ -120,8 +120,8 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error for callers that cannot run live: it names the place that gives a case an end of
-    /// the kernel's. `None` if all cases are simulated.
+    /// The error for callers that cannot run live: it names the place that makes the kernel play an
+    /// end of a case. `None` if all cases are simulated.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

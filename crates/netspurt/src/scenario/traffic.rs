@@ -18,13 +18,13 @@ pub(super) enum Traffic {
         tcp: TcpConfig,
         task: Task,
     },
-    /// A connection with at least one end of the kernel's.
+    /// A connection of which the kernel plays at least one end.
     Real {
         ends: [PlannedEnd; 2],
         shims: [Option<ShimConfig>; 2],
         task: Task,
     },
-    /// Programs at two ends of the kernel's.
+    /// Programs at two ends that the kernel plays.
     Programs {
         tcp: KernelTcp,
         shims: [Option<ShimConfig>; 2],

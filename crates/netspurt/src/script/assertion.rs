@@ -131,7 +131,7 @@ pub enum AssertionMessage {
 }
 
 impl AssertionMessage {
-    /// The text that it stands for.
+    /// The text that the report gets.
     ///
     /// # Errors
     /// An expression in it has no value.
@@ -220,7 +220,7 @@ impl Expression {
                     Extreme::Least => values.iter().min(),
                     Extreme::Largest => values.iter().max(),
                 };
-                Ok(*found.expect("the parser reads one at least"))
+                Ok(*found.expect("the parser reads at least one"))
             }
             Expression::Not(inner) => Ok(i64::from(inner.value(scope)? == 0)),
             Expression::Negative(inner) => {
@@ -238,7 +238,7 @@ impl Expression {
         }
     }
 
-    /// The fields that it names, each once.
+    /// The fields that the expression names, each once.
     pub fn fields(&self) -> Vec<Field> {
         let mut found = Vec::new();
         self.collect(&mut found);

@@ -54,7 +54,8 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
-    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ..., ...)`.
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or
+    /// `sendto(4, ..., 1000, FLAGS, ..., ...)`.
     Write {
         /// The socket.
         fd: Fd,
@@ -117,7 +118,7 @@ pub enum Call {
         operation: EpollOperation,
         /// The socket.
         socket: Fd,
-        /// What is asked of it.
+        /// The events to watch.
         events: Readiness,
     },
     /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.

@@ -146,7 +146,7 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mista
 fn socket(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     arguments.count(3..4, "socket(..., SOCK_STREAM, IPPROTO_TCP)")?;
     arguments.ellipsis(0..1)?;
-    let [_, kind, protocol] = arguments.all else { unreachable!("three were counted") };
+    let [_, kind, protocol] = arguments.all else { unreachable!("the call has three arguments") };
     let mut words = kind.text.split('|').map(str::trim);
     let nonblocking = match (words.next(), words.next(), words.next()) {
         (Some("SOCK_STREAM"), None, None) => false,
@@ -181,7 +181,7 @@ fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Mistake> {
 fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     let form = "open(\"/tmp/zeros\", O_RDONLY)";
     arguments.count(2..3, form)?;
-    let [path, mode] = arguments.all else { unreachable!("two were counted") };
+    let [path, mode] = arguments.all else { unreachable!("the call has two arguments") };
     let content = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let path = content.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
     if mode.text != "O_RDONLY" {

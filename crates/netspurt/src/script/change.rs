@@ -95,7 +95,7 @@ pub enum HostChange {
         /// The largest size.
         most: u64,
     },
-    /// `tcp_notsent_lowat`: a socket takes more data only while fewer bytes than these are unsent.
+    /// `tcp_notsent_lowat`: a socket accepts more data only while fewer bytes than this are unsent.
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),
@@ -103,9 +103,9 @@ pub enum HostChange {
     Live(LiveSetting),
     /// `tcp_ecn=2`: only the peer may ask for ECN.
     EcnIfAsked(bool),
-    /// `tc qdisc … pfifo limit 0`: whether the link's queue drops all that is sent.
+    /// `tc qdisc … pfifo limit 0`: whether the link's queue drops everything that is sent.
     DropsAll(bool),
-    /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros, which is on no disk.
+    /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros that exists only in the script.
     File {
         /// The path of the file.
         path: String,

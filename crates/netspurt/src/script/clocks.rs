@@ -57,8 +57,8 @@ impl HostClocks {
         self.segments.0 += 1;
     }
 
-    /// The handshake is over. The socket of a `passive` opener is made now (`tcp_create_openreq_child`):
-    /// what came counts as one SYN and this segment.
+    /// The handshake is over. The socket of a `passive` opener is made only now
+    /// (`tcp_create_openreq_child`). It counts one SYN and this segment as received.
     pub(super) fn open(&mut self, now: Time, passive: bool) {
         if passive {
             self.segments = (2, 0);
@@ -91,8 +91,8 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
-            // What is behind the newest octet leaves again, and so does a probe's old number. A tail
-            // loss probe does not count (`retrans_stamp`).
+            // Octets up to the newest one were sent before, and so was the old number of a window
+            // probe. A tail loss probe does not count (`retrans_stamp`).
             Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);
@@ -144,7 +144,7 @@ impl HostClocks {
         Some(self.repeats_since? + self.user_timeout?)
     }
 
-    /// Sets the fields that these clocks know.
+    /// Sets the fields of `info` that these clocks determine.
     pub(super) fn tell(&self, info: &mut Info, now: Time, clock: Clock) {
         let millis = |at: Time| micros(clock.jiffies_between(at, now)) / 1000;
         let since = clock.jiffies_between(self.until, now);
@@ -153,7 +153,7 @@ impl HostClocks {
         };
         let (peer_window, send_buffer) =
             (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
-        // All three are times in which there was data.
+        // In all three times the sender had data, so the busy time is their sum.
         info.set(Field::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
         info.set(Field::RwndLimited, peer_window);
         info.set(Field::SndbufLimited, send_buffer);

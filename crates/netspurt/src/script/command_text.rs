@@ -88,8 +88,8 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads the sysctls that a file sets, and those of files that it names with `.`, one in another
-    /// up to `depth`; its other commands are left out.
+    /// Reads the sysctls that a file sets, and those of the files that it includes with `.`. Such
+    /// files may include others, at most `depth` levels deep. All other commands are ignored.
     fn file(
         &mut self,
         name: &str,
@@ -122,7 +122,7 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads what a route says of the connections over it.
+    /// Reads the properties that a route sets for the connections over it.
     fn route(&self, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
         let mut changes = Vec::new();
         let mut rest = words.get(1..).unwrap_or_default();
@@ -206,7 +206,7 @@ fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
     }
 }
 
-/// Files that may name each other, one in another.
+/// The maximum depth of files that include other files.
 const FILES_DEPTH: u32 = 4;
 
 /// The file that says which rules of HyStart are on.

@@ -27,12 +27,12 @@ const NAMED: [(&str, i64); 4] = [
     ("SO_EE_CODE_ZEROCOPY_COPIED", COPIED),
 ];
 
-/// The parts of a message that are read.
+/// The parts of the message that `recvmsg` must write.
 #[derive(Debug, Default)]
 pub(super) struct ReadControl {
     /// `MSG_TRUNC` among the message's flags.
     pub(super) is_cut: bool,
-    /// No flag among the message's, as where nothing was read.
+    /// Whether the message has no flags, as after a call that read nothing.
     pub(super) is_plain: bool,
     unread: Option<i64>,
     at: Option<Time>,
@@ -43,7 +43,7 @@ impl ReadControl {
     /// What the call must write.
     ///
     /// # Errors
-    /// `message` has parts that do not come together.
+    /// `message` has parts that never come together.
     pub(super) fn value(self, message: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
         match (self.kind, self.unread) {
             (Some(kind), None) if !self.is_plain => {
@@ -59,8 +59,8 @@ impl ReadControl {
     }
 }
 
-/// Reads the flags that the message must have. A call that reads nothing of the error queue leaves it
-/// without.
+/// Reads the flags that the message must have. If a call reads nothing from the error queue, the
+/// message has no flags.
 pub(super) fn flags_read(
     value: Excerpt<'_>,
     call: MessageFlags,
@@ -108,8 +108,8 @@ pub(super) fn control(list: Excerpt<'_>, read: &mut ReadControl) -> Result<(), M
     Ok(())
 }
 
-/// The level of a control message. packetdrill's users call that of IP `CMSG_LEVEL_IP`, which they
-/// define for each version of IP.
+/// The level of a control message. packetdrill's users write `CMSG_LEVEL_IP` for the level of IP,
+/// and define this name for each version of IP.
 fn known_level(value: Excerpt<'_>) -> Result<&'static str, Mistake> {
     const LEVELS: [(&str, &str); 5] = [
         ("SOL_TCP", "SOL_TCP"),
@@ -141,7 +141,8 @@ fn stamp(data: Excerpt<'_>) -> Result<Time, Mistake> {
     sum.map(Time::from_nanos).ok_or_else(|| data.wrong("a time", "write a smaller one"))
 }
 
-/// Reads `{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=0, ee_info=0, ee_data=1}`.
+/// Reads a notice such as
+/// `{ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_code=0, ee_info=0, ee_data=1}`.
 fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
     const NAMES: [&str; 6] = ["ee_errno", "ee_origin", "ee_type", "ee_code", "ee_info", "ee_data"];
     let mut values = [0; NAMES.len()];

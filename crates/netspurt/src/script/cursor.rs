@@ -27,7 +27,7 @@ impl<'a> Cursor<'a> {
         Self { source, at: 0, end: source.len() }
     }
 
-    /// The same text, read within `span` only.
+    /// A cursor over the same text that reads only within `span`.
     pub(super) fn within(&self, span: Range<usize>) -> Self {
         Self { source: self.source, at: span.start, end: span.end }
     }
@@ -92,7 +92,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it was.
+    /// Steps over blanks within the line and then over `text` if it is next. Returns whether it
+    /// was.
     pub(super) fn take_mark(&mut self, text: &str) -> Result<bool, Mistake> {
         self.skip(Blank::Line)?;
         Ok(self.take(text))

@@ -1,19 +1,20 @@
-//! `TCP_DEFER_ACCEPT`: a connection is there when data comes, and not with the ACK of its SYN-ACK.
+//! `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data, and not after the
+//! ACK of the SYN-ACK.
 
 use crate::segment::{Flags, Segment};
 
-/// The first timer of a SYN-ACK and the longest, in seconds, as Linux counts them here.
+/// The first RTO of a SYN-ACK and the longest one, in seconds, as Linux counts them here.
 const FIRST_WAIT_S: u64 = 1;
 const WAIT_MAX_S: u64 = 120;
 /// The maximum number of timeouts that the option counts.
 const TIMEOUTS_MAX: usize = 255;
 
-/// The timers of a SYN-ACK, one after the other, in seconds.
+/// The successive RTOs of a SYN-ACK, in seconds.
 fn waits() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(FIRST_WAIT_S), |wait| Some((2 * wait).min(WAIT_MAX_S)))
 }
 
-/// A handshake whose last ACK may be left out.
+/// A handshake whose last ACK may be ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deferral {
     /// An ACK without data is ignored until this number of timeouts of the SYN-ACK; 0: never.
@@ -36,7 +37,7 @@ impl Deferral {
         self.timeouts_max = u32::try_from(timeouts).expect("at most 255");
     }
 
-    /// The seconds that the option reads as (`retrans_to_secs`).
+    /// The seconds that `getsockopt` returns for the option (`retrans_to_secs`).
     pub(super) fn seconds(&self) -> u64 {
         waits().take(self.timeouts_max as usize).sum()
     }
@@ -47,16 +48,16 @@ impl Deferral {
     }
 
     /// Whether this segment, which acknowledges our SYN-ACK, is ignored (`tcp_check_req`).
-    pub(super) fn leaves_out(&mut self, segment: &Segment, acknowledges: bool) -> bool {
+    pub(super) fn ignores(&mut self, segment: &Segment, acknowledges: bool) -> bool {
         let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
         let out = bare && acknowledges && self.sent <= self.timeouts_max;
         self.acked |= out;
         out
     }
 
-    /// Whether a SYN-ACK that is due leaves. It does not while only data of the peer is missing
-    /// (`syn_ack_recalc`).
-    pub(super) fn lets_go(&mut self) -> bool {
+    /// Whether a SYN-ACK that is due is sent. It is not sent while the peer has acknowledged an
+    /// earlier one and only the peer's data is missing (`syn_ack_recalc`).
+    pub(super) fn sends_syn_ack(&mut self) -> bool {
         self.sent += 1;
         !self.acked || self.sent > self.timeouts_max
     }
@@ -78,15 +79,15 @@ mod tests {
     }
 
     #[test]
-    fn the_ack_is_left_out_until_the_timeouts_are_used_up() {
+    fn the_ack_is_ignored_until_the_timeouts_are_used_up() {
         let ack = Segment { flags: Flags::ACK, ..Segment::default() };
         let data = Segment { len: 1, ..ack };
         let mut deferral = Deferral::default();
         deferral.set(1);
-        assert!(deferral.lets_go());
-        assert!(!deferral.leaves_out(&data, true) && !deferral.leaves_out(&ack, false));
-        assert!(deferral.leaves_out(&ack, true));
-        assert!(deferral.lets_go(), "the last one asks once more");
-        assert!(!deferral.leaves_out(&ack, true));
+        assert!(deferral.sends_syn_ack());
+        assert!(!deferral.ignores(&data, true) && !deferral.ignores(&ack, false));
+        assert!(deferral.ignores(&ack, true));
+        assert!(deferral.sends_syn_ack(), "the last timer sends a SYN-ACK");
+        assert!(!deferral.ignores(&ack, true));
     }
 }

@@ -45,9 +45,10 @@ impl ScriptDialect {
 /// How far an instant may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
-    /// At least this far.
+    /// The minimum tolerance.
     pub least: Duration,
-    /// This share of the time since the previous event, in thousandths, if it is more.
+    /// A share of the time since the previous event, in thousandths. It applies if it is more than
+    /// the minimum.
     pub share_per_mille: u32,
 }
 
@@ -62,7 +63,7 @@ impl Tolerance {
         Self { least: Duration::from_millis(4), share_per_mille }
     }
 
-    /// How far an event may be off that comes `offset` after the previous one.
+    /// The tolerance of an event that comes `offset` after the previous one.
     pub fn at(self, offset: Duration) -> Duration {
         let share = u128::from(offset.as_nanos()) * u128::from(self.share_per_mille) / 1000;
         self.least.max(Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX)))

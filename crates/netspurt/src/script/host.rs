@@ -69,15 +69,15 @@ pub struct SocketHost {
     pub(super) deferral: Deferral,
     pub(super) orphan: Orphan,
     pub(super) errors: SocketErrors,
-    /// Whether the handshake was ever completed.
-    pub(super) has_stood: bool,
+    /// Whether a handshake was ever completed.
+    pub(super) was_ever_open: bool,
     /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
     /// The RST that answers data for a closed socket, until it is sent.
     late: Option<(Time, Segment)>,
     /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
-    /// The link's queue drops all that is sent.
+    /// Whether the link's queue drops everything that is sent.
     pub(super) drops_all: bool,
 }
 
@@ -102,8 +102,8 @@ pub(super) struct SendSettings {
     pub(super) own_unsent_max: u64,
 }
 
-/// How far into a jiffy a script of packetdrill's begins: with packetdrill on Linux 6.18 timers of 7
-/// jiffies fire 31.0 ms after most events.
+/// The time from the start of a jiffy to the start of a script in packetdrill's dialect. With
+/// packetdrill on Linux 6.18, timers of 7 jiffies fire 31.0 ms after most events.
 const INTO_JIFFY: Duration = Duration::from_millis(1);
 
 impl SendSettings {
@@ -222,7 +222,7 @@ impl SocketHost {
             deferral: Deferral::default(),
             orphan: Orphan::default(),
             errors: SocketErrors::default(),
-            has_stood: false,
+            was_ever_open: false,
             hides_time_wait: false,
             late: None,
             ecn_if_asked: false,
@@ -230,8 +230,8 @@ impl SocketHost {
         }
     }
 
-    /// Behaves as scripts of this dialect expect: packetdrill's know Linux's send buffer, and their
-    /// events do not come as a jiffy begins.
+    /// Behaves as scripts of this dialect expect. packetdrill's scripts expect Linux's send buffer,
+    /// and their events do not happen at the start of a jiffy.
     pub(super) fn follow(&mut self, dialect: ScriptDialect) {
         if dialect == ScriptDialect::Packetdrill {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
@@ -273,7 +273,7 @@ impl SocketHost {
         self.orphan.begin();
         self.more_follows = false;
         self.errors = SocketErrors::default();
-        self.has_stood = false;
+        self.was_ever_open = false;
     }
 
     /// Returns the state of the connection that the send buffer needs.
@@ -301,7 +301,7 @@ impl SocketHost {
         self.clocks.advance(now, &info, (&progress, is_awaited), self.config.timer_clock);
     }
 
-    /// Any arrival ends the wait of a short segment that `MSG_MORE` began.
+    /// Called at each arrival: a short segment no longer waits because of `MSG_MORE`.
     fn release_short(&mut self, now: Time) {
         if core::mem::take(&mut self.more_follows) {
             self.connection.set_cork(now, false, &mut self.events);
@@ -311,7 +311,7 @@ impl SocketHost {
     /// Whether data arrives for a socket that is closed or shut down in both directions, so that no
     /// application will read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        // A FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
+        // In these states a FIN was sent, or waits behind data. Both count (RFC 9293 §3.10.4).
         let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
             TcpState::FinWait1 | TcpState::FinWait2 => {
                 !self.is_open() || self.sockets.values().any(|socket| socket.read_shut)
@@ -322,8 +322,8 @@ impl SocketHost {
         segment.len > 0 && waits && self.connection.expects(segment)
     }
 
-    /// Answers such data with an RST that takes its number from the acknowledgment (RFC 9293
-    /// §3.10.7.1, RFC 1122 §4.2.2.13).
+    /// Answers data that no application will read with an RST. Its sequence number is the data's
+    /// acknowledgment number (RFC 9293 §3.10.7.1, RFC 1122 §4.2.2.13).
     fn refuse_late(&mut self, now: Time, segment: &Segment) {
         self.connection.be_reset(now);
         let reset =
@@ -361,7 +361,7 @@ impl SocketHost {
     /// Returns the number that a script gives a new socket, or otherwise the lowest free one.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
-        wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("some number is free")
+        wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")
     }
 
     /// Returns the error that ended the connection, but only once. A listening socket does not
@@ -415,7 +415,7 @@ impl Subject for SocketHost {
         }
         let acks_syn = self.connection.state() == TcpState::SynReceived
             && segment.ack == self.config.iss.wrapping_add(1);
-        if self.deferral.leaves_out(segment, acks_syn) {
+        if self.deferral.ignores(segment, acks_syn) {
             return;
         }
         self.make_way(now, segment);
@@ -431,7 +431,7 @@ impl Subject for SocketHost {
             self.clocks.received(segment, has_news, now);
         }
         if opened {
-            self.has_stood = true;
+            self.was_ever_open = true;
             let listener = listener(&self.sockets);
             self.notices.inherited = listener.map(|socket| socket.notices).unwrap_or_default();
             self.clocks.open(now, listener.is_some());
@@ -484,7 +484,7 @@ impl Subject for SocketHost {
         loop {
             let (at, segment) = self.next_sent(now)?;
             let is_syn_ack = segment.flags.has(Flags::SYN.with(Flags::ACK));
-            if !self.drops_all && (!is_syn_ack || self.deferral.lets_go()) {
+            if !self.drops_all && (!is_syn_ack || self.deferral.sends_syn_ack()) {
                 return Some((at, segment));
             }
         }

@@ -19,7 +19,8 @@ pub(super) fn failed(errno: &'static str) -> CallResult {
     CallResult::Returned(CallOutcome::failed(errno))
 }
 
-/// Whether the connection of a socket is over. TIME-WAIT counts: Linux has no socket there.
+/// Whether the connection of a socket is over. TIME-WAIT counts as over, because Linux has no
+/// socket in this state.
 pub(super) fn is_over(connection: &Connection) -> bool {
     matches!(connection.state(), TcpState::Closed | TcpState::TimeWait)
 }
@@ -107,7 +108,7 @@ impl SocketHost {
 
     fn accept(&mut self, fd: Fd, socket: SocketState, number: Option<Fd>) -> CallResult {
         let Role::Listening { accepted } = socket.role else { return failed("EINVAL") };
-        if accepted || !self.has_stood {
+        if accepted || !self.was_ever_open {
             return if socket.nonblocking { failed("EAGAIN") } else { CallResult::Blocks };
         }
         self.sockets.insert(fd, SocketState { role: Role::Listening { accepted: true }, ..socket });

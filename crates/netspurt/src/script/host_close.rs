@@ -1,4 +1,5 @@
-//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in TIME-WAIT.
+//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in
+//! TIME-WAIT.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -82,7 +83,7 @@ impl SocketHost {
         self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
-    /// A connection without a socket does not wait for ever in FIN-WAIT-2.
+    /// Ends a connection without a socket that has waited long enough in FIN-WAIT-2.
     pub(super) fn watch_orphan(&mut self, now: Time) {
         let waits = self.connection.state() == TcpState::FinWait2 && !self.is_open();
         let rto = self.connection.info().map_or(Duration::ZERO, |info| info.rto.rto);

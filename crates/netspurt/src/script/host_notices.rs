@@ -50,7 +50,7 @@ fn key_from(host: &SocketHost, stamping: Stamping) -> u64 {
     let progress = host.progress();
     match stamping.counts_from_next() {
         true => progress.written,
-        // The oldest number outstanding is the SYN's, which comes before octet 0.
+        // The oldest outstanding sequence number is that of the SYN, directly before octet 0.
         false if host.connection.state() == TcpState::SynSent => u64::MAX,
         false => progress.acked,
     }
@@ -70,7 +70,8 @@ impl SocketHost {
         }
     }
 
-    /// Adds notices for everything that is acknowledged by now, or was lost with the connection.
+    /// Adds notices for all octets that are acknowledged by now, and for all octets if the
+    /// connection failed.
     pub(super) fn settle_notices(&mut self, now: Time) {
         let (progress, options) = (self.progress(), options_of(&self.sockets, &self.notices));
         let mut news = self.notices.on_acked(progress.acked, now, options);

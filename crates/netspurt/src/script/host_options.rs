@@ -14,8 +14,8 @@ use super::subject::CallResult;
 /// The largest buffer that an application gets (Linux's `rmem_max`).
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
-/// The octets of memory of a receive buffer for which an application asks (`SO_RCVBUF`): twice as
-/// many as it asks for, to leave room for the bookkeeping.
+/// The octets of memory of the receive buffer that an application requests (`SO_RCVBUF`): twice the
+/// requested number, to leave room for bookkeeping.
 fn received_memory(requested: i64) -> u64 {
     2 * requested.unsigned_abs().min(RECEIVE_BUFFER_MAX)
 }
@@ -85,7 +85,8 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option that shapes a connection; few change an open one.
+    /// Sets an option that shapes a connection. Only a few of these options change an open
+    /// connection.
     fn set_shape(
         &mut self,
         now: Time,

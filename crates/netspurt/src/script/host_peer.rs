@@ -1,4 +1,4 @@
-//! A [`SocketHost`]'s watch over its peer, beside the connection: keep-alive, and reports of ICMP.
+//! What a [`SocketHost`] learns about its peer outside the connection: keep-alive and ICMP reports.
 
 use crate::tcp::TcpState;
 use crate::units::Time;

@@ -31,7 +31,7 @@ impl SocketHost {
         }
     }
 
-    /// Reports to the epolls what is new since `before`.
+    /// Reports to the epolls which sockets became ready since `before`.
     pub(super) fn wake_epolls(&mut self, before: &Signs, has_room: bool) {
         let after = self.signs();
         let arrived = after.unread > before.unread || after.peer_closed != before.peer_closed;
@@ -48,11 +48,11 @@ impl SocketHost {
         }
     }
 
-    /// Returns for what a socket is ready (`tcp_poll`).
+    /// Returns the events for which a socket is ready (`tcp_poll`).
     fn readiness(&mut self, socket: SocketState) -> Readiness {
         let mut ready = Readiness::default();
         if let Role::Listening { accepted } = socket.role {
-            return if !accepted && self.has_stood { Readiness::IN } else { ready };
+            return if !accepted && self.was_ever_open { Readiness::IN } else { ready };
         }
         let over = is_over(&self.connection);
         let ended = over && socket.role == Role::Connected;

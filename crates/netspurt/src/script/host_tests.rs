@@ -44,7 +44,7 @@ fn a_nonblocking_connect_reports_its_result_later() {
 +0 write(3, ..., 10) = -1 EPIPE"
     ));
     let refused = play(&format!("{begin}0.1 < R. 0:0(0) ack 2 win 0\n+1 connect(3, ..., ...) = 0"));
-    assert!(refused.is_err(), "a reset that acknowledges something else refuses nothing");
+    assert!(refused.is_err(), "a reset with another acknowledgment number refuses nothing");
 }
 
 #[test]
@@ -145,7 +145,8 @@ fn everything_that_the_host_does_not_support_is_an_error() {
 
 #[test]
 fn a_sack_block_of_acknowledged_data_has_no_effect() {
-    // A fuzz target found it: no receiver reports by SACK what the same ACK acknowledges.
+    // A fuzz target found this case. No real receiver reports octets by SACK in the ACK that
+    // acknowledges them.
     let text = "--title=t
 --profile=linux-6
 --set=rto.reneging_hurries=false

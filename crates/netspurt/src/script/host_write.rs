@@ -69,7 +69,8 @@ impl SocketHost {
 }
 
 impl Writing<'_> {
-    /// Whether the host sends from the buffers: both the socket and the call ask for it.
+    /// Whether the host sends from the application's buffers without a copy. Both the socket and
+    /// the call must ask for this.
     fn is_zero_copy(&self) -> bool {
         self.flags.zero_copy && self.notices.zero_copy
     }
@@ -107,7 +108,7 @@ impl Writing<'_> {
         number(self.wanted)
     }
 
-    /// The next part of a call that fits into one chunk, buffer by buffer; empty if nothing does.
+    /// The next part of a call that fits into one chunk, buffer by buffer; empty if nothing fits.
     fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
         let is_zero_copy = self.is_zero_copy();
         if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {

@@ -26,8 +26,8 @@ fields! {
     Probes = "tcpi_probes",
     /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
-    /// The negotiated options as bits: timestamps 1, SACK 2, window scaling 4, ECN 8, and 16 once a
-    /// segment came that could have been marked.
+    /// The negotiated options as bits: timestamps 1, SACK 2, window scaling 4, ECN 8, and 16 after
+    /// an ECN-capable segment arrived.
     Options = "tcpi_options",
     /// The peer's window shift.
     SndWscale = "tcpi_snd_wscale",

@@ -11,7 +11,8 @@ pub(super) type Epoll = BTreeMap<Fd, Interest>;
 /// The events for which a socket is watched, and whether there is news of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
-    /// Always with errors and hang-ups, except after an event that is reported only once.
+    /// The events. They include errors and hang-ups, except after an event that is reported only
+    /// once.
     pub(super) events: Readiness,
     pub(super) has_news: bool,
 }

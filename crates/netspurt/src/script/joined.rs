@@ -1,4 +1,5 @@
-//! Segments that are compared as one packet, as a kernel hands large ones to its network card.
+//! Several segments that are compared as one packet. A kernel passes such large packets to its
+//! network card.
 
 use crate::segment::Flags;
 
@@ -9,7 +10,7 @@ const FREE: u8 = Flags::FIN.0 | Flags::PSH.0 | Flags::CWR.0;
 
 /// `next` as the continuation of `sent`; `None` if it is not one.
 ///
-/// The whole has the flags of the last segment, and CWR if the first one has it.
+/// The joined packet has the flags of the last segment, and CWR if the first one has it.
 pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPacket> {
     let follows = sent.len > 0
         && next.len > 0

@@ -10,7 +10,7 @@ use super::call::SocketOption;
 const SECONDS_MAX: i64 = 32_767;
 const COUNT_MAX: i64 = 127;
 
-/// What the timer of keep-alive asks for (`tcp_keepalive_timer`).
+/// The step that the keep-alive timer requires when it fires (`tcp_keepalive_timer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeepAliveStep {
     /// Nothing yet.
@@ -21,12 +21,12 @@ pub(super) enum KeepAliveStep {
     GiveUp,
 }
 
-/// The connection as the timer fires.
+/// The state of the connection when the timer fires.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuietPeer {
-    /// When the peer was last heard of.
+    /// When the last segment of the peer arrived.
     pub(super) since: Time,
-    /// Whether anything is unacknowledged or unsent: then other timers watch the peer.
+    /// Whether any data is unacknowledged or unsent. Then other timers watch the peer.
     pub(super) is_busy: bool,
     /// `TCP_USER_TIMEOUT`.
     pub(super) user_timeout: Option<Duration>,
@@ -45,7 +45,7 @@ pub(super) struct KeepAlive {
     pub(super) count: u32,
     /// When the timer fires.
     due: Option<Time>,
-    /// Probes since the peer was last heard of.
+    /// Probes since the last segment of the peer arrived.
     unanswered: u32,
 }
 
@@ -64,8 +64,8 @@ impl Default for KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sets one of the four options; `open` says at what time and since when the peer of an open
-    /// connection is quiet. Returns whether the option accepts the number.
+    /// Sets one of the four options. For an open connection, `open` has the present time and the
+    /// time since which the peer is quiet. Returns whether the option accepts the number.
     pub(super) fn set(
         &mut self,
         option: SocketOption,
@@ -114,7 +114,7 @@ impl KeepAlive {
         self.unanswered
     }
 
-    /// A connection begins with the present settings.
+    /// Called when a connection begins. It keeps the present settings.
     pub(super) fn begin(&mut self) {
         (self.due, self.unanswered) = (None, 0);
     }
@@ -124,7 +124,7 @@ impl KeepAlive {
         self.due = self.is_on.then(|| clock.expiry(now, self.idle));
     }
 
-    /// The timer follows a new idle time of a peer that was last heard of at `since`.
+    /// Sets the timer for a new idle time. The last segment of the peer arrived at `since`.
     pub(super) fn restart(&mut self, now: Time, since: Time, clock: Clock) {
         let rest = (since + self.idle).saturating_since(now);
         self.due = self.is_on.then(|| clock.expiry(now, rest));
@@ -164,7 +164,8 @@ impl KeepAlive {
 mod tests {
     use super::*;
 
-    /// Linux's `tcp_keepalive_timer`: after the last of `TCP_KEEPCNT` probes one interval more.
+    /// Linux's `tcp_keepalive_timer` waits one more interval after the last of `TCP_KEEPCNT`
+    /// probes.
     #[test]
     fn a_peer_that_answers_no_probe_is_given_up_after_one_interval_more() {
         let at = |s| Time::ZERO + Duration::from_secs(s);
@@ -197,7 +198,7 @@ mod tests {
         let heard = QuietPeer { since: at(14), is_busy: false, ..busy };
         assert_eq!(keep.fire(at(20), &heard, Clock::EXACT), KeepAliveStep::Wait);
         assert_eq!(keep.due(), Some(at(24)));
-        // `TCP_USER_TIMEOUT` takes the place of the count.
+        // `TCP_USER_TIMEOUT` replaces the maximum number of probes.
         let limited = QuietPeer { user_timeout: Some(Duration::from_secs(10)), ..heard };
         assert_eq!(keep.fire(at(24), &limited, Clock::EXACT), KeepAliveStep::Probe);
         assert_eq!(keep.fire(at(99), &limited, Clock::EXACT), KeepAliveStep::GiveUp);

@@ -30,7 +30,8 @@ pub struct SocketNotice {
 pub enum NoticeKind {
     /// `SO_EE_ORIGIN_ZEROCOPY`: the buffers of these calls may be used again.
     Completed {
-        /// The first call that this notice completes. Calls with `MSG_ZEROCOPY` are numbered from 0.
+        /// The first call that this notice completes. Calls with `MSG_ZEROCOPY` are numbered from
+        /// 0.
         first: u32,
         /// The last call that it completes.
         last: u32,

@@ -43,8 +43,9 @@ impl Notices {
         self.closed = Some(written);
     }
 
-    /// Octets from `from` up to `to` were written, when those before `sent` were sent. They `start`
-    /// a chunk, or join the last one. `pieces` is for octets that are not copied.
+    /// Called when the octets from `from` up to `to` were written. At that time the octets before
+    /// `sent` were sent. The written octets `start` a chunk, or join the last one. `pieces` is for
+    /// octets that are not copied.
     pub(super) fn on_part(
         &mut self,
         (from, to): (u64, u64),
@@ -62,8 +63,8 @@ impl Notices {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }
 
-    /// A packet with the octets from `start` up to `end` left; `drops` says whether the host's
-    /// queue dropped it. Returns whether there are new notices.
+    /// Called when a packet with the octets from `start` up to `end` left. `drops` says whether the
+    /// host's queue dropped it. Returns whether there are new notices.
     pub(super) fn on_packet(
         &mut self,
         (start, end): (u64, u64),
@@ -101,8 +102,8 @@ impl Notices {
         }
     }
 
-    /// The connection failed when the octets before `sent` were sent. Returns whether there are new
-    /// notices.
+    /// Called when the connection failed. The octets before `sent` were sent. Returns whether there
+    /// are new notices.
     pub(super) fn on_failure(&mut self, sent: u64, at: Time) -> bool {
         self.stamps.clear();
         let calls = self.calls.take_all(sent);

@@ -42,7 +42,7 @@ fn refused(text: &str) -> String {
     read(text).expect_err(text).message
 }
 
-/// A connection to a server that takes segments of 1000 bytes, 100 ms away; its socket is 4.
+/// A connection with the socket 4 to a server whose MSS is 1000 bytes. The round trip is 100 ms.
 const OPEN: &str = "`../common/set.sh`
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
 +0...0.1 connect(4, ..., ...) = 0
@@ -86,7 +86,7 @@ fn a_blocking_call_may_return_immediately() {
 }
 
 #[test]
-fn fields_may_arrive_that_the_flags_make_meaningless() {
+fn arriving_packets_may_have_fields_that_are_meaningless_with_their_flags() {
     let write = "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n";
     let line = "+.1 < . 1:1(0) ack 1001 win 1000 <mss 500,sackOK,wscale 3>\n";
     let sent = "+0 write(4, ..., 1000) = 1000\n+0 > P. 1001:2001(1000) ack 1";
@@ -99,7 +99,7 @@ fn fields_may_arrive_that_the_flags_make_meaningless() {
 #[test]
 fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_from_the_actual_instant()
  {
-    // Linux waits 1.024 s for the answer to a SYN, and then as long again.
+    // Linux retransmits a SYN after 1.024 s, and again after another 1.024 s.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
 +0 > S 0:0(0) <...>
@@ -108,7 +108,8 @@ fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_f
     assert_eq!(fails(&format!("{begin}+1.18 > S 0:0(0) <...>")).kind, FailureKind::Timing);
     let exact = format!("--tolerance_percent=0\n{begin}+1.1 > S 0:0(0) <...>");
     assert_eq!(fails(&exact).kind, FailureKind::Timing);
-    // Both are 26 ms early; from the written time the second would be 52 ms early.
+    // Both segments are 26 ms early. If offsets counted from the written time, the second segment
+    // would be 52 ms early.
     let options = "--tolerance_percent=0\n--tolerance_usecs=30000\n";
     passes(&format!("{options}{begin}+1.05 > S 0:0(0) <...>\n+1.05 > S 0:0(0) <...>"));
 }
@@ -138,7 +139,7 @@ fn commands_set_switches_and_are_never_run() {
     };
     assert!(!config("../common/set.sh").timestamps);
     assert!(!config("common/linux.sh").timestamps);
-    assert!(config("loop.sh").timestamps, "it ends");
+    assert!(config("loop.sh").timestamps, "reading ends at the maximum depth");
     assert_eq!(config("sysctl -q net.ipv4.tcp_reordering=7 net.ipv4.tcp_dsack=0").dup_thresh, 7);
     assert!(
         !config("a/set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=0")
@@ -214,7 +215,8 @@ fn sysctls_that_linux_reads_immediately_may_come_between_events() {
 
 #[test]
 fn a_script_is_refused_for_the_mechanism_that_it_needs() {
-    // The first line alone would also be refused, but for a lesser reason.
+    // The first line alone would also be refused. But the error names Fast Open, which no edit of
+    // the script can replace.
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                 +0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10";
     assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"));
@@ -229,7 +231,8 @@ fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
 +0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [42000], [4]) = 0
 ",
     );
-    // The first chunk takes 32 000 bytes, half of the window, and 10 000 more for those that left.
+    // The first chunk takes 32 000 bytes, which is half of the window. 10 000 of them leave, so
+    // 10 000 more fit.
     passes(&format!(
         "{begin}+0...0.2 write(4, ..., 70000) = 70000
 +.1 < . 1:1(0) ack 10001 win 65535
@@ -315,7 +318,7 @@ fn messages_report_the_unread_octets() {
     ));
 }
 
-// `tcp_recvmsg_locked` looks for an acknowledgment that is due, also where nothing is taken.
+// `tcp_recvmsg_locked` checks whether an acknowledgment is due even if the call takes no data.
 #[test]
 fn peeking_at_data_releases_an_acknowledgment() {
     passes(&open(
@@ -345,7 +348,8 @@ fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     }
 }
 
-// The kernel counts in jiffies how long what has limited a sender, and probes of a quiet peer as probes.
+// The kernel counts in jiffies for how long each limit stopped the sender. It counts keep-alive
+// probes in `tcpi_probes`.
 #[test]
 fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {
     passes(&open(

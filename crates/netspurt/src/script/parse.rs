@@ -40,7 +40,8 @@ const SYSCTLS: [(&str, &str); 16] = [
 ];
 
 impl Script {
-    /// Reads a script from its text. Its dialect follows from its options; see [`ScriptDialect::of`].
+    /// Reads a script from its text. Its dialect follows from its options; see
+    /// [`ScriptDialect::of`].
     ///
     /// # Errors
     /// The first mistake, with its place and what to write instead.
@@ -49,7 +50,7 @@ impl Script {
     }
 
     /// Reads a script in this dialect. `files` gives the text of a file that the script names, as
-    /// in `../common/defaults.sh`; of it, only sysctls are read.
+    /// in `../common/defaults.sh`. Only the sysctls in such a file are read.
     ///
     /// # Errors
     /// The first mistake, with its place and what to write instead.
@@ -126,8 +127,8 @@ fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result
     Ok(())
 }
 
-/// Reads shell commands without a time: those before the first event set up the connection, and
-/// those after the last clean up, so that they change nothing.
+/// Reads shell commands without a time. Commands before the first event set up the connection.
+/// Commands after the last event clean up and have no effect here.
 fn bare_commands(
     cursor: &mut Cursor<'_>,
     script: &mut Script,
@@ -244,7 +245,7 @@ fn action(
         .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
 }
 
-/// The changes that may come while the connection is there.
+/// The changes that are possible after the first event.
 fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),

@@ -60,7 +60,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// The tolerance of its end.
+    /// How far the instant at which it returns may be off.
     tolerance: Duration,
 }
 
@@ -317,7 +317,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The failure of a statement that has no value.
+    /// The failure of a statement whose expression cannot be evaluated.
     fn unvalued(&self, statement: &Statement, error: &EvaluationError) -> Box<ScriptFailure> {
         self.fail(FailureKind::Assertion, statement.to_string(), error.to_string())
     }
@@ -353,15 +353,15 @@ impl<'a> Runner<'a> {
         Ok(at)
     }
 
-    /// Takes the next packet. Where a line may stand for several segments, it takes as many as the
-    /// `wanted` payload needs, if they follow each other within the `tolerance`. Like packetdrill, it
-    /// takes the time of the last one.
+    /// Takes the next packet. If a line may stand for several segments, this function takes as many
+    /// as the `wanted` payload needs, if they follow each other within the `tolerance`. The time is
+    /// then that of the last segment, as in packetdrill.
     fn take_packet(
         &mut self,
         wanted: &ScriptPacket,
         tolerance: Duration,
     ) -> Step<(Time, ScriptPacket)> {
-        let (mut at, mut sent) = self.waiting.pop_front().expect("the caller has waited for one");
+        let (mut at, mut sent) = self.waiting.pop_front().expect("a packet is waiting");
         while sent.len < wanted.len && !self.script.options.strict_segments {
             if !self.wait_for_packet(at + tolerance)? {
                 break;
@@ -388,7 +388,7 @@ impl<'a> Runner<'a> {
         if !self.script.options.compares_stamps {
             return u32::MAX;
         }
-        // Stamps count from the start, and so does their tolerance.
+        // Timestamps count from the start of the script, so the tolerance does, too.
         let tolerance = self.script.options.tolerance.at(self.now.saturating_since(Time::ZERO));
         let ticks = tolerance.as_nanos().div_ceil(STAMP_TICK.as_nanos());
         u32::try_from(ticks).unwrap_or(u32::MAX)
@@ -443,7 +443,7 @@ fn judge(assertion: &Assertion, scope: Scope<'_>) -> Result<(), String> {
     Err(parts.join("; "))
 }
 
-/// A packet that was sent; `[noecn]` is not shown.
+/// Displays a packet that was sent, without `[noecn]`.
 struct Quiet<'a>(&'a ScriptPacket);
 
 impl core::fmt::Display for Quiet<'_> {

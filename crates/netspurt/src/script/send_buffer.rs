@@ -1,9 +1,10 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
-//! Linux keeps written data in chunks, its socket buffers. A chunk accepts data up to a goal. Its
-//! bookkeeping counts as well. A socket accepts a new chunk as long as it is below its size. So it
-//! can hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
-//! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
+//! Linux keeps written data in chunks, which it calls socket buffers. A chunk accepts data up to a
+//! goal. The send buffer has a size, and bookkeeping counts towards it. The send buffer accepts a
+//! new chunk as long as it holds less than its size. So it can hold more bytes than its size. The
+//! rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
+//! Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ const GOAL_MAX: u64 = 65_536 - 1 - 320;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The minimum size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest size that `SO_SNDBUF` sets. For most users Linux has a lower one (`wmem_max`).
+/// The largest size that `SO_SNDBUF` sets. Linux allows most users less (`wmem_max`).
 const SIZE_MAX: u64 = 1 << 25;
 
 /// The state of the connection when the buffer must decide.
@@ -45,7 +46,8 @@ struct SendChunk {
     end: u64,
     /// `MSG_EOR`: the chunk accepts no more data.
     closed: bool,
-    /// Its end has PSH. Data of the same call moves this end; data of another call does not.
+    /// Whether the end of the chunk has PSH. More data of the same call moves the PSH to the new
+    /// end; data of another call does not.
     pushed: bool,
 }
 
@@ -133,8 +135,8 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Accepts a part of a call; `first` says whether it is the first one. The part joins the last
-    /// chunk if this is not full.
+    /// Accepts a part of a call; `first` says whether it is the first part. The part joins the last
+    /// chunk if that chunk is not full.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
@@ -165,7 +167,7 @@ impl SendBuffer {
         self.chunks.drain(..gone);
     }
 
-    /// Gives the end of the data written so far PSH (`tcp_mark_push`).
+    /// Sets PSH at the end of the data written so far (`tcp_mark_push`).
     pub(super) fn push(&mut self) {
         self.pushed = self.end;
         if let Some(tail) = self.chunks.back_mut() {
@@ -197,8 +199,8 @@ impl SendBuffer {
             && unsent.saturating_mul(2) < self.unsent_max
     }
 
-    /// Something was acknowledged. Returns whether somebody who waits for room learns that there
-    /// is some (`tcp_check_space`).
+    /// Called when data was acknowledged. Returns whether a call that waits for room is woken
+    /// (`tcp_check_space`).
     pub(super) fn check_space(&mut self, now: &SendProgress) -> bool {
         self.forget(now.acked);
         if !self.is_awaited {
@@ -214,7 +216,8 @@ impl SendBuffer {
         writable
     }
 
-    /// The handshake is over: the buffer takes two initial windows at least (`tcp_init_buffer_space`).
+    /// Called when the handshake is over. The size becomes at least two initial windows
+    /// (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: &SendProgress) {
         if let Some(most) = self.grows_to {
             self.size = self.size.max(wanted_size(now).min(most));
@@ -222,7 +225,7 @@ impl SendBuffer {
     }
 }
 
-/// How much a chunk takes: whole segments, and half of the peer's largest window at most
+/// How much a chunk takes: whole segments, and at most half of the peer's largest window
 /// (`tcp_xmit_size_goal`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {

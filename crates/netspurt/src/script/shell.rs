@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-/// A command: its words without quotes, the file that its output goes to, and where it stands in the
-/// text.
+/// A command: its words without quotes, the file that its output goes to, and where it stands in
+/// the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShellCommand {
     pub(super) words: Vec<String>,
@@ -28,8 +28,8 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     reader.found
 }
 
-/// Those of the commands that run on Linux. Of conditions only those that name a system are known;
-/// what other ones decide on is all taken to run.
+/// The commands that run on Linux. Only conditions that name an operating system are evaluated. All
+/// branches of other conditions count as run.
 pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
     let mut branches: Vec<ShellBranch> = Vec::new();
     let mut found = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
             "fi" => drop(branches.pop()),
             _ => {}
         }
-        // What follows on the line of such a word is a command of its own.
+        // `then` and `else` may stand in front of a command on the same line.
         if matches!(command.words[0].as_str(), "then" | "else") {
             command.words.remove(0);
         }
@@ -62,7 +62,7 @@ pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
 struct ShellBranch {
     /// Whether this branch runs.
     runs: bool,
-    /// Whether one that ran was chosen by the name of the system.
+    /// Whether a branch was already chosen by the name of the system.
     chosen: bool,
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn of_branches_by_the_system_the_one_of_linux_runs() {
+    fn only_the_branch_for_linux_runs() {
         let runs = |text: &str| {
             let found = on_linux(commands(text));
             found.into_iter().map(|command| command.words.join(" ")).collect::<Vec<_>>()

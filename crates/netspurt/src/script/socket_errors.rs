@@ -14,12 +14,12 @@ pub(super) struct SocketErrors {
     pub(super) reset_after_fin: bool,
     /// The error that ICMP reported last, for the case that the connection fails (`sk_err_soft`).
     pub(super) reported: Option<&'static str>,
-    /// Whether that error was the end of a handshake, and so is returned once.
+    /// Whether the error that ICMP reported ended a handshake. It is then returned once.
     pub(super) ended_handshake: bool,
 }
 
 impl SocketErrors {
-    /// Whether the error of a `failure` waits for a call.
+    /// Whether the error of a `failure` was not yet returned by a call.
     pub(super) fn is_waiting(&self, failure: Option<Failure>) -> bool {
         failure.is_some() && !self.returned
     }
@@ -36,8 +36,8 @@ impl SocketErrors {
         })
     }
 
-    /// The number that `SO_ERROR` has: of the error that ended the connection, or else of what ICMP
-    /// reported (`sk_getsockopt`). Each is returned once.
+    /// The number that `SO_ERROR` returns: that of the error that ended the connection, or else of
+    /// the error that ICMP reported (`sk_getsockopt`). Each error is returned once.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {
             let soft = self.reported.take();

@@ -1,9 +1,9 @@
 //! The timestamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
 //!
-//! A write asks for timestamps of its last octet. Linux notes them at the host's chunk that holds
-//! the octet (`tcp_tx_timestamp`), which has place for one octet: a later write that ends in the
-//! same chunk takes it. Each packet with the octet is stamped, copies too, and the ACK once
-//! (`tcp_ack_tstamp`). Offsets count written octets from 0.
+//! A write asks for timestamps of its last octet. Linux stores this request in the chunk that holds
+//! the octet (`tcp_tx_timestamp`). A chunk stores one request, so a later write that ends in the
+//! same chunk replaces it. Each packet with the octet gets a timestamp, and so does each copy. The
+//! ACK gets one timestamp (`tcp_ack_tstamp`). Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -49,12 +49,13 @@ impl Stamping {
         self.0 & bit.0 != 0
     }
 
-    /// Whether a key counts octets from where the option was set.
+    /// Whether a key counts octets from the octet at which the option was set.
     pub(super) fn counts(self) -> bool {
         self.has(Self::OPT_ID)
     }
 
-    /// Whether that is the next octet to be written, and not the oldest one outstanding.
+    /// Whether keys count from the next octet to be written, and not from the oldest outstanding
+    /// one.
     pub(super) fn counts_from_next(self) -> bool {
         self.has(Self::OPT_ID_TCP)
     }
@@ -75,8 +76,8 @@ impl Stamping {
 struct StampRequest {
     octet: u64,
     wanted: Stamping,
-    /// Whether the packet had left when the timestamps were noted, so that they are those of
-    /// copies.
+    /// Whether the packet had already left when the request was stored. Only copies then get
+    /// timestamps.
     came_late: bool,
 }
 
@@ -89,8 +90,8 @@ pub(super) struct StampRequests {
 }
 
 impl StampRequests {
-    /// A write ended at offset `end`, in a chunk whose octets starting at `chunk` were not sent
-    /// before. It `came_late` if all of it has left.
+    /// Called when a write ended at offset `end`. In its chunk the octets from `chunk` on were not
+    /// sent before. The request `came_late` if all octets of the write have left.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;
@@ -105,8 +106,8 @@ impl StampRequests {
         self.requests.push_back(StampRequest { octet, wanted, came_late });
     }
 
-    /// The timestamps of a packet that has the octets from `start` to before `end`; one that the
-    /// host's queue `drops` reaches no device.
+    /// The timestamps of a packet with the octets from `start` up to `end`. If the host's queue
+    /// `drops` the packet, no device sends it.
     pub(super) fn on_packet(
         &mut self,
         start: u64,
@@ -129,8 +130,8 @@ impl StampRequests {
         found
     }
 
-    /// Forgets the oldest request if its octet is acknowledged, with all before `acked`. Returns the
-    /// octet, and whether that is to be stamped.
+    /// Removes the oldest request if its octet is acknowledged: all octets before `acked` are.
+    /// Returns the octet, and whether its acknowledgment gets a timestamp.
     pub(super) fn take_acked(&mut self, acked: u64) -> Option<(u64, bool)> {
         let first = self.requests.front().filter(|first| first.octet < acked)?;
         let taken = (first.octet, first.wanted.has(Stamping::TX_ACK));
@@ -144,7 +145,7 @@ impl StampRequests {
         octet.wrapping_sub(self.key_from) as u32
     }
 
-    /// The connection is over: nothing will happen to octets any more.
+    /// Removes all requests, because the connection is over.
     pub(super) fn clear(&mut self) {
         self.requests.clear();
     }
@@ -157,7 +158,7 @@ mod tests {
     const BOTH: Stamping = Stamping(Stamping::TX_SCHED.0 | Stamping::TX_ACK.0);
 
     #[test]
-    fn a_later_write_in_the_same_chunk_takes_the_place_of_an_earlier_one() {
+    fn a_later_write_in_the_same_chunk_replaces_the_request_of_an_earlier_one() {
         let mut requests = StampRequests::default();
         requests.ask(500, 0, Stamping::TX_SCHED, false);
         requests.ask(800, 500, BOTH, false);

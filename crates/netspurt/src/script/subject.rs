@@ -22,8 +22,8 @@ pub enum CallResult {
 /// A TCP implementation under test, in virtual time.
 ///
 /// The runner calls it with instants that never decrease. Everything that is due at an instant
-/// happens before the runner makes a call or injects a segment at that instant. A socket has the number
-/// that its call names, or else the first has 3, and others get the lowest free number.
+/// happens before the runner makes a call or injects a segment at that instant. A socket has the
+/// number that its call names, or else the first has 3, and others get the lowest free number.
 pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other one.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
@@ -31,7 +31,8 @@ pub trait Subject {
     /// The result of the blocking call, once it has returned.
     fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
-    /// Receives a segment with sequence numbers as on the wire. It names no flow and no transmission.
+    /// Receives a segment with sequence numbers as on the wire. It names no flow and no
+    /// transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
 
     /// Receives the message that a packet did not arrive, with its sequence number as on the wire.

@@ -4,9 +4,9 @@ use crate::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
-/// Sysctls without effect here. They control parts of the kernel that our connection does not have,
-/// or does not let a script change, such as Fast Open, syncookies, and packets that a device cuts
-/// into segments.
+/// Sysctls without effect here. Our connection does not have the parts of the kernel that they
+/// control, or does not let a script change them: for example Fast Open, syncookies, and
+/// segmentation in the network card.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
@@ -96,9 +96,9 @@ pub(super) const LINUX: &str = "linux-6";
 /// The name of a switch. A receive buffer grows only where this switch is on.
 pub(super) const MEMORY: &str = "receive.counts_memory";
 
-/// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18 keeps
-/// RACK even if `tcp_recovery` switches it off. A buffer that does not count memory does not grow,
-/// even if `tcp_rmem` or `tcp_moderate_rcvbuf` asks for it.
+/// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18
+/// keeps RACK even if `tcp_recovery` switches it off. A buffer that does not count memory does not
+/// grow, even if `tcp_rmem` or `tcp_moderate_rcvbuf` asks for it.
 pub(super) fn is_ignored(set: &SwitchSetting, profile: &str, counts_memory: bool) -> bool {
     let keeps_rack = profile == LINUX && set.path == "recovery" && set.value == NO_RACK;
     keeps_rack || (!counts_memory && set.path == "receive.autotuning" && set.value == "true")

@@ -55,7 +55,7 @@ fn options_number(tcp: &ConnectionInfo) -> u64 {
     bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit))
 }
 
-/// Tells of the memory of the receive buffer.
+/// Sets the fields about the memory of the receive buffer.
 fn set_memory(info: &mut Info, memory: &MemoryInfo) {
     for (field, value) in [
         (Field::RcvSsthresh, memory.threshold),
@@ -68,16 +68,16 @@ fn set_memory(info: &mut Info, memory: &MemoryInfo) {
     }
 }
 
-/// Tells what was counted: timeouts, retransmissions, and what arrived.
+/// Sets the fields that count timeouts, retransmissions and arrivals.
 fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
     set(Field::TotalRetrans, tcp.sent.retransmissions);
     set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
     let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
     set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
     set(Field::TotalRto, tcp.sent.timeouts);
-    // Each timeout has Linux choose another hash for the path (`tcp_write_timeout`).
+    // At each timeout Linux chooses another hash for the path (`tcp_write_timeout`).
     set(Field::Rehash, tcp.sent.timeouts);
-    // Linux keeps neither.
+    // Linux counts neither of these two.
     set(Field::Fackets, 0);
     set(Field::LastAckSent, 0);
     set(Field::Delivered, tcp.sent.delivered_segments);
@@ -118,7 +118,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
     set(Field::Pmtu, tcp.receiving.packet_bytes);
     set_counts(&mut set, tcp);
-    // Linux counts the peer's FIN, and of its own numbers all that were acknowledged.
+    // Linux counts the peer's FIN, and all of its own sequence numbers that were acknowledged.
     set(Field::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
     set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);

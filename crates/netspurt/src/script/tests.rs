@@ -19,7 +19,7 @@ fn wrong(text: &str) -> ScriptError {
     Script::parse_with(ScriptDialect::Strict, "t.pkt", text, &mut |_| None).expect_err(text)
 }
 
-/// A subject that sends given packets.
+/// A connection under test that sends given packets.
 #[derive(Default)]
 struct Actor {
     /// What it sends when the next segment arrives.
@@ -109,7 +109,7 @@ fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_even
     assert_eq!(lines.len(), 5);
     let heard: Vec<Time> = actor.heard.iter().map(|(at, _)| *at).collect();
     assert_eq!(heard, [ms(0), ms(100), ms(300)]);
-    // Relative numbers become the wire's: 1001 of ours, 1 of the remote end's.
+    // Relative numbers become numbers on the wire: our 1001, and 1 of the remote end.
     let last = actor.heard[2].1;
     assert_eq!((last.ack, last.seq), (LOCAL_ISN + 1001, 0xffff_fc01));
     assert_eq!((last.size_bytes, actor.heard[0].1.size_bytes), (40, 48));
@@ -169,7 +169,7 @@ fn after_a_range_or_any_time_an_offset_counts_from_the_actual_instant() {
 fn a_packet_that_the_script_does_not_list_fails_it_if_it_is_due_before_the_end() {
     let extra = || server([(ms(300), data(1, 1000))]);
     let silent = format!("{HANDSHAKE}+0.2 close(4) = 0");
-    assert!(run(&parse(&silent), &mut extra()).is_ok(), "it is due at the end");
+    assert!(run(&parse(&silent), &mut extra()).is_ok(), "the packet is due at the end, not before");
     let silent = format!("{HANDSHAKE}+0.200001 close(4) = 0");
     let failure = fails(&silent, extra());
     assert_eq!(failure.kind, FailureKind::Unexpected);

@@ -84,7 +84,8 @@ impl FailureKind {
 
 /// How a connection failed its script.
 ///
-/// Its text shows the line, what was expected, what happened instead, and the transcript until then.
+/// Its text shows the line, what was expected, what happened instead, and the transcript until
+/// then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFailure {
     /// The name of the script.

@@ -33,7 +33,7 @@ impl UnreachableCode {
         ("admin_prohibited", UnreachableCode::Prohibited),
     ];
 
-    /// The code's number, and the error that Linux makes of it (`icmp_err_convert`).
+    /// The number of the code, and the error that Linux returns for it (`icmp_err_convert`).
     const fn meaning(self) -> (u8, &'static str) {
         match self {
             Self::Network => (0, "ENETUNREACH"),
@@ -53,18 +53,18 @@ impl UnreachableCode {
         all.find(|code| code.meaning().0 == number)
     }
 
-    /// The error that Linux makes of it.
+    /// The error that Linux returns for this code.
     pub(super) fn errno(self) -> &'static str {
         self.meaning().1
     }
 
-    /// Whether it refuses a passive opener's handshake (`tcp_v4_err`).
+    /// Whether the message ends the handshake of a passive opener (`tcp_v4_err`).
     pub(super) fn ends_handshakes(self) -> bool {
         matches!(self, Self::Network | Self::Host)
     }
 }
 
-/// A message that a packet of the host's did not reach its destination.
+/// A message that a packet of the host did not reach its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
     /// Why.
@@ -80,8 +80,8 @@ impl fmt::Display for Unreachable {
     }
 }
 
-/// Reads `icmp unreachable host_unreachable [0:0(0)]` behind `<`; `None` if the packet is none of
-/// ICMP. Without a packet in brackets it quotes the host's first.
+/// Reads `icmp unreachable host_unreachable [0:0(0)]` after `<`; `None` if the line is not an ICMP
+/// message. Without brackets, the message quotes the host's first packet.
 pub(super) fn unreachable(cursor: &mut Cursor<'_>) -> Result<Option<Unreachable>, Mistake> {
     let mut ahead = cursor.clone();
     ahead.skip(Blank::Line)?;

@@ -1,10 +1,9 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. A call that begins while the last chunk of the host
-//! is not sent, and has octets of the call before, is completed together with that one
-//! (`msg_zerocopy_realloc`). The buffers are free when all chunks with octets of the calls are
-//! acknowledged, octets of other writes in the last chunk included. Offsets count written octets
-//! from 0.
+//! Linux numbers the calls of a socket from 0. If the last chunk has octets of the previous call
+//! and is not sent when a call begins, both calls are completed together (`msg_zerocopy_realloc`).
+//! The buffers are free when all chunks with octets of these calls are acknowledged. The last chunk
+//! may also have octets of other writes. Offsets count written octets from 0.
 
 use std::collections::VecDeque;
 
@@ -22,7 +21,7 @@ pub(super) struct OpenCalls {
     /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Whether some of their octets were copied, since they reached the device.
+    /// Whether some of their octets were copied, because they reached the device.
     pub(super) copied: bool,
     /// The number of octets that these calls asked to send.
     bytes: u64,
@@ -43,7 +42,8 @@ pub(super) struct ZeroCopyCalls {
 }
 
 impl ZeroCopyCalls {
-    /// A call of `bytes` octets begins at offset `at`; `tail_waits` if the last chunk is not sent.
+    /// Called when a call of `bytes` octets begins at offset `at`. `tail_waits` says that the last
+    /// chunk is not sent.
     pub(super) fn begin(&mut self, at: u64, bytes: u64, tail_waits: bool) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
@@ -56,8 +56,9 @@ impl ZeroCopyCalls {
         self.open.push_back(OpenCalls { first, last, copied, bytes, start: at, end: at });
     }
 
-    /// Octets `from` to before `to` were written, into a new chunk if they `start` one, and without a
-    /// copy if `call` has their buffers.
+    /// Called when the octets from `from` up to `to` were written. `starts` says whether they start
+    /// a new chunk; otherwise they join the last one. They were not copied if `call` has their
+    /// buffers.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from
@@ -78,18 +79,19 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// How many fragments the chunk takes into which octets come next, a new one or the last one.
+    /// How many fragments the next octets may make in their chunk, which is a new one or the last
+    /// one.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }
 
-    /// Whether the last chunk takes no more, since it has all its fragments. What is copied may still
-    /// be joined to a fragment of copied octets.
+    /// Whether the last chunk has its maximum number of fragments and accepts nothing more. Copied
+    /// octets may still join a last fragment of copied octets.
     pub(super) fn is_chunk_full(&self, zero_copy: bool) -> bool {
         self.fragments >= FRAGMENTS_MAX && (zero_copy || !self.ends_copied)
     }
 
-    /// Called when octets `start` to before `end` reached the device, which copies them.
+    /// Called when the octets from `start` up to `end` reached the device, which copies them.
     pub(super) fn on_packet(&mut self, start: u64, end: u64) {
         for open in self.open.iter_mut().filter(|open| open.start < end && open.end > start) {
             open.copied = true;
@@ -106,8 +108,8 @@ impl ZeroCopyCalls {
         self.open.pop_front()
     }
 
-    /// Removes and returns all calls, since the connection has failed with everything before offset
-    /// `sent` sent. Linux first drops what was not sent.
+    /// Removes and returns all calls, because the connection failed. The octets before `sent` were
+    /// sent. Linux completes the calls with unsent octets first.
     pub(super) fn take_all(&mut self, sent: u64) -> Vec<OpenCalls> {
         let out = self.open.partition_point(|open| open.start < sent);
         let mut all: Vec<OpenCalls> = self.open.drain(out..).collect();
@@ -116,8 +118,8 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The longest part of `pieces`, from the octet `done` of them on, that has at most `octets` and
-/// makes at most `fragments`; piece by piece.
+/// The next octets of `pieces` after the first `done` ones, piece by piece: as many as possible,
+/// but at most `octets`, and in at most `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();
@@ -158,7 +160,7 @@ mod tests {
         calls.on_packet(0, 600);
         assert_eq!(calls.first_end(), Some(500));
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((0, 0, true)));
-        assert_eq!(calls.first_end(), Some(1200), "the copied octets hold the chunk");
+        assert_eq!(calls.first_end(), Some(1200), "the chunk waits for its copied octets");
         assert_eq!(calls.take_first().as_ref().map(numbers), Some((1, 2, true)));
         assert_eq!(calls.take_first(), None);
     }
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_one_at_least() {
+    fn a_chunk_takes_seventeen_fragments_and_each_piece_makes_at_least_one() {
         assert_eq!(part_of(&[1; 18], 0, 100, 17), [1; 17]);
         assert_eq!(part_of(&[1; 18], 17, 100, 17), [1]);
         assert_eq!(part_of(&[9000, 10], 0, 8000, 17), [8000]);

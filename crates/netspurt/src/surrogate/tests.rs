@@ -57,7 +57,7 @@ fn persistence(delays: &Delays) -> f64 {
 }
 
 #[test]
-fn only_in_the_independent_structure_delays_do_not_depend_on_the_probe_before() {
+fn only_in_the_independent_structure_a_delay_does_not_depend_on_the_previous_one() {
     let row = Row { cov: 0.5, ..Row::default() };
     for structure in Structure::ALL {
         let r = persistence(&row.surrogate(structure, 3).unwrap());

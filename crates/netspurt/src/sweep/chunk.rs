@@ -84,7 +84,7 @@ impl CaseEnd {
 /// The reason why a live case lacks measures.
 const LIVE: &str = "live: `events` and `undone` are not known";
 
-/// The words in the column `status`.
+/// The way in which a case ended, as the column `status` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaseStatus {
     Done,

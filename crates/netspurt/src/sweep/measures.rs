@@ -184,8 +184,8 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
 }
 
 /// The number of answered requests, and the mean, the maximum and the quantiles of their times.
-/// They are those of the flows' requests. If no flow sends requests, they are those of the first
-/// population.
+/// The requests of flows are counted. If no flow sends requests, those of the first population
+/// are counted.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
     let requests = MaybeTable::of(case, "requests");

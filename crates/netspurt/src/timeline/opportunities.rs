@@ -18,7 +18,7 @@ use crate::units::{Duration, Time};
 /// assert_eq!(link.deliver(at(0), 2000), (at(2), at(3)));
 /// // The second delivery of 1500 octets has 1000 left.
 /// assert_eq!(link.deliver(at(1), 1000), (at(3), at(3)));
-/// // The list begins again behind its last instant.
+/// // The list begins again after its last instant.
 /// assert_eq!(link.deliver(at(10), 1000), (at(12), at(12)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -89,7 +89,7 @@ pub enum UnitError {
 /// A unit: its name, its size in the base unit, and the least quantity that is written in it.
 type Unit = (&'static str, u64, u64);
 
-/// The least quantity of units that are read but never written.
+/// The entry for the least quantity of a unit that is read but never written.
 const READ_ONLY: u64 = u64::MAX;
 
 /// A kind of quantity: its name, its units, common units that are not accepted with the units to

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
 use super::decode::checksum;
 
 /// Empties `out` and writes a fragment of the whole IPv4 packet `packet` into it. The packet must
-/// have no options. The fragment carries the octets `payload` behind the header (RFC 791 §3.2).
+/// have no options. The fragment carries the octets `payload` after the header (RFC 791 §3.2).
 /// Octets beyond the packet's end are left out.
 ///
 /// ```
@@ -27,7 +27,7 @@ use super::decode::checksum;
 /// ```
 ///
 /// # Panics
-/// When `packet` has no header, or the range begins behind its end or not at a multiple of eight
+/// When `packet` has no header, or the range begins after its end or not at a multiple of eight
 /// octets.
 pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
     const HEADER: usize = IPV4_HEADER_BYTES as usize;

@@ -99,7 +99,7 @@ pub(super) struct Ip {
     pub(super) tcp: (usize, usize),
 }
 
-/// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets behind its end are ignored.
+/// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets after its end are ignored.
 ///
 /// If a SACK option has four blocks, the first three are kept; they are the most recent (RFC 2018
 /// §4). Malformed options do not make a packet invalid. Reading ends at the first option whose
@@ -186,7 +186,7 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     }
 }
 
-/// The range of the TCP segment behind an IPv4 header. If the header's length is zero, the length
+/// The range of the TCP segment after an IPv4 header. If the header's length is zero, the length
 /// on the link counts.
 #[inline]
 fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
@@ -215,7 +215,7 @@ fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip
     Ok(Ip::of(head, at, end))
 }
 
-/// The range of the TCP segment behind the headers of IPv6. If the header's length is zero, the
+/// The range of the TCP segment after the headers of IPv6. If the header's length is zero, the
 /// jumbogram's length counts. Without a jumbogram's length, the length on the link counts.
 #[inline]
 fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {

@@ -62,7 +62,7 @@ enum PlainLayout {
 }
 
 impl PlainLayout {
-    /// All of them, in the order of their numbers.
+    /// All layouts, in the order of their numbers.
     const ALL: [Self; 4] = [Self::Four, Self::FourStamped, Self::Six, Self::SixStamped];
 }
 
@@ -70,8 +70,8 @@ impl PlainSegment {
     /// The control bits that plain segments may have; ACK must be set.
     const FLAGS: Flags = Flags::ACK.with(Flags::PSH).with(Flags::ECE).with(Flags::CWR);
 
-    /// The segment in the packet `ip` with its two ends. `None` if the segment is not plain, or if a
-    /// header is malformed; [`TcpView::of`](super::TcpView::of) reads any segment.
+    /// The segment in the packet `ip` with its two ends. `None` if the segment is not plain, or if
+    /// a header is malformed; [`TcpView::of`](super::TcpView::of) reads any segment.
     #[inline]
     pub fn of(ip: CapturedIp<'_>) -> Option<(EndPair, Self)> {
         let head = IpHead::of(ip.bytes)?;
@@ -154,9 +154,10 @@ impl PlainSegment {
         }
     }
 
-    /// What distinguishes the segment of the words `own` from the one of `first`, if there are `many`
-    /// segments from that one to this one, each with the next octets and as many, which differ in
-    /// nothing else but later time stamps and identifications, or flow labels. `None` if more differs.
+    /// Compares the segment with the words `own` to an earlier one with the words `first`. If they
+    /// belong to a series of equal segments, `many` segments apart and each with the next octets,
+    /// only the time stamp and the identification or the flow label may differ. Returns how these
+    /// differ; `None` if the segments differ in anything else.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;
@@ -171,8 +172,8 @@ impl PlainSegment {
         alike.then_some(ticks << 16 | (own[2] >> 16) as u32 & 0xffff)
     }
 
-    /// The segment that comes `many` segments after this one and is distinguished by this
-    /// [`continuation`](Self::continuation).
+    /// The segment that comes `many` segments after this one in such a series, and that differs as
+    /// [`continuation`](Self::continuation) says.
     #[inline]
     pub fn continued(&self, many: u32, continuation: u32) -> Self {
         let Timestamps { val, ecr } = self.timestamps;

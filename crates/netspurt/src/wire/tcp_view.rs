@@ -172,7 +172,8 @@ impl TcpView {
         })
     }
 
-    /// Whether octets of the header are missing. Malformed options count, too, if there is no payload.
+    /// Whether octets of the header are missing. Malformed options count, too, if there is no
+    /// payload.
     #[inline]
     pub fn header_is_cut(&self) -> bool {
         self.captured_bytes == 0

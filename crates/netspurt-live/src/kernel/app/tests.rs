@@ -1,4 +1,4 @@
-//! The applications step by step: the time is a parameter, and the socket is one of a pair.
+//! The applications step by step. The time is a parameter, and the socket is one of a socket pair.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;
@@ -16,7 +16,8 @@ fn bulk(octets: Option<u64>, pause_ms: u64) -> Task {
     Task::Bulk(Bulk { start: ms(5), pause: Duration::from_millis(pause_ms), octets })
 }
 
-/// Two requests of 30 octets, each for 100, with pauses of 7 and 9 ms for thought and service.
+/// Two requests of 30 octets, each with a reply of 100 octets. The client thinks for 7 ms, and the
+/// server works for 9 ms.
 fn requests(pause_ms: u64) -> Task {
     Task::Requests(RequestPlan {
         start: ms(5),
@@ -32,7 +33,7 @@ fn requests(pause_ms: u64) -> Task {
     })
 }
 
-/// Two ends of a connection that is open; neither waits.
+/// The two ends of an open connection. Calls on them do not block.
 fn pair() -> (OwnedFd, UnixStream) {
     let (own, peer) = UnixStream::pair().unwrap();
     own.set_nonblocking(true).unwrap();
@@ -65,7 +66,7 @@ fn sink(task: Task) -> (Sink, UnixStream) {
 /// The octets that arrived at the other end.
 fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
-    // It ends where nothing waits, or with the connection.
+    // The read ends when no octet waits, or with the connection.
     let _ = peer.read_to_end(&mut all);
     all
 }
@@ -75,10 +76,10 @@ const ROOM: usize = 64;
 #[test]
 fn a_transfer_writes_its_octets_once_the_connection_is_open_and_closes() {
     let (mut source, mut peer) = source(bulk(Some(600), 0));
-    assert_eq!(source.due(), None, "it waits for its socket");
+    assert_eq!(source.due(), None, "the transfer waits for its socket");
     source.step(ms(20), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(0, 600));
-    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "nothing follows");
+    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "the end of the stream");
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
     assert_eq!((notes.opened, notes.wrote), (Some(ms(20)), Some(ms(20))));
@@ -108,7 +109,7 @@ fn a_full_socket_takes_the_rest_later() {
             break;
         }
         assert!(matches!(source.stage, AppStage::Writes(Some(1..))), "{:?}", source.stage);
-        assert!(source.waits_for().is_some(), "until there is room");
+        assert!(source.waits_for().is_some(), "it waits for room");
         got.extend(arrived(&mut peer));
     }
     got.extend(arrived(&mut peer));
@@ -138,11 +139,11 @@ fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     assert!(source.waits_for().is_none());
     source.step(ms(4), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Waits);
-    // A socket of another family has no way to an address of IPv4.
+    // A socket of another family cannot connect to an IPv4 address.
     source.step(ms(5), &mut [0; ROOM]);
     assert_eq!(source.stage, AppStage::Done);
     let notes = source.into_notes();
-    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "it had something to write");
+    assert_eq!((notes.wrote, notes.opened), (Some(ms(5)), None), "octets were ready to write");
     assert!(notes.failure.is_some());
 }
 
@@ -158,12 +159,12 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
             .unwrap();
         source.step(ms(at), &mut [0; ROOM]);
     }
-    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it thinks");
+    assert_eq!(source.stage, AppStage::Pauses(ms(57)), "it pauses before the next request");
     source.step(ms(57), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(30, 30));
     peer.write_all(content::octets(100, 100)).unwrap();
     source.step(ms(80), &mut [0; ROOM]);
-    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "it has closed");
+    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "the client has closed");
     let notes = source.into_notes();
     assert_eq!((notes.finished, notes.read_bytes, notes.damaged), (Some(ms(80)), 200, 0));
     let exchanges: Vec<_> = notes
@@ -174,7 +175,7 @@ fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
     assert_eq!(
         exchanges,
         [(ms(5), Some(ms(40)), Some(ms(50))), (ms(57), Some(ms(80)), Some(ms(80)))],
-        "the first one was written when the connection was opened for it"
+        "the first request counts from the call of connect"
     );
 }
 
@@ -213,7 +214,7 @@ fn the_reader_counts_octets_that_the_other_end_did_not_write() {
     sink.step(ms(10), &mut [0; ROOM]);
     assert!(sink.over && sink.waits_for().is_none());
     assert_eq!(sink.notes.failure, None);
-    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "it closes, too");
+    assert_eq!(peer.read(&mut [0]).unwrap(), 0, "the sink closes too");
 }
 
 #[test]
@@ -224,12 +225,12 @@ fn a_server_answers_each_whole_request_after_its_service() {
     assert_eq!(sink.due(), None, "an octet is missing");
     peer.write_all(content::octets(29, 31)).unwrap();
     sink.step(ms(20), &mut [0; ROOM]);
-    assert_eq!(sink.due(), Some(ms(29)), "it serves the first of two");
+    assert_eq!(sink.due(), Some(ms(29)), "the first reply is due");
     sink.step(ms(28), &mut [0; ROOM]);
     assert!(arrived(&mut peer).is_empty());
     sink.step(ms(29), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(0, 100));
-    assert_eq!(sink.due(), Some(ms(38)), "then the second");
+    assert_eq!(sink.due(), Some(ms(38)), "the second reply is due");
     sink.step(ms(40), &mut [0; ROOM]);
     assert_eq!(arrived(&mut peer), content::octets(100, 100));
     assert_eq!((sink.notes.wrote, sink.due()), (Some(ms(29)), None));
@@ -242,8 +243,8 @@ fn a_server_reports_that_its_client_is_gone() {
     sink.step(ms(10), &mut [0; ROOM]);
     drop(peer);
     sink.step(ms(19), &mut [0; ROOM]);
-    assert!(sink.over, "it is over with or without an error");
-    assert_eq!(sink.due(), None, "and nothing is due");
+    assert!(sink.over, "the sink ends with or without an error");
+    assert_eq!(sink.due(), None, "nothing is due");
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn a_listener_without_a_connection_waits() {
     assert!(sink.waits_for().is_some() && sink.due().is_none());
     let mut polls = Vec::new();
     apps.ask(ms(4), &mut polls);
-    assert!(polls.is_empty(), "there is no connection to ask about");
+    assert!(polls.is_empty(), "no connection can be asked");
 }
 
 #[test]

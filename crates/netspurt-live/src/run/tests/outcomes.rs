@@ -209,7 +209,7 @@ fn octets_that_an_application_did_not_read_are_not_delivered() {
     );
     let run = ended(Duration::ZERO, |outcome| outcome.notes[0].finished = Some(ms(950)));
     let finished = column(run.results.table("flows").unwrap(), "finished_ns");
-    assert_eq!(finished, [950_000_000], "who asked has finished when it has read");
+    assert_eq!(finished, [950_000_000], "the client finishes when it has read the reply");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn packets_of_hosts_are_in_the_ledgers_of_their_ends() {
     let sums = |end: usize| watcher.ledgers[end].as_ref().map(|ledger| ledger.sum());
     assert_eq!(sums(0).map(|sum| (sum.sent, sum.retransmissions, sum.timeouts)), Some((4, 2, 2)));
     assert_eq!(sums(2).map(|sum| sum.sent), Some(0));
-    assert_eq!(sums(3).map(|sum| sum.sent), Some(1), "who answers sends, too");
+    assert_eq!(sums(3).map(|sum| sum.sent), Some(1), "a server sends segments too");
 }
 
 #[test]

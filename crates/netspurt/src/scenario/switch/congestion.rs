@@ -258,7 +258,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// An algorithm as it is in the place of `before`.
+/// The algorithm `named`, adapted to replace `before`: if cwnd grew without limit before, it still
+/// does.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
@@ -267,13 +268,13 @@ fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> Conges
     named
 }
 
-/// Whether an ACK may open a profile's window without limit, as in Linux. Then another algorithm
-/// has no limit either, and no HyStart.
+/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. An algorithm that
+/// replaces this one then has no limit either, and no HyStart.
 fn grows_freely(algorithm: &CongestionConfig) -> bool {
     matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
 }
 
-/// Reno's constants, if the window grows as Reno's.
+/// Reno's constants, if the algorithm increases cwnd as Reno does.
 fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
     match algorithm {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
@@ -303,7 +304,7 @@ fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig
     }
 }
 
-/// A kernel runs no code of ours.
+/// The refusal of an algorithm that is not part of the kernel.
 fn of_no_kernel(text: &str) -> Refusal {
     let message = format!("the kernel cannot run `{}`, which is not part of it", unpinned(text));
     Refusal::new(
@@ -312,13 +313,13 @@ fn of_no_kernel(text: &str) -> Refusal {
     )
 }
 
-/// BBR has no limit and no exit of slow start.
+/// The refusal of a switch of slow start for BBR, which has its own start-up phase.
 fn not_of_bbr(key: &str) -> Refusal {
     let message = format!("BBR has its own start-up phase and ignores `{key}`");
     Refusal::new(message, format!("leave `{key}` out"))
 }
 
-/// An algorithm of another language has its own slow start.
+/// The refusal of a switch of slow start for an algorithm in another language.
 fn not_of_foreign(text: &str, key: &str) -> Refusal {
     let text = unpinned(text);
     let message = format!("`{text}` opens the window itself and has no `{key}`");

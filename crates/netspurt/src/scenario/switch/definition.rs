@@ -131,7 +131,7 @@ impl Field<'_> {
 
 /// A configuration that contains switches.
 pub trait Configured: Copy + 'static {
-    /// How it stores `switch`, if it does.
+    /// How the configuration stores `switch`; `None` if it has no such switch.
     fn access(switch: &Switch) -> Option<Access<Self>>;
 }
 
@@ -226,7 +226,7 @@ impl Switch {
         C::access(self).is_some()
     }
 
-    /// Its value in `config`; `None` if that has no such switch.
+    /// Its value in `config`; `None` if `config` has no such switch.
     pub fn read<C: Configured>(&self, config: &C) -> Option<SwitchValue> {
         match C::access(self)?.via {
             Via::Field(at) => {
@@ -237,7 +237,7 @@ impl Switch {
         }
     }
 
-    /// Sets it in `config`, which has it.
+    /// Sets the switch in `config`, which must have it.
     ///
     /// # Errors
     /// When the configuration refuses the value.

@@ -90,7 +90,7 @@ impl SwitchUnit {
         }
     }
 
-    /// How many of it make 1, for a unit that is written as a plain number.
+    /// How many of this unit make 1, for a unit that is written as a plain number.
     const fn steps(self) -> u32 {
         match self {
             Self::Hundredths => 100,
@@ -183,7 +183,8 @@ impl SwitchKind {
         self.words().iter().map(|known| known.word).find(|word| *word == text)
     }
 
-    /// The text of the algorithm of another language that `text` names, if it may.
+    /// The text of the algorithm in another language that `text` names; `None` if the kind allows
+    /// no such algorithm, or `text` names none.
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
@@ -235,7 +236,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// The texts of algorithms that are not the core's: places, and the words by which some are offered.
+/// The texts of algorithms that are not the core's: places, and the words by which some are
+/// offered.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {

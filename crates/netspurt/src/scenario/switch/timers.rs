@@ -188,7 +188,7 @@ fn clock_value(clock: Clock) -> SwitchValue {
         (None, Some((tick, phase))) => {
             SwitchValue::Table(vec![(TICK, nanos(tick)), (PHASE, nanos(phase))])
         }
-        (None, None) => unreachable!("scenarios make no other clock"),
+        (None, None) => unreachable!("scenarios have no other clock"),
     }
 }
 

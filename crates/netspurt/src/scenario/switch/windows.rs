@@ -10,7 +10,8 @@ use crate::wire::{BARE_HEADER_BYTES, full_payload};
 /// The largest window that TCP can offer (RFC 7323 §2.3).
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
-/// About half of a kernel's buffer is window, so the kernel takes at most half as much.
+/// The largest window that a kernel takes. About half of its buffer is window, so its maximum is
+/// half of TCP's.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
 /// The smallest window that a kernel takes.

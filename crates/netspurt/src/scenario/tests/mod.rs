@@ -233,7 +233,7 @@ fn tahoe_is_never_in_recovery() {
             Some(crate::record::Data::I64(values)) => values[0],
             _ => panic!("no column"),
         };
-    assert!(repairs(&set("tahoe")) > 0, "it had cause");
+    assert!(repairs(&set("tahoe")) > 0, "packets were lost");
     assert!(!ever(set("tahoe")));
     assert!(ever(set("reno")));
 }
@@ -302,7 +302,7 @@ fn echo_probes_and_limits_are_written_out_and_run_the_same_again() {
     assert_eq!(again.resolved(), resolved);
     assert_eq!(run(&again).digest(), run(&scenario).digest());
     let other = scenario.with(&[("seed", "2")]).unwrap();
-    assert_ne!(run(&other).digest(), run(&scenario).digest(), "the draws are the seed's");
+    assert_ne!(run(&other).digest(), run(&scenario).digest(), "the seed decides the draws");
 }
 
 /// A link that loses one packet in a hundred, with a queue that is never full.
@@ -356,7 +356,7 @@ const TRANSFER: &str = r#"
 
 /// 20 000 octets are 13 segments and a remainder, which silly window avoidance holds back.
 #[test]
-fn a_window_with_a_remainder_limits_as_one_of_whole_segments() {
+fn a_window_that_is_no_whole_number_of_segments_counts_as_the_limit() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
@@ -364,9 +364,9 @@ fn a_window_with_a_remainder_limits_as_one_of_whole_segments() {
     assert!(held * 10 > took * 9, "{held} of {took} ns");
 }
 
-/// RFC 6298 §2.1: the first timer is 1 s.
+/// RFC 6298 §2.1: the first RTO is 1 s.
 #[test]
-fn the_silence_before_a_repeated_syn_counts_as_waiting() {
+fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
     assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
@@ -375,8 +375,8 @@ fn the_silence_before_a_repeated_syn_counts_as_waiting() {
     assert_eq!(number(&run(&scenario), "waited_ns"), 0);
 }
 
-/// Ten segments leave at 0.1 s; their ACKs are lost, and at 0.3 s the probe sends the eleventh:
-/// from then on no segment waits.
+/// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s the tail loss probe sends the
+/// eleventh segment, which is the last one.
 #[test]
 fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();

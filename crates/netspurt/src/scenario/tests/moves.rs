@@ -71,8 +71,9 @@ pub(super) const SLIPS: &[Slip] = &[
     ],
 ];
 
-/// Where nothing is recorded, frames leave a link ahead of time for the next one: the results and the
-/// number of wake-ups are the same, also where the delay falls faster than frames follow each other.
+/// If neither queues nor drops are recorded, a link passes frames to the next link ahead of time.
+/// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls
+/// faster than frames follow each other.
 #[test]
 fn a_link_with_a_changing_delay_hands_on_frames_ahead_of_time() {
     let text = r#"

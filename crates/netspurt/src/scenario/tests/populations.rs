@@ -1,4 +1,4 @@
-//! Connections that come and go.
+//! Populations: connections that arrive and end during a run.
 
 use super::*;
 use crate::record::{Data, Table};
@@ -69,7 +69,8 @@ app     = { reply = "15 kB" }
     }
     assert!(sum(&population, "retransmissions") > 0, "something was lost");
     let [starts, ends] = ["start_ns", "finished_ns"].map(|name| whole(sums, name));
-    // A row for each direction: opened by one end, the last acknowledgment comes to the other.
+    // Each connection has two rows, one for each direction. The first row has the instant of the
+    // opening, and the second one has that of the last acknowledgment.
     let pairs = starts.chunks(2).zip(ends.chunks(2));
     let spans: Vec<i64> = pairs.map(|(starts, ends)| ends[1] - starts[0]).collect();
     assert_eq!(connections(&population, "duration_ns"), spans);
@@ -181,7 +182,8 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
     }
 }
 
-/// A line that carries a quarter of what arrives: most connections are still open when the run ends.
+/// Four times as much arrives as the line carries, so most connections are still open when the run
+/// ends.
 #[test]
 fn an_incomplete_connection_counts_as_longer_than_all_others() {
     let results = results(&[
@@ -194,10 +196,10 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     for name in ["duration_ns_p50", "duration_ns_p99", "response_ns_p50", "request_ns_p50"] {
         assert_eq!(whole(table, name), [-1], "{name}");
     }
-    assert!(sum(&results, "duration_ns_max") > 0, "of those that are complete");
+    assert!(sum(&results, "duration_ns_max") > 0, "only complete connections count");
 }
 
-/// The last of nine is the largest, whatever the share.
+/// No connection of nine is above the quantile of 90 %, but one of ten is.
 #[test]
 fn a_quantile_exists_only_with_a_connection_above_it() {
     let of = |count: &str| {
@@ -219,7 +221,7 @@ fn requests_of_a_population_are_counted_and_timed() {
     let results = results(&values);
     assert_eq!(sum(&results, "requests"), 3 * sum(&results, "connections"));
     assert_eq!(sum(&results, "requests_complete"), sum(&results, "requests"));
-    // Where nothing is in the way a request takes a third of the connection.
+    // Each of the three requests takes about a third of the connection's time.
     let [request, response] = ["request_ns_p50", "response_ns_p50"].map(|name| sum(&results, name));
     assert!(request * 2 < response, "{request} {response}");
 }

@@ -43,8 +43,8 @@ fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
 
-/// SYN and SYN-ACK take 20 ms, a request 10, the service 5, a reply 10; then follow 50 of think
-/// time.
+/// SYN and SYN-ACK together take 20 ms, a request 10 ms, the service 5 ms, and a reply 10 ms. Then
+/// follow 50 ms of think time.
 #[test]
 fn each_request_waits_for_the_reply_before_it() {
     let results = results(&[]);
@@ -74,11 +74,13 @@ fn the_first_request_after_a_pause_does_not_include_the_handshake() {
 
 #[test]
 fn a_reply_of_several_windows_begins_before_it_is_complete() {
-    // 69 full segments: a short last segment would wait for the ACK of all before it (Nagle).
+    // The reply has 69 full segments. A short last segment would wait for the ACK of all segments
+    // before it (Nagle).
     let results = results(&[("flows.web.app.reply", "99912 B"), ("flows.web.app.requests", "1")]);
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "first_ns"), [45]);
-    // Ten segments, twenty, and the rest: two further round trips.
+    // The first round has ten segments, the second one twenty, and the third one the rest. So the
+    // reply takes two more round trips.
     assert_eq!(ms(requests, "complete_ns"), [85]);
 }
 

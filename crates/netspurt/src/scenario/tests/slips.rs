@@ -173,7 +173,7 @@ fn a_route_that_takes_no_time_is_refused() {
     assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
     for standstill in [
         text.replace("150 ms", "0 ms"),
-        // From 5 s on, whatever was before.
+        // The route takes no time only from 5 s on.
         text.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"10 ms\"], [\"5 s\", \"0 s\"]] }"),
         // 8000 bits in less than 10^-9 s.
         text.replace("150 ms", "0 ms").replace("unlimited", "900000 Tbit/s"),
@@ -181,10 +181,10 @@ fn a_route_that_takes_no_time_is_refused() {
         let error = Scenario::parse("x.toml", &standstill).unwrap_err();
         assert!(error.message.contains("take no time"), "{error}");
     }
-    // A packet there takes 8 ns, an ACK back a third of one.
+    // A data packet takes 8 ns, and an ACK a third of a nanosecond.
     let fast = text.replace("150 ms", "0 ms").replace("unlimited", "1 Tbit/s");
     assert!(Scenario::parse("x.toml", &fast).is_ok());
-    // A packet waits for the next opportunity, if only for a nanosecond.
+    // A packet waits at least a nanosecond for the next opportunity.
     let instants = "{ opportunities = [\"1 ms\"] }";
     let given = text.replace("150 ms", "0 ms").replacen("\"unlimited\"", instants, 1);
     assert!(Scenario::parse("x.toml", &given).is_ok());

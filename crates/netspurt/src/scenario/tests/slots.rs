@@ -54,7 +54,7 @@ fn path(slots: &str) -> String {
     )
 }
 
-/// What the link does: instants and delays in one direction, both in milliseconds.
+/// The points of the link's delay in one direction: the instant and the delay, in milliseconds.
 fn delays(scenario: &Scenario) -> Vec<(f64, f64)> {
     let table: toml::Table = scenario.moves("sky").unwrap().parse().unwrap();
     let points = table["delay"][0]["timeline"].as_array().unwrap().clone();
@@ -80,7 +80,7 @@ fn each_slot_has_a_delay_of_its_own_and_drifts() {
     let again = Scenario::parse("y", &text).unwrap();
     assert_eq!(delays(&again), points);
     assert_ne!(delays(&again.with(&[("seed", "2")]).unwrap()), points);
-    // What is added to it draws from streams of its own.
+    // Outages are drawn from another random stream, so they change no delay.
     let more = again.with(&[("links.sky.slots.outages", "{ every = \"20 s\", dead = \"1 s\" }")]);
     assert_eq!(delays(&more.unwrap()), points);
 }
@@ -92,7 +92,8 @@ fn successive_probes_differ_by_the_jitter() {
     assert_eq!(points.len(), 120_000);
     let apart: Vec<f64> = points.windows(21).map(|w| (w[20].1 - w[0].1).abs()).collect();
     let mean = apart.iter().sum::<f64>() / f64::from(u32::try_from(apart.len()).unwrap());
-    // Some 3000 independent differences: the mean of 4 ms has a standard deviation of 0.06 ms.
+    // There are about 3000 independent differences, so the mean of 4 ms has a standard deviation of
+    // 0.06 ms.
     assert!((3.75..4.25).contains(&mean), "{mean}");
 }
 
@@ -105,7 +106,7 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     );
     let slots = Scenario::parse("x", &text).unwrap();
     let file = slots.moves("sky").unwrap();
-    assert!(file.lines().all(|line| line.len() < 60), "a point a line");
+    assert!(file.lines().all(|line| line.len() < 60), "one point per line");
     let start = text.find("rate = ").unwrap();
     let end = text.find(" }\n[flows").unwrap();
     let follows = format!("{}follows = \"sky.toml\"{}", &text[..start], &text[end..]);
@@ -113,9 +114,9 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     let followed = Scenario::parse_with("y", &follows, files).unwrap();
     let digest = |scenario: &Scenario| run(scenario).digest();
     assert_eq!(digest(&slots), digest(&followed));
-    // It is what its seed makes it.
+    // Another seed gives another link.
     assert_ne!(digest(&slots), digest(&slots.with(&[("seed", "2")]).unwrap()));
-    // The dead times do not meet.
+    // The dead times do not overlap.
     let dead: Vec<_> = slots.network().links[0].handovers.clone();
     assert!(dead.len() > 5, "{dead:?}");
     assert!(dead.windows(2).all(|two| two[0].at + two[0].dead <= two[1].at), "{dead:?}");

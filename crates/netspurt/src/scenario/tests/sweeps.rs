@@ -78,7 +78,8 @@ fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
     }
 }
 
-/// A value of a flow, of a link, of neither, of a new flow; and a moving link's long text.
+/// The sets change a flow, a link, or other keys, or they add a flow or a link. The text of the
+/// links is long, because one link has a timeline.
 #[test]
 fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
     let moving =

@@ -185,7 +185,7 @@ fn a_timer_uses_the_jiffies_of_its_host_unless_its_text_sets_others() {
     };
     assert_eq!(line(&linux), "estimator = \"linux\"");
     let exact = linux.with(&[("flows.x.tcp.timer_clock", "exact")]).unwrap();
-    assert_eq!(line(&exact), "estimator = \"linux:jiffy=4ms\"", "the profile's own");
+    assert_eq!(line(&exact), "estimator = \"linux:jiffy=4ms\"", "the profile's estimator");
     let fine = linux.with(&[("flows.x.tcp.rto.estimator", "linux:jiffy=1ms")]).unwrap();
     assert_eq!(line(&fine), "estimator = \"linux:jiffy=1ms\"");
 }
@@ -229,7 +229,7 @@ fn a_mistake_in_a_timers_text_is_marked_at_its_place() {
     assert_eq!(error.key, "flows.x.tcp.rto.min");
     let error = slip("tcp.rto = { max = \"500 ms\" }");
     assert!(error.message.contains("is above `max`"), "{error}");
-    assert_eq!(error.key, "flows.x.tcp.rto.max", "the profile's `min` stands nowhere in the file");
+    assert_eq!(error.key, "flows.x.tcp.rto.max", "the file has `max` but no `min`");
     let error = slip("tcp.rto = { estimator = \"fixed\", min = \"1 s\" }");
     assert_eq!(error.message, "`fixed` has no `min`");
     assert_eq!(error.key, "flows.x.tcp.rto.min");

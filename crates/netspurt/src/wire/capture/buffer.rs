@@ -22,7 +22,7 @@ impl<R: Read> Buffer<R> {
         Self { source, octets: vec![0; ROOM], start: 0, end: 0, passed: 0 }
     }
 
-    /// Reads until that many octets are in memory; returns whether the stream had enough.
+    /// Reads until `octets` unread octets are in memory. Returns whether the stream had enough.
     #[inline]
     pub(super) fn fill(&mut self, octets: usize) -> io::Result<bool> {
         if self.end - self.start >= octets { Ok(true) } else { self.read_on(octets) }
@@ -46,7 +46,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Passes that many octets, which are in memory; returns their place there.
+    /// Passes `octets` octets, which must be in memory. Returns their place there.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;
@@ -55,7 +55,7 @@ impl<R: Read> Buffer<R> {
         place
     }
 
-    /// Passes that many octets, in memory or not; returns whether the stream had enough.
+    /// Passes `octets` octets, in memory or not. Returns whether the stream had enough.
     pub(super) fn skip(&mut self, mut octets: usize) -> io::Result<bool> {
         while octets > 0 {
             let part = octets.min(ROOM);
@@ -68,7 +68,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Whether nothing unread is in memory.
+    /// Whether no unread octet is in memory.
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
     }

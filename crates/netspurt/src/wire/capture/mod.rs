@@ -220,8 +220,9 @@ impl<R: Read> CaptureReader<R> {
         mut take: impl FnMut(&CapturedPacket<'_>),
     ) -> Result<bool, CaptureFault> {
         for _ in 0..most {
-            // Both ways to a packet take it by code of their own: a packet that came from either
-            // would be written to memory and read again at once, for which processors wait.
+            // Each of the two ways to a packet has its own call of `take`. With one common call,
+            // the packet would be written to memory and read again immediately, and processors
+            // wait for that.
             match self.next_buffered() {
                 Some(found) => take(&self.give(&found)),
                 None => match self.next_item()? {

@@ -81,7 +81,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
             Ok(Some(packet)) => found.push((packet.unix_ns, packet.bytes.to_vec())),
             Ok(None) => return (found, None),
             Err(fault) => {
-                assert!(reader.next_packet().unwrap().is_none(), "it is over");
+                assert!(reader.next_packet().unwrap().is_none(), "an error ends the capture");
                 return (found, Some(fault));
             }
         }
@@ -353,7 +353,7 @@ fn files_of_old_and_of_patched_programs_are_read() {
             assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
         }
     }
-    // Kuznetzov's records have an interface, a protocol and a kind behind the lengths.
+    // Kuznetzov's records have an interface, a protocol and a kind after the lengths.
     let n = |value, octets| number(value, octets, true);
     let head = [n(0xa1b2_cd34, 4), n(2, 2), n(4, 2), vec![0; 12], n(1, 4)].concat();
     let record = [n(1, 4), n(2, 4), n(4, 4), n(60, 4), vec![9; 8], vec![7; 4]].concat();

@@ -1,4 +1,4 @@
-//! Link types of captures: the IP packet behind a link's header.
+//! Link types of captures: the IP packet after a link's header.
 //!
 //! The octets may be hostile, so every offset is checked, and the number of headers is bounded.
 
@@ -38,7 +38,7 @@ const LINKS: [(u16, FirstHeader); 20] = [
     (0, behind_loopback),
     (108, behind_loopback),
     (NFLOG, behind_nflog),
-    // PPP: alone, in HDLC, in Ethernet, and behind an octet for the direction.
+    // PPP: alone, in HDLC, in Ethernet, and after an octet for the direction.
     (9, |data| Some((LinkHeader::Ppp, data))),
     (50, behind_serial),
     (51, |data| Some((LinkHeader::Session, data))),
@@ -49,7 +49,7 @@ const LINKS: [(u16, FirstHeader); 20] = [
     (10, |data| Some((LinkHeader::Llc, data.get(13..)?))),
     // ATM (RFC 1483).
     (100, |data| Some((LinkHeader::Llc, data))),
-    // IEEE 802.11, alone and behind radiotap.
+    // IEEE 802.11, alone and after radiotap.
     (105, |data| Some((LinkHeader::Wireless, data))),
     (127, behind_radiotap),
 ];
@@ -66,7 +66,7 @@ fn ip(data: &[u8]) -> Behind<'_> {
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// The IP packet behind the link's header in `data`; `None` for other protocols, and for link
+    /// The IP packet after the link's header in `data`; `None` for other protocols, and for link
     /// types that are not supported.
     #[inline]
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {

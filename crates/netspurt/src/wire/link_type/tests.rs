@@ -24,7 +24,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
         for tags in tags {
             let before = [&[&ADDRESSES[..]], tags, &[&kind[..]]].concat();
             assert!(found(1, &before, &packet));
-            // The same tags behind Linux's cooked headers.
+            // The same tags after Linux's cooked headers.
             let cooked = [&[&[0; 14][..]], tags, &[&kind[..]]].concat();
             assert!(found(113, &cooked, &packet));
         }
