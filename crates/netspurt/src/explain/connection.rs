@@ -39,6 +39,8 @@ pub struct CapturedConnection {
     syns: [Option<Time>; 2],
     /// Whether data may be sent.
     established: bool,
+    /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
+    pub(super) afar: bool,
     /// The time that the connection spent on each thing that it waited for.
     pub(super) spent: TimeSpent,
     /// The latest packets, if the capture holds some of them twice.
@@ -72,6 +74,8 @@ impl CapturedConnection {
     pub fn rest(&mut self, shared: &mut SharedState) {
         self.take_pending(shared);
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
+            self.spent = self.spent();
+            self.afar = false;
             let mut ways = self.ways.each_mut().map(Option::take);
             let each = ways.each_mut().map(Option::as_deref_mut);
             self.resting = Some(RestingConnection::of(each, &mut shared.packing));
@@ -228,6 +232,10 @@ impl CapturedConnection {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
+        let mut on_its_way = self.was_on_its_way(side, at, packet);
+        if self.afar {
+            on_its_way = self.let_reach(side, at, packet, on_its_way.is_some());
+        }
         if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
             let longest = self.twins.as_ref().map_or(Duration::ZERO, |twins| twins.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
@@ -247,7 +255,7 @@ impl CapturedConnection {
         }
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
-        let waited = waited.or_else(|| self.was_on_its_way(side, at, packet));
+        let waited = waited.or(on_its_way);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
             // The copy of a SYN asks for no further answer.
             self.syns = syns;
@@ -293,6 +301,7 @@ impl CapturedConnection {
     /// What the connection waited for before data of `side` came, if that was sent too early for its
     /// application to have paused: the last acknowledgment had just reached the sender. Beside the
     /// receiver all data that was seen may be acknowledged while more is on its way.
+    #[inline]
     fn was_on_its_way(
         &self,
         side: Side,
@@ -301,11 +310,12 @@ impl CapturedConnection {
     ) -> Option<WaitingFor> {
         let span = self.spent.waited_since(WaitingFor::Application, at)?;
         let way = self.ways[side.index()].as_deref().filter(|_| packet.len() > 0)?;
-        (span <= way.sender.path.near_now() * 3 / 2).then(|| way.limits.held_back_by())
+        let soon = span <= way.sender.path.near_now() * 3 / 2;
+        soon.then(|| way.limits.held_back_by(&way.octets))
     }
 
     /// What the connection waits for now.
-    fn waiting(&self) -> WaitingFor {
+    pub(super) fn waiting(&self) -> WaitingFor {
         if !self.established {
             return WaitingFor::Handshake;
         }
@@ -380,7 +390,7 @@ impl CapturedConnection {
         if let (Some(again), Some(timer)) = (again, timer) {
             floors.waited(again, timer, limits.progress, octets);
         }
-        limits.sent(at, packet, transmission, octets);
+        limits.sent(at, packet, (transmission, again.is_some()), octets);
         timer.map(|_| WaitingFor::Timeout)
     }
 
@@ -410,11 +420,12 @@ impl CapturedConnection {
             floors.sample(sample);
         }
         statistics.progressed(at, &answer);
-        let (news, near) = (answer.acked_bytes > 0, sender.path.near_if_apart());
-        let heard = AckForLimits { ack, news, shift, near };
+        let (new_bytes, near) = (answer.acked_bytes, sender.path.near_if_apart());
+        let heard = AckForLimits { ack, new_bytes, shift, near };
         if let Some(bytes) = limits.answered(at, packet, &heard, octets) {
             self.spent.sent_in_repair(bytes);
         }
+        self.afar |= limits.is_afar();
         if let Some(sample) = &answer.sample
             && !sample.ambiguous
             && let Some(back) = self.ways[side.peer().index()].as_deref_mut()

@@ -34,11 +34,16 @@ impl CapturedConnection {
         side: Side,
         mut at: Time,
         before: &PlainSegment,
-        segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)>,
+        segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone,
         shared: &mut SharedState,
     ) {
         // Copies are looked for among all packets.
-        if self.twins.is_some() || !self.goes_on(side, before) {
+        let alone = self.twins.is_some()
+            || self.afar && {
+                let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);
+                self.has_reached(at + span)
+            };
+        if alone || !self.goes_on(side, before) {
             for (gap, segment) in segments {
                 at += gap;
                 self.take(side, at, &segment, shared);

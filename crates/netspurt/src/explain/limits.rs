@@ -1,26 +1,52 @@
 //! What limits a sender, as far as its packets and their acknowledgments tell.
+//!
+//! A sender may send up to the end of the window that it knows (RFC 9293 §3.8.6): the acknowledgment
+//! number and the window of the newest acknowledgment that reached it. In a capture at the sender an
+//! acknowledgment reaches the sender when it is captured. Elsewhere it has some way to go, and the
+//! data that the sender sends in answer has the same way back; both together take the near round trip.
+//! So an acknowledgment that passes the capture at u changes what the sender sends from u + near on.
+//! Until then the sender is judged by the acknowledgments before. Everything that depends on
+//! acknowledgments waits for them in this way: whether the window has room, whether a repair
+//! goes on, and whether the window cut the last segment. So the answers are those of a capture at the
+//! sender, later by the way of the data to the capture.
+//!
+//! * The number of an acknowledgment counts at u + near, and its window when the sender has had time to
+//!   use it, because a window that is filled at once held the sender back all the time.
+//! * Data needs a little longer than the shortest near round trip: other packets are before it. If it
+//!   comes within the time of a segment, or within a sixteenth of the near round trip, it was sent at
+//!   once. If nothing comes within this time, the sender did not need the window from u + near on.
+//! * The near round trip changes with the queues before the capture. The time from an acknowledgment
+//!   to the echo of its time stamp shows it (`PathTimes::near_now`). In addition a packet that echoes
+//!   an older time stamp than that of an acknowledgment left before this acknowledgment reached the
+//!   sender.
+//! * A first window with ample room needs none of this, so most directions keep no acknowledgments.
+//! * Without the near round trip the capture counts as one at the sender.
+//! * If all that was captured is acknowledged, only later data tells whether the sender had more to
+//!   send. See `CapturedConnection::was_on_its_way`.
+//! * The end of a window never moves back: a receiver should not shrink it (§3.8.6), and an older
+//!   acknowledgment may come late.
 
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
+use super::passed_acks::{PassedAck, PassedAcks, ReachedBy};
 use super::{CapturedSegment, WaitingFor};
 
 /// What limits one direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The octet after the highest one when the current repair began: the repair lasts until all
     /// octets before it are acknowledged. `None` if no repair began since then.
     repair_end: Option<u64>,
-    /// The octet after the last one that the receiver's window allows, if the window is known.
+    /// The octet after the last one that the receiver's window allows, as far as the sender knows it.
     window_end: Option<u64>,
     /// The largest window that the receiver advertised, in octets.
     window_max: u64,
-    /// A window until it is known whether the sender fills it.
-    offer: Option<WindowOffer>,
-    /// Away from the sender: whether the sender filled the last window of which this is known.
-    fills: bool,
+    /// Acknowledgments that have not reached the sender. `None` at the sender, and as long as it does
+    /// not matter which of them the sender knows.
+    passed: Option<Box<PassedAcks>>,
     /// Octets of payload in a full segment: the MSS in the receiver's SYN, or else the most seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the receiver's SYN.
@@ -35,24 +61,13 @@ pub struct Limits {
     pub progress: Option<Time>,
 }
 
-/// A window that the receiver advertised.
-#[derive(Clone, Copy, Debug)]
-struct WindowOffer {
-    /// The octet after the last one that it allows.
-    end: u64,
-    /// Its size.
-    bytes: u64,
-    /// When it was captured.
-    since: Time,
-}
-
 /// An acknowledgment, as far as it may tell what limits a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct AckForLimits {
     /// The octet after the last one that it acknowledges.
     pub ack: u64,
-    /// Whether it acknowledges new octets.
-    pub news: bool,
+    /// The new octets that it acknowledges.
+    pub new_bytes: u64,
     /// The shift of its window; `None` if the SYNs were not captured.
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back; `None` at the sender, or if it is not known.
@@ -62,21 +77,21 @@ pub struct AckForLimits {
 impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
-    /// Data may take longer to pass the capture by this part of the round trip to the sender.
-    const SLACK_PART: u64 = 16;
 
-    /// Takes a segment of this direction, with the result `sent` of adding it to `octets`.
+    /// Takes a segment of this direction, with the result `sent` of adding it to `octets`. A segment
+    /// with octets that were seen before, or that were missing, need not be a retransmission: it may
+    /// be late. `again` says whether it counts as one.
     #[inline]
     pub fn sent(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
-        sent: Transmission,
+        (sent, again): (Transmission, bool),
         octets: &OneWay<CapturedSegment>,
     ) {
         if packet.len() > 0 {
             if sent.again {
-                if !self.repairs(octets) {
+                if again && !self.repairs(octets) {
                     self.repair_end = Some(octets.sequence().highest());
                 }
             } else {
@@ -113,29 +128,128 @@ impl Limits {
         how: &AckForLimits,
         octets: &OneWay<CapturedSegment>,
     ) -> Option<u64> {
-        let &AckForLimits { ack, news, shift, near } = how;
+        let &AckForLimits { ack, new_bytes, shift, near } = how;
+        let mut window_end = None;
         if packet.flags().has(Flags::SYN) {
             if let Some(mss) = packet.syn_options().mss {
                 (self.full_bytes, self.offered) = (mss.into(), true);
             }
         } else if let (Some(shift), Some(window)) = (shift, packet.advertised()) {
             let window = u64::from(window) << shift;
-            let end = ack + window;
-            // If the window had no room for more, the last segment may be short because of that.
-            self.short &= !self.has_no_room(octets.sequence().highest());
             self.window_max = self.window_max.max(window);
-            self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
-        }
-        // A segment of a flight in the other direction repeats what the one before told.
-        if let Some(near) = near.filter(|_| news || packet.len() == 0) {
-            self.look_at_offer(at, ack, octets.sequence().highest(), near);
+            window_end = Some(ack + window);
         }
         self.heard = true;
-        if news {
+        if new_bytes > 0 {
             self.progress = Some(at);
         }
-        let ended = self.repair_end.take_if(|end| octets.una() >= *end)?;
-        Some(octets.sequence().highest().saturating_sub(ended))
+        let (una, highest) = (octets.una(), octets.sequence().highest());
+        if near.is_some() && self.passed.is_none() {
+            // The sender can send nothing before it knows the first window.
+            self.window_end = self.window_end.or(window_end);
+            if self.has_ample_room(highest) {
+                return None;
+            }
+        }
+        if near.is_some() || self.passed.is_some() {
+            let val = packet.timestamps().map(|stamps| stamps.val);
+            let repeats = new_bytes == 0 && packet.len() > 0;
+            let ack = PassedAck { at, una, window_end, val, not_before: Time::ZERO };
+            return self.passes(&ack, how, repeats, highest);
+        }
+        if window_end.is_some() {
+            // If the window had no room for more, the last segment may be short because of that.
+            self.short &= !self.has_no_room(highest);
+        }
+        self.window_reaches(window_end);
+        self.number_reaches(una, highest)
+    }
+
+    /// Whether the first window that passed the capture still has room for half of the largest one, and
+    /// nothing was repaired. Then it does not matter which later acknowledgments the sender knows.
+    fn has_ample_room(&self, highest: u64) -> bool {
+        let room = self.window_end.map(|end| end.saturating_sub(highest));
+        self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
+    }
+
+    /// Whether acknowledgments may be on their way from the capture to the sender.
+    #[inline]
+    pub fn is_afar(&self) -> bool {
+        self.passed.is_some()
+    }
+
+    /// Takes the end of a window that reaches the sender.
+    #[inline]
+    fn window_reaches(&mut self, window_end: Option<u64>) {
+        if let Some(end) = window_end {
+            self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
+        }
+    }
+
+    /// Takes an acknowledgment number that reaches the sender. Returns what
+    /// [`answered`](Self::answered) returns.
+    #[inline]
+    fn number_reaches(&mut self, una: u64, highest: u64) -> Option<u64> {
+        let ended = self.repair_end.take_if(|end| una >= *end)?;
+        Some(highest.saturating_sub(ended))
+    }
+
+    /// Takes an acknowledgment that passes a capture away from the sender, and that may be one that
+    /// `repeats` another. If the capture turns out to be at the sender, all acknowledgments reach the
+    /// sender.
+    #[inline(never)]
+    fn passes(
+        &mut self,
+        ack: &PassedAck,
+        how: &AckForLimits,
+        repeats: bool,
+        highest: u64,
+    ) -> Option<u64> {
+        let Some(near) = how.near else {
+            let newest = self.passed.take().and_then(|passed| passed.window_end());
+            self.window_reaches(newest.max(ack.window_end));
+            return self.number_reaches(ack.una, highest);
+        };
+        let (known, window_end) = (ack.una.saturating_sub(how.new_bytes), self.window_end);
+        let passed =
+            self.passed.get_or_insert_with(|| Box::new(PassedAcks::none(known, window_end)));
+        // A segment of a flight in the other direction repeats what the one before told.
+        if !repeats || passed.window_end() < ack.window_end {
+            passed.add(*ack, near);
+        }
+        None
+    }
+
+    /// Takes a packet of the sender, which echoes the time stamp `ecr`.
+    pub fn echoed(&mut self, at: Time, ecr: u32) {
+        if let Some(passed) = self.passed.as_deref_mut() {
+            passed.echoed(at, ecr);
+        }
+    }
+
+    /// What an acknowledgment does next that reached the sender by `at`, and when, as seen from the
+    /// capture, which is `near` from the sender.
+    pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
+        self.passed.as_deref()?.next(at, near, self.full_bytes.into())
+    }
+
+    /// Does what an acknowledgment does next. Returns what [`answered`](Self::answered) returns.
+    pub fn take_reached(&mut self, by: ReachedBy, octets: &OneWay<CapturedSegment>) -> Option<u64> {
+        let (passed, highest) = (self.passed.as_deref_mut()?, octets.sequence().highest());
+        match by {
+            ReachedBy::Number => {
+                let known_end = passed.known_end;
+                passed.take_number();
+                let una = passed.una;
+                self.short &= known_end.is_none_or(|end| self.next_end(highest) <= end);
+                self.number_reaches(una, highest)
+            }
+            ReachedBy::Window => {
+                let end = passed.take_window();
+                self.window_reaches(end);
+                None
+            }
+        }
     }
 
     /// The new octets that were sent since the current repair began.
@@ -143,51 +257,36 @@ impl Limits {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether octets are missing that were sent before the current repair began.
+    /// Whether octets are missing, as far as the sender knows, that were sent before the current repair
+    /// began.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
-        self.repair_end.is_some_and(|end| octets.una() < end)
+        let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);
+        self.repair_end.is_some_and(|end| una() < end)
     }
 
-    /// Decides away from the sender whether it fills the receiver's window.
-    ///
-    /// A sender that fills the window sends up to its end as soon as the window is known to it. So
-    /// these octets pass the capture `near` after the window did: the time from the capture to the
-    /// sender and back. If they take longer by the time of a segment, something else holds the sender
-    /// back.
-    fn look_at_offer(&mut self, at: Time, ack: u64, highest: u64, near: Duration) {
-        let full = u64::from(self.full_bytes.max(1));
-        if let Some(WindowOffer { end, bytes, since }) = self.offer {
-            let segment = near * full / bytes.max(1);
-            let limit = near + segment.max(near / Self::SLACK_PART);
-            if highest + full > end {
-                // The last data came after the last acknowledgment, so this is its time.
-                self.fills = self.progress.unwrap_or(at).saturating_since(since) <= limit;
-            } else if at.saturating_since(since) > limit {
-                self.fills = false;
-            } else {
-                return;
-            }
-        }
-        let offer = |end: u64| WindowOffer { end, bytes: end.saturating_sub(ack), since: at };
-        self.offer = self.window_end.map(offer);
-    }
-
-    /// Whether the receiver's window has no room for a full segment after the octet `highest`.
+    /// Whether the window that the sender knows has no room for a full segment after the octet
+    /// `highest`.
     #[inline]
     fn has_no_room(&self, highest: u64) -> bool {
-        let next = highest + u64::from(self.full_bytes.max(1));
-        self.window_end.is_some_and(|end| next > end)
+        self.window_end.is_some_and(|end| self.next_end(highest) > end)
+    }
+
+    /// The octet after a full segment that follows the octet `highest`.
+    #[inline]
+    fn next_end(&self, highest: u64) -> u64 {
+        highest + u64::from(self.full_bytes.max(1))
     }
 
     /// Whether a sender with nothing outstanding must wait until the receiver's window grows
     /// (RFC 9293 §3.8.6.1): it has no room, or none for a full segment and for half of the largest
     /// window (§3.8.6.2.1). If the last segment ended what the application had, it may have no more
-    /// data for a small window.
+    /// data for a small window. Here the newest window counts: the receiver has all data.
     fn is_closed(&self, highest: u64) -> bool {
-        let Some(end) = self.window_end else { return false };
+        let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);
+        let Some(end) = newest else { return false };
         let room = end.saturating_sub(highest);
-        let small = self.has_no_room(highest) && 2 * room < self.window_max;
+        let small = self.next_end(highest) > end && 2 * room < self.window_max;
         room == 0 || small && !self.short
     }
 
@@ -198,22 +297,20 @@ impl Limits {
             let closed = self.is_closed(octets.sequence().highest());
             return (closed && self.goes_on).then_some(WaitingFor::ReceiveWindow);
         }
-        Some(if self.repairs(octets) {
+        Some(self.held_back_by(octets))
+    }
+
+    /// What the sender waits for if it has data on its way.
+    #[inline]
+    pub fn held_back_by(&self, octets: &OneWay<CapturedSegment>) -> WaitingFor {
+        if self.repairs(octets) {
             WaitingFor::Repair
         } else if self.has_no_room(octets.sequence().highest()) {
             WaitingFor::ReceiveWindow
+        } else if self.short {
+            WaitingFor::Delivery
         } else {
-            self.held_back_by()
-        })
-    }
-
-    /// What a sender waits for if no repair holds it up, and if octets would fit into the window at
-    /// the point of the capture.
-    pub fn held_back_by(&self) -> WaitingFor {
-        match (self.short, self.fills) {
-            (true, _) => WaitingFor::Delivery,
-            (false, true) => WaitingFor::ReceiveWindow,
-            (false, false) => WaitingFor::CongestionWindow,
+            WaitingFor::CongestionWindow
         }
     }
 }

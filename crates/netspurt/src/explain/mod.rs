@@ -5,6 +5,7 @@
 //! [`ExplainedRetransmission`] for each, with its cause, a verdict and the evidence. It uses the
 //! packets alone, not the judge of a simulation or the counters of a kernel.
 
+mod afar;
 mod columns;
 mod connection;
 mod continuing;
@@ -22,6 +23,7 @@ mod kept;
 mod layout;
 mod limits;
 mod notes;
+mod passed_acks;
 mod pending;
 mod reordering;
 mod resting;

@@ -120,7 +120,7 @@ impl PendingSegment<'_> {
     pub fn continued(
         &self,
         plain: &PlainSegment,
-    ) -> impl ExactSizeIterator<Item = (Duration, PlainSegment)> {
+    ) -> impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone {
         let plain = *plain;
         self.continued.iter().enumerate().map(move |(before, word)| {
             (FirstWord(*word).gap(), plain.continued(before as u32 + 1, *word as u32))

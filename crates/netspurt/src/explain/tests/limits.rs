@@ -3,6 +3,8 @@
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
+use proptest::prelude::*;
+
 use super::super::WaitingFor;
 use super::causes::Talk;
 use super::{data, explained};
@@ -87,7 +89,91 @@ fn beside_the_receiver_a_window_that_is_filled_in_each_round_trip_holds_the_send
 #[test]
 fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
     assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
-    assert_eq!(flights_at_receiver(28, 3000)[0], 0, "the sender waits longer than a round trip");
+}
+
+/// RFC 9293 §3.8.6: the sender may use the window from when it knows it, 20 ms after the window passed
+/// the capture. Then it waits for 8 ms more.
+#[test]
+fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
+    assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 28 + 9 * 8]);
+}
+
+/// Beside the receiver, 20 ms from the sender, which sends three segments in each round trip. The
+/// third flight fills the window of 3000 octets; the acknowledgment of the second one says 9000.
+#[test]
+fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
+    let mut packets = vec![
+        (1, 0, Segment { flags: Flags::SYN, ..Segment::default() }),
+        (0, 20, Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() }),
+        (1, 20, ack(1, 3000)),
+    ];
+    for flight in 0..5_u32 {
+        let (at, first) = (40 + 20 * u64::from(flight), 1 + 3000 * flight);
+        packets.extend([0, 1000, 2000].map(|octet| (0, at, data(first + octet, 1000))));
+        packets.push((1, at, ack(first + 3000, if flight < 2 { 3000 } else { 9000 })));
+    }
+    let waits = [WaitingFor::ReceiveWindow, WaitingFor::CongestionWindow];
+    assert_eq!(waited(&packets, waits), [3 * 20, 20 + 20]);
+}
+
+/// Beside the receiver, 20 ms from the sender, which sends four segments in each round trip. Of the
+/// fourth flight the first segment is lost. Its repair comes a round trip later, with `during` new
+/// segments, and a round trip after it the sender knows that it arrived.
+fn repaired_at_receiver(during: u32) -> u64 {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
+    let mut packets = vec![(1, 0, syn), (0, 20, syn_ack), (1, 20, ack(1, 65_000))];
+    let (mut next, mut at) = (1, 40);
+    let mut flight = |packets: &mut Vec<Packet>, first: u32, many: u32| {
+        packets.extend((first..many).map(|n| (0, at, data(next + 1000 * n, 1000))));
+        at += 20;
+        next += 1000 * many;
+        (at - 20, next)
+    };
+    for _ in 0..3 {
+        let (at, end) = flight(&mut packets, 0, 4);
+        packets.push((1, at, ack(end, 65_000)));
+    }
+    let (at, _) = flight(&mut packets, 1, 4);
+    packets.extend([0; 3].map(|_| (1, at, ack(12_001, 65_000))));
+    packets.push((0, at + 20, data(12_001, 1000)));
+    for round in 0..4 {
+        let (at, end) = flight(&mut packets, 0, if round == 0 { during } else { 4 });
+        packets.push((1, at, ack(end, 65_000)));
+    }
+    waited(&packets, [WaitingFor::Repair])[0]
+}
+
+#[test]
+fn beside_the_receiver_a_repair_lasts_until_the_sender_knows_that_it_arrived() {
+    assert_eq!(repaired_at_receiver(0), 20);
+    assert_eq!(repaired_at_receiver(2), 10);
+    assert_eq!(repaired_at_receiver(4), 0);
+}
+
+proptest! {
+    /// Any packets of both sides, with any windows and acknowledgments.
+    #[test]
+    fn the_parts_of_the_time_are_the_whole_time(
+        steps in prop::collection::vec(
+            (0..2_usize, 0..40_u64, 0..4_u32, 0..6_u32, 0..9_u16, any::<bool>()),
+            0..80,
+        )
+    ) {
+        let mut packets = opened(4000);
+        let (mut at, mut next) = (30, [1_u32; 2]);
+        for (side, gap, back, behind, window, full) in steps {
+            at += gap;
+            let seq = next[side].saturating_sub(back * 500).max(1);
+            let len = if full { 1000 } else { 0 };
+            let ack = next[1 - side].saturating_sub(behind * 500).max(1);
+            packets.push((side, at, Segment { ack, window: window * 500, ..data(seq, len) }));
+            next[side] = next[side].max(seq + u32::from(len));
+        }
+        let spent = explained(&packets).connections[0].spent;
+        let whole: u64 = WaitingFor::ALL.iter().map(|what| spent.of(*what).as_nanos()).sum();
+        prop_assert_eq!(whole, at * 1_000_000);
+    }
 }
 
 /// At the sender: a flight of four segments every 30 ms. Of the fourth flight the first segment is

@@ -1,0 +1,70 @@
+//! Captures away from a sender: acknowledgments reach it later than they pass the capture.
+
+use crate::ids::Side;
+use crate::segment::Flags;
+use crate::units::Time;
+use crate::wire::CapturedTcp;
+
+use super::passed_acks::ReachedBy;
+use super::{CapturedConnection, CapturedWay, WaitingFor};
+
+impl CapturedWay {
+    /// What an acknowledgment does next that reached the sender by `at`, and when, as seen from the
+    /// capture.
+    fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
+        self.limits.reached(at, self.sender.path.near_now())
+    }
+}
+
+impl CapturedConnection {
+    /// Whether an acknowledgment that passed the capture has reached its sender by `at`, and this is
+    /// not counted yet.
+    pub(super) fn has_reached(&self, at: Time) -> bool {
+        self.afar && self.ways.iter().flatten().any(|way| way.reached(at).is_some())
+    }
+
+    /// Lets acknowledgments reach their senders that did so before a packet of `side`, which was
+    /// captured at `at`. Counts the time until the last of them did.
+    ///
+    /// Returns what the connection has waited for since then, if the packet was `on_its_way` while all
+    /// data that was captured was acknowledged.
+    #[inline(never)]
+    pub(super) fn let_reach(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &impl CapturedTcp,
+        on_its_way: bool,
+    ) -> Option<WaitingFor> {
+        let stamps = packet.timestamps().filter(|_| packet.flags().has(Flags::ACK));
+        if let (Some(stamps), Some(way)) = (stamps, self.ways[side.index()].as_deref_mut()) {
+            way.limits.echoed(at, stamps.ecr);
+        }
+        while let Some((receiver, by, reached)) = self.next_reached(at) {
+            let waited = self.held_back(side, on_its_way);
+            let way = self.ways[receiver.index()].as_deref_mut();
+            let ended = way.and_then(|way| way.limits.take_reached(by, &way.octets));
+            self.spent.packet(reached, waited, self.waiting());
+            self.spent.sent_in_repair(ended.unwrap_or_default());
+        }
+        self.held_back(side, on_its_way)
+    }
+
+    /// What an acknowledgment does next that reached its sender by `at`: the sender, what, and when.
+    fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
+        let one = |side: Side| {
+            let (by, reached) = self.ways[side.index()].as_deref()?.reached(at)?;
+            Some((side, by, reached))
+        };
+        match (one(Side::From), one(Side::To)) {
+            (Some(from), Some(to)) if to.2 < from.2 => Some(to),
+            (from, to) => from.or(to),
+        }
+    }
+
+    /// What holds back the sender `side`, if its data is `on_its_way`.
+    fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
+        let way = self.ways[side.index()].as_deref().filter(|_| on_its_way)?;
+        Some(way.limits.held_back_by(&way.octets))
+    }
+}

@@ -1,0 +1,231 @@
+//! Acknowledgments that have passed a capture and have not reached the sender.
+
+use std::collections::VecDeque;
+
+use crate::units::{Duration, Time};
+
+/// An acknowledgment that passed the capture.
+#[derive(Clone, Copy, Debug)]
+pub struct PassedAck {
+    /// When it passed.
+    pub at: Time,
+    /// The octet after the last one that is acknowledged.
+    pub una: u64,
+    /// The octet after the last one that the receiver's window allows, if the window is known.
+    pub window_end: Option<u64>,
+    /// Its time stamp.
+    pub val: Option<u32>,
+    /// When a packet of the sender passed that was sent before this acknowledgment reached it: the
+    /// last one before a packet that echoes `val`.
+    pub not_before: Time,
+}
+
+/// What an acknowledgment does that reached its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReachedBy {
+    /// The sender knows its number and its window.
+    Number,
+    /// The sender has used its window if it could.
+    Window,
+}
+
+/// Acknowledgments on their way from the capture to the sender, and what the sender knows without
+/// them. They are as many as passed in a near round trip; those that passed at nearly the same time
+/// count as one.
+#[derive(Clone, Debug, Default)]
+pub struct PassedAcks {
+    /// The octet after the last one of which the sender knows that it is acknowledged.
+    pub una: u64,
+    /// The end of the window of which the sender knows, whether or not it has used it.
+    pub known_end: Option<u64>,
+    /// Those whose windows the sender may not have used, the oldest first.
+    acks: VecDeque<PassedAck>,
+    /// How many of them have numbers that the sender knows.
+    known: usize,
+    /// How many of them the sender has echoed.
+    echoed: usize,
+    /// When the first of those passed that the newest one stands for.
+    began: Time,
+    /// The newest end of a window that passed.
+    window_end: Option<u64>,
+    /// When the last packet of the sender passed that echoes a time stamp.
+    echo_at: Time,
+}
+
+impl PassedAcks {
+    /// Acknowledgments that pass within this part of the near round trip count as one, the last.
+    const PARTS: u64 = 32;
+    /// Data may take longer to pass the capture by this part of the near round trip.
+    const SLACK_PART: u64 = 16;
+    /// The most that are kept.
+    const MOST: usize = 64;
+
+    /// Returns none. The sender knows `una` and `window_end`.
+    pub fn none(una: u64, window_end: Option<u64>) -> Self {
+        Self { una, known_end: window_end, window_end, ..Self::default() }
+    }
+
+    /// The newest end of the receiver's window.
+    pub fn window_end(&self) -> Option<u64> {
+        self.window_end
+    }
+
+    /// Adds an acknowledgment that passed. `near` is the time from the capture to the sender and
+    /// back.
+    pub fn add(&mut self, mut ack: PassedAck, near: Duration) {
+        self.window_end = self.window_end.max(ack.window_end);
+        ack.window_end = self.window_end;
+        let full = self.acks.len() >= Self::MOST;
+        let soon = ack.at.saturating_since(self.began) < near / Self::PARTS;
+        match self.acks.back_mut().filter(|_| full || soon) {
+            Some(last) => {
+                *last = ack;
+                let before = self.acks.len() - 1;
+                (self.known, self.echoed) = (self.known.min(before), self.echoed.min(before));
+            }
+            None => {
+                self.began = ack.at;
+                self.acks.push_back(ack);
+            }
+        }
+    }
+
+    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. It was sent
+    /// before those with newer time stamps reached the sender.
+    pub fn echoed(&mut self, at: Time, ecr: u32) {
+        while let Some(ack) = self.acks.get_mut(self.echoed)
+            && ack.val.is_none_or(|val| val.wrapping_sub(ecr).cast_signed() <= 0)
+        {
+            ack.not_before = self.echo_at;
+            self.echoed += 1;
+        }
+        self.echo_at = at;
+    }
+
+    /// What happens next, and when: data that the sender sends then passes the capture at that time.
+    /// `None` if it may not have happened by `at`.
+    ///
+    /// A sender that waits for a window has the time of a segment of `full` octets more to use it, at
+    /// the rate that the window allows. If it has not used it then, it did not wait for it.
+    pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
+        let by_number = self.acks.get(self.known).and_then(|ack| {
+            let reached = ack.at + self.near_of(self.known, ack, near);
+            (reached <= at).then_some((ReachedBy::Number, reached))
+        });
+        let by_window = self.acks.front().filter(|_| self.known > 0).and_then(|ack| {
+            let near = self.near_of(0, ack, near);
+            let window = ack.window_end.map_or(0, |end| end.saturating_sub(ack.una));
+            let segment = near * full / window.max(full).max(1);
+            let within = near + segment.max(near / Self::SLACK_PART);
+            (ack.at + within <= at).then(|| (ReachedBy::Window, ack.at + near))
+        });
+        match (by_number, by_window) {
+            (Some(number), Some(window)) if window.1 < number.1 => Some(window),
+            (number, window) => number.or(window),
+        }
+    }
+
+    /// The time to the sender and back of one of them, at the least.
+    ///
+    /// An echo may be old because the sender delays an acknowledgment of its own (RFC 7323 §4.3), so
+    /// it doubles the time at most.
+    fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
+        let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
+        near.max(not_before.saturating_since(ack.at).min(near * 2))
+    }
+
+    /// The sender knows the number and the window of the next one.
+    pub fn take_number(&mut self) {
+        if let Some(ack) = self.acks.get(self.known) {
+            self.una = self.una.max(ack.una);
+            self.known_end = self.known_end.max(ack.window_end);
+            self.known += 1;
+        }
+    }
+
+    /// Takes the oldest one, whose window the sender has used if it could. Returns the window's end.
+    pub fn take_window(&mut self) -> Option<u64> {
+        let ack = self.acks.pop_front()?;
+        (self.known, self.echoed) = (self.known.saturating_sub(1), self.echoed.saturating_sub(1));
+        ack.window_end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn at(after: u64) -> Time {
+        Time::ZERO + ms(after)
+    }
+
+    /// An acknowledgment of all octets before `una` with a window of 16 segments of 1000 octets, and
+    /// the time stamp `val`.
+    fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
+        let window_end = Some(una + 16_000);
+        PassedAck { at: at(passed), una, window_end, val, not_before: Time::ZERO }
+    }
+
+    fn next(acks: &PassedAcks, now: u64) -> Option<(ReachedBy, Time)> {
+        acks.next(at(now), ms(64), 1000)
+    }
+
+    #[test]
+    fn a_number_is_known_a_near_round_trip_after_it_passed_and_its_window_is_used_a_segment_later()
+    {
+        let mut acks = PassedAcks::none(1, Some(16_001));
+        acks.add(ack(1000, 3001, None), ms(64));
+        assert_eq!(next(&acks, 1063), None);
+        assert_eq!(next(&acks, 1064), Some((ReachedBy::Number, at(1064))));
+        acks.take_number();
+        assert_eq!((acks.una, next(&acks, 1067)), (3001, None), "data may come");
+        assert_eq!(next(&acks, 1068), Some((ReachedBy::Window, at(1064))), "none came");
+        assert_eq!(acks.take_window(), Some(19_001));
+        assert_eq!(next(&acks, 2000), None);
+    }
+
+    #[test]
+    fn an_older_echo_shows_that_an_acknowledgment_had_not_reached_the_sender() {
+        let mut acks = PassedAcks::none(1, None);
+        acks.add(ack(1000, 3001, Some(7)), ms(64));
+        acks.echoed(at(1080), 6);
+        assert_eq!(next(&acks, 1079), None);
+        acks.echoed(at(1090), 7);
+        assert_eq!(next(&acks, 1090), Some((ReachedBy::Number, at(1080))));
+        acks.echoed(at(1095), 8);
+        assert_eq!(next(&acks, 1095), Some((ReachedBy::Number, at(1080))));
+    }
+
+    #[test]
+    fn an_old_echo_doubles_the_way_at_most() {
+        let mut acks = PassedAcks::none(1, None);
+        acks.add(ack(1000, 3001, Some(7)), ms(64));
+        acks.echoed(at(1400), 6);
+        assert_eq!(next(&acks, 1400), Some((ReachedBy::Number, at(1128))));
+    }
+
+    #[test]
+    fn acknowledgments_are_bounded_and_the_newest_counts() {
+        let mut acks = PassedAcks::none(1, None);
+        for n in 0..10_000 {
+            let passed = PassedAck { at: at(1000) + Duration::from_micros(n), ..ack(0, n, None) };
+            acks.add(passed, ms(64));
+        }
+        assert_eq!(acks.acks.len(), 5, "10 ms in parts of 2 ms");
+        for n in 0..1000 {
+            acks.add(ack(1010 + 3 * n, 10_000 + n, None), ms(64));
+        }
+        assert_eq!(acks.acks.len(), PassedAcks::MOST);
+        while let Some((by, _)) = next(&acks, 9000) {
+            match by {
+                ReachedBy::Number => acks.take_number(),
+                ReachedBy::Window => assert!(acks.take_window().is_some()),
+            }
+        }
+        assert_eq!((acks.una, acks.acks.len()), (10_999, 0));
+    }
+}
