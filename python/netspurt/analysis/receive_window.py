@@ -16,8 +16,9 @@ from netspurt.wording import duration, number, rate
 
 #: The minimum share of a connection's time.
 _SHARE_MIN = 0.25
-#: If the mean window is at least this share of the largest, the window was about constant.
-_CONSTANT = 0.75
+#: If less than this part of the largest window so far was open, mean over the time, the receiver
+#: had much data that its application had not read.
+_OPEN_MIN = 0.75
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,15 @@ class WindowLimit:
         The mean round trip, in seconds; beside the receiver, that of the handshake.
     rtt_seen
         True if the capture shows the round trips of data.
-    is_constant
-        True if the window was about constant, so the size of the receive buffer limits it.
+    is_open
+        True if most of the largest window so far was open. Then the size of the receive buffer
+        limits it; else an application that reads slowly.
+    mean_bytes
+        The mean window over the time.
     closed
-        How many packets announced a window of 0; 0 if the window was about constant.
+        How often the window was closed.
+    had_bps
+        The rate of the connection without the time of its applications, in bits per second.
     """
 
     connection: int
@@ -50,8 +56,10 @@ class WindowLimit:
     window_bytes: int
     rtt_s: float
     rtt_seen: bool
-    is_constant: bool
+    is_open: bool
+    mean_bytes: float
     closed: int
+    had_bps: float
 
     @property
     def allowed_bps(self) -> float:
@@ -61,18 +69,21 @@ class WindowLimit:
     def sentence(self, who: str) -> str:
         """Return sentences on what held the connection `who` back, and what helps."""
         about, trips = ("", "") if self.rtt_seen else ("about ", " at the handshake")
-        held = f"The receive window held {who} back for {about}{self.share:.0%} of its time."
-        if self.closed:
-            times = "once" if self.closed == 1 else f"{number(self.closed)} times"
+        held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
+        most = f"{number(self.window_bytes)} octets"
+        if self.is_open:
             return (
-                f"{held} {self.receiver} closed it {times}, because its application read more "
-                "slowly than data came. An application that reads faster helps."
+                f"{held}. {self.receiver} announced at most {most}. With round trips of "
+                f"{duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A larger "
+                f"receive buffer at {self.receiver} helps."
             )
-        reads = "" if self.is_constant else ", or an application that reads faster,"
+        times = "once" if self.closed == 1 else f"{number(self.closed)} times"
+        closed = f", and {self.receiver} closed it {times}" if self.closed else ""
         return (
-            f"{held} {self.receiver} announced at most {number(self.window_bytes)} octets. With "
-            f"round trips of {duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A "
-            f"larger receive buffer at {self.receiver}{reads} helps."
+            f"{held}, because the application at {self.receiver} read more slowly than data could "
+            f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
+            f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
+            "larger receive buffer does not help for long."
         )
 
 
@@ -96,22 +107,27 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     for row in own.records():
         ways[row["connection"]].append(row)
     found: list[tuple[float, WindowLimit]] = []
-    columns = (spent["connection"], waited, whole)
-    for connection, held_s, all_s in zip(*(one[long].tolist() for one in columns), strict=True):
+    busy = whole - spent.seconds("application_ns") - spent.seconds("handshake_ns")
+    columns = (spent["connection"], waited, whole, busy)
+    for connection, held_s, all_s, busy_s in zip(
+        *(one[long].tolist() for one in columns), strict=True
+    ):
         row = max(ways[connection], key=lambda row: int(row["unique_bytes"]))
         beside = where.get((connection, row["direction"])) == "receiver"
-        found += [(held_s, limit) for limit in _limit(row, own, held_s / all_s, beside=beside)]
+        limits = _limit(row, own, held_s / all_s, busy_s, beside=beside)
+        found += [(held_s, limit) for limit in limits]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
 
 
 def _limit(
-    row: dict[str, Any], connections: Table, share: float, *, beside: bool
+    row: dict[str, Any], connections: Table, share: float, busy_s: float, *, beside: bool
 ) -> Iterator[WindowLimit]:
     back, window = receiver_of(row, connections), window_max(row, connections)
     trip = round_trip(row, connections, beside=beside)
     if back is None or not window or trip is None:
         return
-    constant = back["window_bytes_mean"] >= _CONSTANT * window
+    octets, mean = float(row["unique_bytes"]), back["window_bytes_time_mean"]
+    opened = back["window_open_share"]
     yield WindowLimit(
         connection=int(row["connection"]),
         receiver=str(row["destination"]),
@@ -119,6 +135,8 @@ def _limit(
         window_bytes=window,
         rtt_s=trip.mean_s,
         rtt_seen=trip.of_data,
-        is_constant=constant,
-        closed=0 if constant else int(back["zero_windows"]),
+        is_open=opened is None or opened >= _OPEN_MIN,
+        mean_bytes=window if mean is None else mean,
+        closed=int(back["window_closings"]),
+        had_bps=8 * octets / busy_s,
     )

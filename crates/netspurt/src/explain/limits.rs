@@ -27,6 +27,11 @@ pub struct Limits {
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
+    /// Octets outstanding after the last new ones were sent.
+    flight: u64,
+    /// Whether more than half of these are acknowledged, and no new ones were sent. A sender with more
+    /// data sends some for each acknowledgment, so the application had no more data.
+    drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
     /// Whether data was sent, and no FIN.
@@ -57,6 +62,8 @@ pub struct AckForLimits {
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back; `None` at the sender, or if it is not known.
     pub near: Option<Duration>,
+    /// Whether the capture was taken beside the sender.
+    pub beside_sender: bool,
 }
 
 impl Limits {
@@ -81,6 +88,7 @@ impl Limits {
                 }
             } else {
                 self.fresh(packet);
+                self.flies(octets);
             }
         }
         self.goes_on &= !packet.flags().has(Flags::FIN);
@@ -97,10 +105,16 @@ impl Limits {
             if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
         self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
         self.goes_on = true;
+        self.drained = false;
         if !self.heard {
             // The sender goes on, so acknowledgments that were not captured ended the repair.
             self.repair_end = None;
         }
+    }
+
+    /// Notes the octets that are outstanding after new ones were sent.
+    pub fn flies(&mut self, octets: &OneWay<CapturedSegment>) {
+        self.flight = octets.sequence().highest().saturating_sub(octets.una());
     }
 
     /// Takes an acknowledgment of this direction. Returns the new octets that were sent during a
@@ -113,7 +127,7 @@ impl Limits {
         how: &AckForLimits,
         octets: &OneWay<CapturedSegment>,
     ) -> Option<u64> {
-        let &AckForLimits { ack, news, shift, near } = how;
+        let &AckForLimits { ack, news, shift, near, beside_sender } = how;
         if packet.flags().has(Flags::SYN) {
             if let Some(mss) = packet.syn_options().mss {
                 (self.full_bytes, self.offered) = (mss.into(), true);
@@ -133,6 +147,8 @@ impl Limits {
         self.heard = true;
         if news {
             self.progress = Some(at);
+            let outstanding = octets.sequence().highest().saturating_sub(octets.una());
+            self.drained |= beside_sender && 2 * outstanding < self.flight;
         }
         let ended = self.repair_end.take_if(|end| octets.una() >= *end)?;
         Some(octets.sequence().highest().saturating_sub(ended))
@@ -210,7 +226,7 @@ impl Limits {
     /// What a sender waits for if no repair holds it up, and if octets would fit into the window at
     /// the point of the capture.
     pub fn held_back_by(&self) -> WaitingFor {
-        match (self.short, self.fills) {
+        match (self.short || self.drained, self.fills) {
             (true, _) => WaitingFor::Delivery,
             (false, true) => WaitingFor::ReceiveWindow,
             (false, false) => WaitingFor::CongestionWindow,
