@@ -16,7 +16,7 @@ A sender that paces itself looks the same if other traffic fills a queue on its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,10 @@ from netspurt.wording import counted, duration, rate
 #: The minimum ratio of the mean round trip, while the rate was constant, to the shortest.
 _RTT_RATIO_MIN = 1.25
 #: The same, if the sender sent faster in some round trips and the data did not arrive faster.
-_RTT_RATIO_MIN_OF_PROBES = 1.05
-#: The minimum variation of what is sent in a round trip, and how much less the arrivals must vary.
-_PROBES_MIN, _SMOOTHER = 0.05, 0.5
+_RTT_RATIO_MIN_OF_PROBES = 1.02
+#: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
+#: in all, and as a part of the other.
+_PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
 #: and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
@@ -115,51 +116,111 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
         The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
         `steady`.
     """
+    constant = constant_rates(tables)
+    if not constant:
+        return []
+    lost = {(one.connection, one.direction): one.cuts for one in losses_at_a_constant_rate(tables)}
+    each = [_by_round_trips(one) or _by_losses(one, lost.get(one.key)) for one in constant]
+    return sorted((full for full in each if full), key=lambda one: -one.lasted_s)
+
+
+@dataclass(frozen=True)
+class ConstantRate:
+    """A direction whose rate was constant while its data was on its way.
+
+    Attributes
+    ----------
+    key
+        The number of the connection, and the direction.
+    vantage
+        Where it was captured: `sender`, `receiver`, `middle` or `unknown`.
+    rate_bps, lasted_s
+        The rate, in bits per second, and how long it was constant, in seconds.
+    rtt_s, rtt_s_min
+        The mean round trip in this time, and the shortest of all, in seconds.
+    variations
+        How much the octets that were sent in a round trip, and those that arrived, differ from
+        their means. `None` if it is not known.
+    is_long
+        True if the round trips show the path: they are not those of the receiver's own host, this
+        time lasted for many of them, and enough data was outstanding.
+    """
+
+    key: tuple[int, str]
+    vantage: str
+    rate_bps: float
+    lasted_s: float
+    rtt_s: float
+    rtt_s_min: float
+    variations: tuple[float | None, float | None]
+    is_long: bool
+
+
+def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
+    """Return the directions whose rate was constant, and which no receive window held back.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `spent`, `steady`.
+    """
     if not len(tables["steady"]):
         return []
     spent = heard(tables)
     long = spent.seconds("congestion_window_ns") >= _SHARE_MIN * whole_s(spent)
     on_its_way = set(spent["connection"][long].tolist())
     on_its_way -= {one.connection for one in window_limits(tables)}
-    if not on_its_way:
+    steady = tables["steady"]
+    steady = steady.select(np.isin(steady["connection"], list(on_its_way)))
+    if not len(steady):
         return []
     connections, where = tables["connections"], vantages(tables)
-    own = connections.select(np.isin(connections["connection"], tables["steady"]["connection"]))
+    own = connections.select(np.isin(connections["connection"], steady["connection"]))
     rows = {(row["connection"], row["direction"]): row for row in own.records()}
-    losses = {(one.connection, one.direction): one for one in losses_at_a_constant_rate(tables)}
-    found = []
-    for steady in tables["steady"].records():
-        key = steady["connection"], steady["direction"]
-        if steady["connection"] not in on_its_way:
-            continue
-        vantage = where.get(key, "unknown")
-        if full := _by_round_trips(steady, rows[key], vantage):
-            found.append(full)
-        elif lost := losses.get(key):
-            rate_bps, lasted_s = steady["rate_bps"], steady["span_ns"] / 1e9
-            found.append(FullLink(int(key[0]), rate_bps, lasted_s, losses=lost.cuts))
-    return sorted(found, key=lambda one: -one.lasted_s)
+    keys = zip(steady["connection"].tolist(), steady["direction"].tolist(), strict=True)
+    return [
+        _constant_rate(one, rows[key], where.get(key, "unknown"))
+        for key, one in zip(keys, steady.records(), strict=True)
+    ]
 
 
-def _by_round_trips(steady: dict[str, Any], row: dict[str, Any], vantage: str) -> FullLink | None:
-    """Return a direction that filled a link as its round trips show: a row of `steady`."""
+def _constant_rate(steady: dict[str, Any], row: dict[str, Any], vantage: str) -> ConstantRate:
+    """Return a row of the table `steady`, with what tells whether its link was full."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s, segment = steady["span_ns"] / 1e9, row["segment_bytes_max"] or _SEGMENT_MAX
     outstanding = steady["rate_bps"] * rtt_s / 8
     seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
     enough = outstanding >= _SEGMENTS_MIN * min(segment, _SEGMENT_MAX)
-    if not (seen and enough and lasted_s >= _TRIPS_MIN * rtt_s):
+    return ConstantRate(
+        key=(int(steady["connection"]), steady["direction"]),
+        vantage=vantage,
+        rate_bps=steady["rate_bps"],
+        lasted_s=lasted_s,
+        rtt_s=rtt_s,
+        rtt_s_min=least_s,
+        variations=(steady["sent_variation"], steady["delivered_variation"]),
+        is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
+    )
+
+
+def _by_round_trips(one: ConstantRate) -> FullLink | None:
+    """Return a direction that filled a link, if its round trips show this."""
+    if not one.is_long:
         return None
-    connection, rate_bps = int(steady["connection"]), steady["rate_bps"]
-    if rtt_s >= _RTT_RATIO_MIN * least_s:
-        return FullLink(connection, rate_bps, lasted_s, rtt_s, least_s)
-    sent, arrived = steady["sent_variation"], steady["delivered_variation"]
-    if (
-        rtt_s >= _RTT_RATIO_MIN_OF_PROBES * least_s
-        and sent is not None
-        and arrived is not None
-        and sent >= _PROBES_MIN
-        and arrived <= _SMOOTHER * sent
-    ):
-        return FullLink(connection, rate_bps, lasted_s, rtt_s, least_s, sent, arrived)
+    full = FullLink(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min)
+    ratio, (sent, arrived) = one.rtt_s / one.rtt_s_min, one.variations
+    if ratio >= _RTT_RATIO_MIN:
+        return full
+    if sent is None or arrived is None:
+        return None
+    probed = sent >= _PROBES_MIN and arrived <= min(_ARRIVES_MAX, _SMOOTHER * sent)
+    if probed and ratio >= _RTT_RATIO_MIN_OF_PROBES:
+        return replace(full, sent_variation=sent, delivered_variation=arrived)
     return None
+
+
+def _by_losses(one: ConstantRate, losses: int | None) -> FullLink | None:
+    """Return a direction that filled a link, if it lost data and its rate was constant."""
+    if losses is None:
+        return None
+    return FullLink(one.key[0], one.rate_bps, one.lasted_s, losses=losses)

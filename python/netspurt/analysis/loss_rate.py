@@ -25,6 +25,8 @@ _WINDOW = "receive_window"
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0
+#: The minimum factor between the rate and the formula's rate if losses surely do not limit it.
+_MUCH_MORE = 4.0
 #: The maximum variation of what arrives in a round trip, if losses do not limit the rate.
 _VARIATION_MAX = 0.05
 #: The maximum ratio of the mean to the minimum round trip. If the ratio is larger, a full queue may
@@ -65,6 +67,12 @@ class LossLimit:
     formula_bps: float
     had_bps: float
     window_bytes: int | None
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the rate is about that of the formula."""
+        factor = self.had_bps / self.formula_bps
+        return 1 / _RATE_FACTOR_MAX <= factor <= _RATE_FACTOR_MAX
 
     @property
     def window_bps(self) -> float | None:
@@ -135,6 +143,22 @@ def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
 
 def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
     """Return the directions whose rate is about that of the formula."""
+    return [one for one in _all(tables) if one.is_near]
+
+
+def losses_without_effect(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return directions that had much more than the rate that the formula gives for their losses.
+
+    Parameters
+    ----------
+    tables
+        As of `loss_limits`.
+    """
+    return [one for one in _all(tables) if one.had_bps > _MUCH_MORE * one.formula_bps]
+
+
+def _all(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return the directions with enough losses for the formula."""
     again = tables["retransmissions"]
     counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
     often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
@@ -179,19 +203,17 @@ def _limit(
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
     # All octets were sent in all of this time, with the receive window closed or open.
     actual = 8 * float(octets) / (sending + window_s)
-    if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
-        window = window_max(row, tables["connections"])
-        yield LossLimit(
-            connection=connection,
-            direction=row["direction"],
-            cuts=cuts,
-            packets=packets,
-            rtt_s=rtt_s,
-            rtt_seen=found.of_data,
-            formula_bps=formula,
-            had_bps=actual,
-            window_bytes=window,
-        )
+    yield LossLimit(
+        connection=connection,
+        direction=row["direction"],
+        cuts=cuts,
+        packets=packets,
+        rtt_s=rtt_s,
+        rtt_seen=found.of_data,
+        formula_bps=formula,
+        had_bps=actual,
+        window_bytes=window_max(row, tables["connections"]),
+    )
 
 
 def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:

@@ -8,7 +8,6 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::infer::Vantage;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
@@ -258,33 +257,20 @@ impl CapturedConnection {
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
-        self.window_filled(side);
-        if self.spent.is_paused() && packet.len() > 0 && self.has_outstanding(side) {
-            self.spent.went_on(side);
+        if packet.len() > 0 {
+            self.note_data(side);
         }
         answer
     }
 
-    /// Whether `side` has outstanding octets.
-    fn has_outstanding(&self, side: Side) -> bool {
-        let way = self.ways[side.index()].as_deref();
-        way.is_some_and(|way| !way.octets.outstanding().is_empty())
-    }
-
-    /// Notes that the connection waits for the receive window of either side, if it does so now.
-    fn window_filled(&mut self, side: Side) {
+    /// Notes what data of `side` tells of the time before.
+    fn note_data(&mut self, side: Side) {
         let Self { ways, spent, .. } = self;
-        spent.window_filled(|| {
-            let trip = |way: &CapturedWay| way.sender.path.estimate().map(|both| both.0);
-            [side, side.peer()]
-                .into_iter()
-                .find_map(|side| {
-                    let way = ways[side.index()].as_deref()?;
-                    (way.limits.waiting(&way.octets) == Some(WaitingFor::ReceiveWindow))
-                        .then(|| trip(way))?
-                })
-                .unwrap_or_default()
-        });
+        let Some(way) = ways[side.index()].as_deref() else { return };
+        spent.window_filled(|| way.sender.path.round_trip_beside_sender());
+        if spent.is_paused() && !way.octets.outstanding().is_empty() {
+            spent.went_on(side);
+        }
     }
 
     /// The copies of segments of `side` so far.
@@ -436,9 +422,9 @@ impl CapturedConnection {
         if let Some(sample) = &answer.sample {
             floors.sample(sample);
         }
-        statistics.progressed(at, &answer);
+        statistics.progressed(at, &answer, sender.path.least());
         let (news, near) = (answer.acked_bytes > 0, sender.path.near_if_apart());
-        let beside_sender = news && sender.path.vantage().0 == Vantage::Sender;
+        let beside_sender = news && sender.path.is_beside_sender();
         let heard = AckForLimits { ack, news, shift, near, beside_sender };
         if let Some(bytes) = limits.answered(at, packet, &heard, octets) {
             self.spent.sent_in_repair(bytes);

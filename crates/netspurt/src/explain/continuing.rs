@@ -66,7 +66,7 @@ impl CapturedConnection {
             let sent = octets.sent_next(at, segment, CapturedSegment::of(segment));
             statistics.continuing(at, segment, sent, octets);
             spent.packet(at, None, WaitingFor::of_senders(limits.waiting(octets), other));
-            spent.window_filled(|| sender.path.estimate().map_or(Duration::ZERO, |both| both.0));
+            spent.window_filled(|| sender.path.round_trip_beside_sender());
         }
         limits.flies(octets);
         limits.progress = Some(at);

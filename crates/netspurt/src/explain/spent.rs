@@ -66,8 +66,8 @@ impl WaitingFor {
 ///
 /// The span between two packets counts for the thing that the connection waited for after the first
 /// packet, as seen where the capture was taken. A span that a timer ended counts as
-/// [`WaitingFor::Timeout`]. A sender that fills the receive window in each round trip cannot send more
-/// than this window in a round trip, so the last round trip before the window was full counts as
+/// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So beside
+/// the sender, when data fills the window, the round trip before counts as
 /// [`WaitingFor::ReceiveWindow`]. In the end a repair counts only as far as it delayed new data.
 ///
 /// ```
@@ -115,8 +115,8 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
-    /// Notes that the connection waits for the receive window, if it does so now. `rtt` is the round
-    /// trip.
+    /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it also
+    /// counts as time that the window held the sender back.
     #[inline]
     pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
         if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {

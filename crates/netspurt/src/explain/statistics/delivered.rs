@@ -56,3 +56,52 @@ impl Delivered {
         Some(at.saturating_since(sent))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::CapturedSegment;
+    use super::*;
+
+    /// A segment of 1,000 octets that was sent at this millisecond.
+    fn sent(ms: u64, retransmissions: u16, sacked: bool) -> Acknowledged {
+        let at = Time::ZERO + Duration::from_millis(ms);
+        Acknowledged {
+            left: 1000,
+            right: 2000,
+            first_sent: at,
+            last_sent: at,
+            wire_bytes: 1040,
+            retransmissions,
+            sacked,
+            kept: CapturedSegment::default(),
+        }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn octets_arrive_when_a_block_reports_them_and_not_when_the_gap_is_closed() {
+        let mut delivered = Delivered::default();
+        delivered.covered(&sent(10, 0, true), CoveredBy::ByBlock);
+        assert_eq!(delivered.bytes(0), 1000);
+        assert_eq!(delivered.rtt(at(50)), Some(Duration::from_millis(40)));
+        let mut delivered = Delivered::default();
+        delivered.covered(&sent(60, 1, false), CoveredBy::InOrder);
+        delivered.covered(&sent(10, 0, true), CoveredBy::InOrder);
+        assert_eq!(delivered.bytes(2000), 1000, "only the repair arrived");
+        assert_eq!(delivered.rtt(at(100)), None);
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_the_newest_segment_unless_it_waited_for_a_repair() {
+        let mut delivered = Delivered::default();
+        for ms in [10, 30, 50] {
+            delivered.covered(&sent(ms, 0, false), CoveredBy::InOrder);
+        }
+        assert_eq!(delivered.rtt(at(90)), Some(Duration::from_millis(40)));
+        delivered.covered(&sent(60, 1, false), CoveredBy::InOrder);
+        assert_eq!(delivered.rtt(at(90)), None);
+    }
+}

@@ -26,6 +26,8 @@ pub use spread::Spread;
 pub use times::PacketTimes;
 pub use windows::Windows;
 
+use std::mem::take;
+
 use crate::observe::{Answer, CoveredBy, OneWay, Transmission};
 use crate::packed::packed;
 use crate::segment::Flags;
@@ -193,8 +195,7 @@ impl Statistics {
     /// then gives each segment that it covers to [`covered`](Self::covered).
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
-        let Self { seen, round_trips, delivered, .. } = self;
-        *delivered = Delivered::default();
+        let Self { seen, round_trips, .. } = self;
         seen.acknowledge(ack, |LateSegment { left, right, sent }| {
             if round_trips.cover(sent, right == ack) {
                 round_trips.sample(at.saturating_since(sent), right - left, false);
@@ -247,18 +248,19 @@ impl Statistics {
         }
     }
 
-    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`.
+    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`. `rtt` is the
+    /// shortest round trip of the sender, if it is known.
     #[inline]
-    pub fn progressed(&mut self, at: Time, answer: &Answer) {
-        let bytes = self.delivered.bytes(answer.acked_bytes);
+    pub fn progressed(&mut self, at: Time, answer: &Answer, rtt: Option<Duration>) {
+        let delivered = take(&mut self.delivered);
+        let bytes = delivered.bytes(answer.acked_bytes);
         if bytes == 0 {
             return;
         }
         if let Some(course) = &mut self.course {
-            course.take(at, bytes, self.delivered.rtt(at));
+            course.take(at, bytes, delivered.rtt(at));
         } else if self.data.unique_bytes >= Course::FEWEST_BYTES {
-            let shortest = self.round_trips.all.min_ns().unwrap_or_default();
-            self.course = Some(Box::new(Course::from(at, Duration::from_nanos(shortest))));
+            self.course = Some(Box::new(Course::from(at, rtt.unwrap_or_default())));
         }
     }
 
