@@ -30,7 +30,7 @@ def told(netspurt: Command, file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a transfer of CUBIC whose queue overflowed."""
+    """Return the folder of a transfer of CUBIC whose queue overflowed."""
     return captured(tmp_path_factory.mktemp("full"), **FULL)
 
 

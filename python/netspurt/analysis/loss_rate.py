@@ -129,6 +129,8 @@ def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
         As of `loss_limits`.
     """
     constant = _constant(tables)
+    if not constant:
+        return []
     return [one for one in _candidates(tables) if (one.connection, one.direction) in constant]
 
 

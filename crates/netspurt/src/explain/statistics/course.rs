@@ -137,7 +137,7 @@ impl Course {
             each.squares += (bytes as f64) * (bytes as f64);
         }
         self.now = [0; 2];
-        self.round_end = self.round_end + Duration::from_nanos(round * (1 + empty));
+        self.round_end += Duration::from_nanos(round * (1 + empty));
     }
 
     /// The place of the span at `at`.
