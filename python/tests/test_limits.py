@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from netspurt.scenario import Scenario
 
 from captured_path import captured
 from conftest import Command
+from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
 
 #: A receive buffer of ten segments, without memory that counts twice.
 SMALL = """tcp.receive.counts_memory = false
@@ -65,7 +65,7 @@ def test_the_window_that_holds_a_sender_back_is_named_at_both_ends_with_the_rate
         assert limit.window_bytes == 14_480
         # A round trip takes 50 ms of the links, and up to 5 ms in the queue behind the flight.
         assert 0.9 < limit.allowed_bps / (8 * 14_480 / 0.05) <= 1
-        assert limit.is_constant
+        assert limit.is_open
         words = told(netspurt, folder / f"{end}.pcapng")
         assert "announced at most 14,480 octets" in words
         assert f"A larger receive buffer at {limit.receiver} helps." in words
@@ -108,6 +108,8 @@ def test_a_constant_rate_with_longer_round_trips_is_that_of_a_full_link(
     folder = captured(tmp_path, rate="4 Mbit/s")
     (limit,) = full_links(explain(folder / "a.pcapng").tables)
     assert limit.rate_bps == pytest.approx(4e6 * 1448 / 1500, rel=0.05)
+    assert limit.rtt_s is not None
+    assert limit.rtt_s_min is not None
     assert limit.rtt_s > 2 * limit.rtt_s_min
     words = told(netspurt, folder / "a.pcapng")
     assert "most likely the slowest link of the path was full" in words
@@ -188,47 +190,26 @@ def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_sc
     assert "back: the receive window, its congestion window" in words
 
 
-def made_up(packets: Sequence[tuple[float, int, int, int, int, int, int]]) -> bytes:
-    """Return a capture of packets of TCP.
-
-    Each has a time in seconds, the end that sends it, its sequence number and acknowledgment, its
-    flags, its window and its octets of data.
-    """
-    capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP)
-    for at, end, seq, ack, flags, window, length in packets:
-        ports = (4000, 80) if end == 0 else (80, 4000)
-        tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, window, 0, 0)
-        addresses = [bytes((10, 0, 0, 1 + end)), bytes((10, 0, 0, 2 - end))]
-        total = 20 + len(tcp) + length
-        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, 0, 0x4000, 64, 6, 0, *addresses)
-        seconds, micros = divmod(round(1e6 * at), 1_000_000)
-        packet = ip + tcp + bytes(length)
-        capture += struct.pack("<IIII", seconds, micros, len(packet), len(packet)) + packet
-    return capture
-
-
-#: The link type of packets that begin with the header of IP.
-_RAW_IP = 101
-_SYN, _SYN_ACK, _ACK = 0x02, 0x12, 0x10
-
-
 def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    packets = [(0.0, 0, 0, 0, _SYN, 9000, 0), (0.03, 1, 0, 1, _SYN_ACK, 9000, 0)]
-    packets += [(0.03, 0, 1, 1, _ACK, 9000, 0), (0.03, 1, 1, 1, _ACK, 9000, 0)]
+    packets: list[MadeUp] = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.03, 1, 0, 1, SYN_ACK, 9000, 0)]
+    packets += [(0.03, 0, 1, 1, ACK, 9000, 0), (0.03, 1, 1, 1, ACK, 9000, 0)]
     octet, at = 1, 0.03
     for _ in range(4):
-        packets += [(at, 0, octet + 1000 * n, 1, _ACK, 9000, 1000) for n in range(9)]
+        packets += [(at, 0, octet + 1000 * n, 1, ACK, 9000, 1000) for n in range(9)]
         octet += 9000
-        packets += [(at + 0.03, 1, 1, octet, _ACK, 0, 0), (at + 0.3, 1, 1, octet, _ACK, 9000, 0)]
+        # Its zero is repeated, which closes no window again.
+        packets += [(at + later, 1, 1, octet, ACK, 0, 0) for later in (0.03, 0.1, 0.2)]
+        packets += [(at + 0.3, 1, 1, octet, ACK, 9000, 0)]
         at += 0.3
     file = tmp_path / "closed.pcap"
     file.write_bytes(made_up(packets))
     words = told(netspurt, file)
-    assert "10.0.0.2 closed it 4 times, because its application read more slowly" in words
+    assert "because the application at 10.0.0.2 read more slowly than data could come" in words
+    assert "9,000 octets at most, and 10.0.0.2 closed it 4 times." in words
     assert "An application that reads faster helps." in words
-    assert "larger receive buffer" not in words
+    assert "A larger receive buffer does not help for long." in words
     assert share(explain(file), "application") == 0
 
 

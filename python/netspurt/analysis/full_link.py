@@ -1,25 +1,40 @@
 """Connections that filled the slowest link of their path, as far as a capture shows this.
 
-A connection fills a link if its rate does not grow although more data is outstanding: the further
-data only waits in the queue before the link, and the round trips grow. So two things must be seen.
-The rate was about constant for a long time, and the round trips of this time were longer than the
-shortest. A sender that paces itself looks the same if other traffic fills a queue on its path.
+A connection fills a link if its rate does not grow although it sends more: the further data only
+waits in the queue before the link. So the rate must have been about constant for a long time, and
+one of three more things must be seen:
+
+* The round trips of this time were longer than the shortest, so there was a queue.
+* The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
+  queues short, such as BBR, probe the path so.
+* The connection lost data again and again, but arrived at the same rate in all round trips. Losses
+  that limit a rate make it vary, so the queue of the link dropped the data.
+
+A sender that paces itself looks the same if other traffic fills a queue on its path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from netspurt.analysis.seen import heard
+from netspurt.analysis.loss_rate import losses_at_a_constant_rate
+from netspurt.analysis.receive_window import window_limits
+from netspurt.analysis.seen import heard, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
-from netspurt.wording import duration, rate
+from netspurt.wording import counted, duration, rate
 
 #: The minimum ratio of the mean round trip, while the rate was constant, to the shortest.
 _RTT_RATIO_MIN = 1.25
+#: The same, if the sender sent faster in some round trips and the data did not arrive faster.
+_RTT_RATIO_MIN_OF_PROBES = 1.02
+#: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
+#: in all, and as a part of the other.
+_PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
 #: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
 #: and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
@@ -29,38 +44,66 @@ _SEGMENT_MAX = 1460
 _TRIPS_MIN = 8
 #: The minimum share of the time of a connection in which its data was on its way.
 _SHARE_MIN = 0.5
+#: If the capture point is not known, a shorter round trip may be that of a receiver's own host [s].
+_RTT_S_MIN = 1e-3
+
+_ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
 
 
 @dataclass(frozen=True)
 class FullLink:
-    """A direction whose rate was constant while its round trips were long.
+    """A direction whose rate was constant although more data waited, or was sent, or was lost.
 
     Attributes
     ----------
     connection
         The number of the connection.
     rate_bps
-        The rate at which data was acknowledged, in bits per second.
+        The rate at which data arrived, in bits per second.
     lasted_s
         How long the rate was constant, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip in this time, and the shortest of all, in seconds.
+        The mean round trip in this time, without delays of ACKs, and the shortest of all, in
+        seconds. `None` beside the receiver.
+    sent_variation, delivered_variation
+        How much the octets that were sent in a round trip, and those that arrived, differ from
+        their means. Known if this shows that the link was full.
+    losses
+        How often data was lost, if this shows that the link was full.
     """
 
     connection: int
     rate_bps: float
     lasted_s: float
-    rtt_s: float
-    rtt_s_min: float
+    rtt_s: float | None = None
+    rtt_s_min: float | None = None
+    sent_variation: float | None = None
+    delivered_variation: float | None = None
+    losses: int | None = None
 
     def sentence(self, who: str) -> str:
         """Return sentences on what limited the connection `who`, and what helps."""
-        return (
+        stayed = (
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
-            f"{duration(self.lasted_s)}, while round trips took {duration(self.rtt_s)} on average; "
-            f"the shortest took {duration(self.rtt_s_min)}. So data waited in a queue, and most "
-            "likely the slowest link of the path was full. Only a faster link, or less other "
-            "traffic on it, makes this faster."
+            f"{duration(self.lasted_s)}"
+        )
+        if self.losses is not None:
+            return (
+                f"{stayed}, although data was lost {counted(self.losses, 'time')}. Losses that "
+                "limit a rate make it vary. So most likely the slowest link of the path was full, "
+                f"and its queue dropped the data. {_ADVICE}"
+            )
+        if self.sent_variation is not None and self.delivered_variation is not None:
+            return (
+                f"{stayed}. What was sent in a round trip varied by {self.sent_variation:.0%}, "
+                f"what arrived only by {self.delivered_variation:.0%}: data that was sent faster "
+                "did not arrive faster. So most likely the slowest link of the path was full. "
+                f"{_ADVICE}"
+            )
+        return (
+            f"{stayed}, while round trips took {duration(self.rtt_s or 0)} on average; "
+            f"the shortest took {duration(self.rtt_s_min or 0)}. So data waited in a queue, and "
+            f"most likely the slowest link of the path was full. {_ADVICE}"
         )
 
 
@@ -70,28 +113,114 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `spent`, `steady`.
+        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
+        `steady`.
+    """
+    constant = constant_rates(tables)
+    if not constant:
+        return []
+    lost = {(one.connection, one.direction): one.cuts for one in losses_at_a_constant_rate(tables)}
+    each = [_by_round_trips(one) or _by_losses(one, lost.get(one.key)) for one in constant]
+    return sorted((full for full in each if full), key=lambda one: -one.lasted_s)
+
+
+@dataclass(frozen=True)
+class ConstantRate:
+    """A direction whose rate was constant while its data was on its way.
+
+    Attributes
+    ----------
+    key
+        The number of the connection, and the direction.
+    vantage
+        Where it was captured: `sender`, `receiver`, `middle` or `unknown`.
+    rate_bps, lasted_s
+        The rate, in bits per second, and how long it was constant, in seconds.
+    rtt_s, rtt_s_min
+        The mean round trip in this time, and the shortest of all, in seconds.
+    variations
+        How much the octets that were sent in a round trip, and those that arrived, differ from
+        their means. `None` if it is not known.
+    is_long
+        True if the round trips show the path: they are not those of the receiver's own host, this
+        time lasted for many of them, and enough data was outstanding.
+    """
+
+    key: tuple[int, str]
+    vantage: str
+    rate_bps: float
+    lasted_s: float
+    rtt_s: float
+    rtt_s_min: float
+    variations: tuple[float | None, float | None]
+    is_long: bool
+
+
+def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
+    """Return the directions whose rate was constant, and which no receive window held back.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `spent`, `steady`.
     """
     if not len(tables["steady"]):
         return []
     spent = heard(tables)
     long = spent.seconds("congestion_window_ns") >= _SHARE_MIN * whole_s(spent)
     on_its_way = set(spent["connection"][long].tolist())
-    connections = tables["connections"]
-    own = connections.select(np.isin(connections["connection"], tables["steady"]["connection"]))
+    on_its_way -= {one.connection for one in window_limits(tables)}
+    steady = tables["steady"]
+    steady = steady.select(np.isin(steady["connection"], list(on_its_way)))
+    if not len(steady):
+        return []
+    connections, where = tables["connections"], vantages(tables)
+    own = connections.select(np.isin(connections["connection"], steady["connection"]))
     rows = {(row["connection"], row["direction"]): row for row in own.records()}
-    found = []
-    for steady in tables["steady"].records():
-        row = rows[steady["connection"], steady["direction"]]
-        rtt_s, least_s = steady["rtt_ns_mean"] / 1e9, (row["rtt_ns_min"] or 0) / 1e9
-        lasted_s, segment = steady["span_ns"] / 1e9, row["segment_bytes_max"] or _SEGMENT_MAX
-        outstanding = steady["rate_bps"] * rtt_s / 8
-        if (
-            0 < _RTT_RATIO_MIN * least_s <= rtt_s
-            and outstanding >= _SEGMENTS_MIN * min(segment, _SEGMENT_MAX)
-            and lasted_s >= _TRIPS_MIN * rtt_s
-            and steady["connection"] in on_its_way
-        ):
-            connection = int(steady["connection"])
-            found.append(FullLink(connection, steady["rate_bps"], lasted_s, rtt_s, least_s))
-    return sorted(found, key=lambda one: -one.lasted_s)
+    keys = zip(steady["connection"].tolist(), steady["direction"].tolist(), strict=True)
+    return [
+        _constant_rate(one, rows[key], where.get(key, "unknown"))
+        for key, one in zip(keys, steady.records(), strict=True)
+    ]
+
+
+def _constant_rate(steady: dict[str, Any], row: dict[str, Any], vantage: str) -> ConstantRate:
+    """Return a row of the table `steady`, with what tells whether its link was full."""
+    rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
+    lasted_s, segment = steady["span_ns"] / 1e9, row["segment_bytes_max"] or _SEGMENT_MAX
+    outstanding = steady["rate_bps"] * rtt_s / 8
+    seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
+    enough = outstanding >= _SEGMENTS_MIN * min(segment, _SEGMENT_MAX)
+    return ConstantRate(
+        key=(int(steady["connection"]), steady["direction"]),
+        vantage=vantage,
+        rate_bps=steady["rate_bps"],
+        lasted_s=lasted_s,
+        rtt_s=rtt_s,
+        rtt_s_min=least_s,
+        variations=(steady["sent_variation"], steady["delivered_variation"]),
+        is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
+    )
+
+
+def _by_round_trips(one: ConstantRate) -> FullLink | None:
+    """Return a direction that filled a link, if its round trips show this."""
+    if not one.is_long:
+        return None
+    full = FullLink(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min)
+    ratio, (sent, arrived) = one.rtt_s / one.rtt_s_min, one.variations
+    if ratio >= _RTT_RATIO_MIN:
+        return full
+    if sent is None or arrived is None:
+        return None
+    probed = sent >= _PROBES_MIN and arrived <= min(_ARRIVES_MAX, _SMOOTHER * sent)
+    if probed and ratio >= _RTT_RATIO_MIN_OF_PROBES:
+        return replace(full, sent_variation=sent, delivered_variation=arrived)
+    return None
+
+
+def _by_losses(one: ConstantRate, losses: int | None) -> FullLink | None:
+    """Return a direction that filled a link, if it lost data and its rate was constant."""
+    if losses is None:
+        return None
+    return FullLink(one.key[0], one.rate_bps, one.lasted_s, losses=losses)

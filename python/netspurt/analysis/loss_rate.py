@@ -25,6 +25,10 @@ _WINDOW = "receive_window"
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0
+#: The minimum factor between the rate and the formula's rate if losses surely do not limit it.
+_MUCH_MORE = 4.0
+#: The maximum variation of what arrives in a round trip, if losses do not limit the rate.
+_VARIATION_MAX = 0.05
 #: The maximum ratio of the mean to the minimum round trip. If the ratio is larger, a full queue may
 #: have caused the losses.
 _RTT_RATIO_MAX = 1.25
@@ -36,8 +40,8 @@ class LossLimit:
 
     Attributes
     ----------
-    connection
-        The number of the connection.
+    connection, direction
+        The number of the connection, and the direction of its data.
     cuts
         The number of cuts of cwnd. Losses within one round trip count once, because they cut cwnd
         once.
@@ -55,6 +59,7 @@ class LossLimit:
     """
 
     connection: int
+    direction: str
     cuts: int
     packets: int
     rtt_s: float
@@ -62,6 +67,12 @@ class LossLimit:
     formula_bps: float
     had_bps: float
     window_bytes: int | None
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the rate is about that of the formula."""
+        factor = self.had_bps / self.formula_bps
+        return 1 / _RATE_FACTOR_MAX <= factor <= _RATE_FACTOR_MAX
 
     @property
     def window_bps(self) -> float | None:
@@ -95,13 +106,61 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`.
+        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
+        `steady`.
 
     References
     ----------
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
+    constant = _constant(tables)
+    return [one for one in _candidates(tables) if (one.connection, one.direction) not in constant]
+
+
+def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return directions that the formula fits, but whose rate was constant in all round trips.
+
+    Losses that limit a rate make it vary, so something else limited these.
+
+    Parameters
+    ----------
+    tables
+        As of `loss_limits`.
+    """
+    constant = _constant(tables)
+    if not constant:
+        return []
+    return [one for one in _candidates(tables) if (one.connection, one.direction) in constant]
+
+
+def _constant(tables: Mapping[str, Table]) -> set[tuple[int, str]]:
+    """Return the directions in which the same number of octets arrived in all round trips."""
+    return {
+        (row["connection"], row["direction"])
+        for row in tables["steady"].records()
+        if row["delivered_variation"] is not None and row["delivered_variation"] <= _VARIATION_MAX
+    }
+
+
+def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return the directions whose rate is about that of the formula."""
+    return [one for one in _all(tables) if one.is_near]
+
+
+def losses_without_effect(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return directions that had much more than the rate that the formula gives for their losses.
+
+    Parameters
+    ----------
+    tables
+        As of `loss_limits`.
+    """
+    return [one for one in _all(tables) if one.had_bps > _MUCH_MORE * one.formula_bps]
+
+
+def _all(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return the directions with enough losses for the formula."""
     again = tables["retransmissions"]
     counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
     often = {connection for (connection, _), count in counts.items() if count >= _CUTS_MIN}
@@ -139,13 +198,24 @@ def _limit(
     octets = row["unique_bytes"]
     if cuts < _CUTS_MIN or octets <= _SHARE_MIN * both or sending < max(_SHARE_MIN * total, 1e-9):
         return
+    # The formula does not hold for timeouts.
+    if float(spent.seconds("timeout_ns")[0]) >= _SHARE_MIN * sending:
+        return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
     # All octets were sent in all of this time, with the receive window closed or open.
     actual = 8 * float(octets) / (sending + window_s)
-    if formula / _RATE_FACTOR_MAX <= actual <= formula * _RATE_FACTOR_MAX:
-        window = window_max(row, tables["connections"])
-        yield LossLimit(connection, cuts, packets, rtt_s, found.of_data, formula, actual, window)
+    yield LossLimit(
+        connection=connection,
+        direction=row["direction"],
+        cuts=cuts,
+        packets=packets,
+        rtt_s=rtt_s,
+        rtt_seen=found.of_data,
+        formula_bps=formula,
+        had_bps=actual,
+        window_bytes=window_max(row, tables["connections"]),
+    )
 
 
 def _cuts(retransmissions: Table, row: dict[str, Any], rtt_s: float) -> int:

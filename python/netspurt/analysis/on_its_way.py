@@ -1,4 +1,4 @@
-"""What data on its way waited for, where the capture shows it: losses, or a full link."""
+"""What data on its way waited for, as far as the capture shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
-from netspurt.analysis.seen import heard
+from netspurt.analysis.seen import heard, vantages
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
@@ -16,6 +16,7 @@ _PART = "congestion_window"
 #: What held most of the time of data on its way, in words.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
+_HIDDEN = "data on its way (only a capture beside the sender shows what it waited for)"
 
 
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
@@ -41,4 +42,17 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):
             return {**WORDS, _PART: told}
+    own = np.isin(spent["connection"], _beside_senders(tables))
+    if 2 * float(part[own].sum()) < float(part.sum()):
+        return {**WORDS, _PART: _HIDDEN}
     return dict(WORDS)
+
+
+def _beside_senders(tables: Mapping[str, Table]) -> list[int]:
+    """Return the connections that were captured beside the sender of most of their data."""
+    where, most = vantages(tables), dict[int, tuple[int, str]]()
+    names = ("connection", "direction", "unique_bytes")
+    columns = (tables["connections"][name].tolist() for name in names)
+    for connection, direction, octets in zip(*columns, strict=True):
+        most[connection] = max(most.get(connection, (0, "")), (octets, direction))
+    return [one for one, (_, way) in most.items() if where.get((one, way)) == "sender"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.analysis.seen import heard, receiver_of, round_trip, vantages, window_max
 from netspurt.analysis.spent import whole_s
@@ -16,8 +17,10 @@ from netspurt.wording import duration, number, rate
 
 #: The minimum share of a connection's time.
 _SHARE_MIN = 0.25
-#: If the mean window is at least this share of the largest, the window was about constant.
-_CONSTANT = 0.75
+#: The open part of the largest window so far, mean over the time. The rest is data that the
+#: application had not read. From the first value on, the size of the receive buffer limits the
+#: window; below the second, an application that reads slowly does.
+_OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,18 @@ class WindowLimit:
         The mean round trip, in seconds; beside the receiver, that of the handshake.
     rtt_seen
         True if the capture shows the round trips of data.
-    is_constant
-        True if the window was about constant, so the size of the receive buffer limits it.
+    open_share
+        The open part of the largest window so far, mean over the time. The rest is data that the
+        application had not read.
+    mean_bytes
+        The mean window over the time.
     closed
-        How many packets announced a window of 0; 0 if the window was about constant.
+        How often the window was closed.
+    had_bps
+        The rate of the connection without the time of its applications, in bits per second.
+    is_possible
+        True if the application surely read slowly, but the capture, beside the receiver, does not
+        show that the sender filled the window.
     """
 
     connection: int
@@ -50,8 +61,21 @@ class WindowLimit:
     window_bytes: int
     rtt_s: float
     rtt_seen: bool
-    is_constant: bool
+    open_share: float
+    mean_bytes: float
     closed: int
+    had_bps: float
+    is_possible: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the size of the receive buffer limits the window."""
+        return self.open_share >= _OPEN_MIN
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether an application that reads slowly limits the window."""
+        return self.open_share < _SLOW_MAX
 
     @property
     def allowed_bps(self) -> float:
@@ -60,20 +84,53 @@ class WindowLimit:
 
     def sentence(self, who: str) -> str:
         """Return sentences on what held the connection `who` back, and what helps."""
+        if self.is_possible:
+            return self._possible(who)
         about, trips = ("", "") if self.rtt_seen else ("about ", " at the handshake")
-        held = f"The receive window held {who} back for {about}{self.share:.0%} of its time."
-        if self.closed:
-            times = "once" if self.closed == 1 else f"{number(self.closed)} times"
+        held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
+        most = f"{number(self.window_bytes)} octets"
+        if not self.is_slow:
+            reads = "" if self.is_open else ", or an application that reads faster,"
             return (
-                f"{held} {self.receiver} closed it {times}, because its application read more "
-                "slowly than data came. An application that reads faster helps."
+                f"{held}. {self.receiver} announced at most {most}. With round trips of "
+                f"{duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A larger "
+                f"receive buffer at {self.receiver}{reads} helps."
             )
-        reads = "" if self.is_constant else ", or an application that reads faster,"
+        times = "once" if self.closed == 1 else f"{number(self.closed)} times"
+        closed = f", and {self.receiver} closed it {times}" if self.closed else ""
         return (
-            f"{held} {self.receiver} announced at most {number(self.window_bytes)} octets. With "
-            f"round trips of {duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A "
-            f"larger receive buffer at {self.receiver}{reads} helps."
+            f"{held}, because the application at {self.receiver} read more slowly than data could "
+            f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
+            f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
+            "larger receive buffer does not help for long."
         )
+
+    def _possible(self, who: str) -> str:
+        """Return sentences on a reader that may have held the connection `who` back."""
+        return (
+            f"The application at {self.receiver} may have held {who} back: it read more slowly "
+            f"than data came, about {rate(self.had_bps)}. So the receive window was "
+            f"{number(round(self.mean_bytes))} octets on average, {number(self.window_bytes)} "
+            "octets at most. Only a capture beside the sender shows whether the sender filled this "
+            "window."
+        )
+
+
+def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
+    """Return directions, captured beside the receiver, that a slow reader may have held back.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `spent`.
+    """
+    spent, connections = heard(tables), tables["connections"]
+    opened: NDArray[np.float64] = np.ma.filled(
+        np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
+    )
+    slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
+    limits = _limits(tables, spent.select(slow & ~_is_long(spent) & (_busy_s(spent) > 0)))
+    return [replace(one, is_possible=True) for one in limits if one.is_slow and not one.rtt_seen]
 
 
 def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
@@ -86,32 +143,52 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     tables
         The tables of an explained capture: `connections`, `habits`, `spent`.
     """
-    spent, connections = heard(tables), tables["connections"]
-    whole, waited = whole_s(spent), spent.seconds("receive_window_ns")
-    long = (waited > 0) & (waited >= _SHARE_MIN * whole)
-    if not long.any():
+    spent = heard(tables)
+    return _limits(tables, spent.select(_is_long(spent)))
+
+
+def _is_long(spent: Table) -> NDArray[np.bool_]:
+    """Return which connections waited long for the window."""
+    waited = spent.seconds("receive_window_ns")
+    long: NDArray[np.bool_] = (waited > 0) & (waited >= _SHARE_MIN * whole_s(spent))
+    return long
+
+
+def _busy_s(spent: Table) -> NDArray[np.float64]:
+    """Return the time of connections without that of their applications and handshakes [s]."""
+    return whole_s(spent) - spent.seconds("application_ns") - spent.seconds("handshake_ns")
+
+
+def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
+    """Return the limits of the connections with these rows of `spent`, the longest waits first."""
+    if not len(spent):
         return []
+    connections = tables["connections"]
     where, ways = vantages(tables), defaultdict(list)
-    own = connections.select(np.isin(connections["connection"], spent["connection"][long]))
+    own = connections.select(np.isin(connections["connection"], spent["connection"]))
     for row in own.records():
         ways[row["connection"]].append(row)
     found: list[tuple[float, WindowLimit]] = []
-    columns = (spent["connection"], waited, whole)
-    for connection, held_s, all_s in zip(*(one[long].tolist() for one in columns), strict=True):
+    seconds = (spent.seconds("receive_window_ns"), whole_s(spent), _busy_s(spent))
+    for connection, held_s, all_s, busy_s in zip(
+        spent["connection"].tolist(), *(one.tolist() for one in seconds), strict=True
+    ):
         row = max(ways[connection], key=lambda row: int(row["unique_bytes"]))
         beside = where.get((connection, row["direction"])) == "receiver"
-        found += [(held_s, limit) for limit in _limit(row, own, held_s / all_s, beside=beside)]
+        limits = _limit(row, own, held_s / all_s, busy_s, beside=beside)
+        found += [(held_s, limit) for limit in limits]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
 
 
 def _limit(
-    row: dict[str, Any], connections: Table, share: float, *, beside: bool
+    row: dict[str, Any], connections: Table, share: float, busy_s: float, *, beside: bool
 ) -> Iterator[WindowLimit]:
     back, window = receiver_of(row, connections), window_max(row, connections)
     trip = round_trip(row, connections, beside=beside)
     if back is None or not window or trip is None:
         return
-    constant = back["window_bytes_mean"] >= _CONSTANT * window
+    octets, mean = float(row["unique_bytes"]), back["window_bytes_time_mean"]
+    opened = back["window_open_share"]
     yield WindowLimit(
         connection=int(row["connection"]),
         receiver=str(row["destination"]),
@@ -119,6 +196,9 @@ def _limit(
         window_bytes=window,
         rtt_s=trip.mean_s,
         rtt_seen=trip.of_data,
-        is_constant=constant,
-        closed=0 if constant else int(back["zero_windows"]),
+        open_share=1.0 if opened is None else opened,
+        mean_bytes=window if mean is None else mean,
+        closed=int(back["window_closings"]),
+        had_bps=8 * octets / busy_s,
+        is_possible=False,
     )

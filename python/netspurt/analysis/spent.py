@@ -12,7 +12,7 @@ WORDS = {
     "handshake": "the handshake",
     "application": "the applications (neither end had data to send)",
     "delivery": "the path (all data was sent)",
-    "congestion_window": "data on its way (the congestion window, or no more to send)",
+    "congestion_window": "data on its way (the congestion window or the pacing of the sender)",
     "receive_window": "the receive window",
     "repair": "repair",
     "timeout": "silence before a timer",

@@ -197,13 +197,18 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield lines on what limited the rate of connections: the window, a full link, losses."""
+    """Yield lines on what limited connections: applications, the window, a full link, losses."""
     from netspurt.analysis.full_link import full_links
-    from netspurt.analysis.receive_window import window_limits
+    from netspurt.analysis.let_wait import let_wait
+    from netspurt.analysis.paced import paced
+    from netspurt.analysis.receive_window import slow_readers, window_limits
 
+    yield from _limit_lines(found, let_wait(found.tables), connection)
     yield from _limit_lines(found, window_limits(found.tables), connection)
+    yield from _limit_lines(found, slow_readers(found.tables), connection)
     yield from _limit_lines(found, full_links(found.tables), connection)
     yield from _loss_lines(found, connection)
+    yield from _limit_lines(found, paced(found.tables), connection)
 
 
 class _Limit(Protocol):

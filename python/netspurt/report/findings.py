@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from netspurt.analysis.full_link import FullLink, full_links
+from netspurt.analysis.let_wait import LetWait, let_wait
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.receive_window import WindowLimit, window_limits
@@ -81,7 +82,8 @@ def _held_back(found: Explained) -> Iterator[str]:
 
 
 #: What tells more of a part of the time: the limits of connections, the most important first.
-_LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[WindowLimit | FullLink]]] = {
+_LIMITS: dict[str, Callable[[Mapping[str, Table]], Sequence[WindowLimit | FullLink | LetWait]]] = {
+    "application": let_wait,
     "receive_window": window_limits,
     "congestion_window": full_links,
 }

@@ -103,6 +103,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("ending", Tag(&Ending::NAMES, |row| row.connection.ending() as u8)),
     ("t_ns", Whole(|row| Some(ns(row.connection.first())))),
     ("duration_ns", Whole(|row| Some(span_ns(row.connection.span())))),
+    ("application_ns", Whole(|row| Some(span_ns(row.connection.spent.let_wait(row.side))))),
     ("first_ns", Whole(|row| row.statistics().times.first.map(ns))),
     ("last_ns", Whole(|row| row.statistics().times.first.map(|_| ns(row.statistics().times.last)))),
     ("packets", Count(|row| row.statistics().packets.all.into())),
@@ -143,7 +144,10 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("window_bytes_max", Whole(|row| row.windowed(|windows| windows.max.into()))),
     ("window_bytes_min", Whole(|row| above_zero(row.statistics().windows.min.into()))),
     ("window_bytes_mean", Number(|row| row.statistics().windows.mean())),
+    ("window_bytes_time_mean", Number(|row| row.window_over_time().map(|both| both.0))),
+    ("window_open_share", Number(|row| row.window_over_time().map(|both| both.1))),
     ("zero_windows", Count(|row| row.statistics().windows.zeros)),
+    ("window_closings", Count(|row| row.statistics().windows.closings)),
     ("windows_scaled", Flag(|row| row.statistics().windows.scaled)),
     ("outstanding_bytes_max", Whole(|row| row.looked(|flight| flight.max))),
     ("outstanding_bytes_min", Whole(|row| above_zero(row.statistics().flight.min))),
@@ -194,6 +198,13 @@ impl ConnectionRow<'_> {
     fn windowed(&self, of: fn(&super::Windows) -> u64) -> Option<i64> {
         let windows = &self.statistics().windows;
         (windows.count > 0).then(|| of(windows).cast_signed())
+    }
+
+    /// The mean window over the time, and the open part of the largest window so far. `None` if none
+    /// was advertised.
+    fn window_over_time(&self) -> Option<(f64, f64)> {
+        let Statistics { windows, times, .. } = self.statistics();
+        windows.over_time(times.first?, times.last)
     }
 
     /// A value of the outstanding octets. `None` if they were never counted.

@@ -265,7 +265,20 @@ impl CapturedConnection {
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
+        if packet.len() > 0 {
+            self.note_data(side);
+        }
         answer
+    }
+
+    /// Notes what data of `side` tells of the time before.
+    fn note_data(&mut self, side: Side) {
+        let Self { ways, spent, .. } = self;
+        let Some(way) = ways[side.index()].as_deref() else { return };
+        spent.window_filled(|| way.sender.path.round_trip_beside_sender());
+        if spent.is_paused() && !way.octets.outstanding().is_empty() {
+            spent.went_on(side);
+        }
     }
 
     /// The copies of segments of `side` so far.
@@ -419,9 +432,10 @@ impl CapturedConnection {
         if let Some(sample) = &answer.sample {
             floors.sample(sample);
         }
-        statistics.progressed(at, &answer);
+        statistics.progressed(at, &answer, sender.path.least());
         let (new_bytes, near) = (answer.acked_bytes, sender.path.near_if_apart());
-        let heard = AckForLimits { ack, new_bytes, shift, near };
+        let beside_sender = new_bytes > 0 && sender.path.is_beside_sender();
+        let heard = AckForLimits { ack, new_bytes, shift, near, beside_sender };
         if let Some(bytes) = limits.answered(at, packet, &heard, octets) {
             self.spent.sent_in_repair(bytes);
         }

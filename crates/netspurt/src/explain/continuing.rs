@@ -71,7 +71,9 @@ impl CapturedConnection {
             let sent = octets.sent_next(at, segment, CapturedSegment::of(segment));
             statistics.continuing(at, segment, sent, octets);
             spent.packet(at, None, WaitingFor::of_senders(limits.waiting(octets), other));
+            spent.window_filled(|| sender.path.round_trip_beside_sender());
         }
+        limits.flies(octets);
         limits.progress = Some(at);
         statistics.continued(before, shift, many);
     }

@@ -53,6 +53,11 @@ pub struct Limits {
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
+    /// Octets outstanding after the last new ones were sent.
+    flight: u64,
+    /// Whether more than half of these are acknowledged, and no new ones were sent. A sender with more
+    /// data sends some for each acknowledgment, so the application had no more data.
+    drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
     /// Whether data was sent, and no FIN.
@@ -72,6 +77,8 @@ pub struct AckForLimits {
     pub shift: Option<u8>,
     /// The time from the capture to the sender and back; `None` at the sender, or if it is not known.
     pub near: Option<Duration>,
+    /// Whether the capture was taken beside the sender.
+    pub beside_sender: bool,
 }
 
 impl Limits {
@@ -96,6 +103,7 @@ impl Limits {
                 }
             } else {
                 self.fresh(packet);
+                self.flies(octets);
             }
         }
         self.goes_on &= !packet.flags().has(Flags::FIN);
@@ -112,10 +120,16 @@ impl Limits {
             if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
         self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
         self.goes_on = true;
+        self.drained = false;
         if !self.heard {
             // The sender goes on, so acknowledgments that were not captured ended the repair.
             self.repair_end = None;
         }
+    }
+
+    /// Notes the octets that are outstanding after new ones were sent.
+    pub fn flies(&mut self, octets: &OneWay<CapturedSegment>) {
+        self.flight = octets.sequence().highest().saturating_sub(octets.una());
     }
 
     /// Takes an acknowledgment of this direction. Returns the new octets that were sent during a
@@ -128,7 +142,7 @@ impl Limits {
         how: &AckForLimits,
         octets: &OneWay<CapturedSegment>,
     ) -> Option<u64> {
-        let &AckForLimits { ack, new_bytes, shift, near } = how;
+        let &AckForLimits { ack, new_bytes, shift, near, beside_sender } = how;
         let mut window_end = None;
         if packet.flags().has(Flags::SYN) {
             if let Some(mss) = packet.syn_options().mss {
@@ -142,6 +156,8 @@ impl Limits {
         self.heard = true;
         if new_bytes > 0 {
             self.progress = Some(at);
+            let outstanding = octets.sequence().highest().saturating_sub(octets.una());
+            self.drained |= beside_sender && 2 * outstanding < self.flight;
         }
         let (una, highest) = (octets.una(), octets.sequence().highest());
         if near.is_some() && self.passed.is_none() {
@@ -307,7 +323,7 @@ impl Limits {
             WaitingFor::Repair
         } else if self.has_no_room(octets.sequence().highest()) {
             WaitingFor::ReceiveWindow
-        } else if self.short {
+        } else if self.short || self.drained {
             WaitingFor::Delivery
         } else {
             WaitingFor::CongestionWindow

@@ -1,5 +1,6 @@
 //! What a connection spent its time on.
 
+use crate::ids::Side;
 use crate::units::{Duration, Time};
 
 /// What a connection waits for at an instant.
@@ -65,7 +66,9 @@ impl WaitingFor {
 ///
 /// The span between two packets counts for the thing that the connection waited for after the first
 /// packet, as seen where the capture was taken. A span that a timer ended counts as
-/// [`WaitingFor::Timeout`]. In the end a repair counts only as far as it delayed new data.
+/// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So beside
+/// the sender, when data fills the window, the round trip before counts as
+/// [`WaitingFor::ReceiveWindow`]. In the end a repair counts only as far as it delayed new data.
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -84,6 +87,12 @@ pub struct TimeSpent {
     waiting: WaitingFor,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
+    /// The time since data was last held back by anything but the congestion window.
+    on_its_way: Duration,
+    /// The time since neither end has had data to send.
+    paused: Duration,
+    /// For each side, the time until it sent data after neither end had data to send.
+    let_wait: [Duration; 2],
 }
 
 impl TimeSpent {
@@ -94,8 +103,45 @@ impl TimeSpent {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
         let place = waited.unwrap_or(self.waiting) as usize;
         self.spent[place] = self.spent[place] + span;
+        self.on_its_way = match place == WaitingFor::CongestionWindow as usize {
+            true => self.on_its_way + span,
+            false if span.is_zero() => self.on_its_way,
+            false => Duration::ZERO,
+        };
+        if place == WaitingFor::Application as usize {
+            self.paused = self.paused + span;
+        }
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
         self.waiting = waiting;
+    }
+
+    /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it also
+    /// counts as time that the window held the sender back.
+    #[inline]
+    pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
+        if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {
+            let (from, to) = (WaitingFor::CongestionWindow, WaitingFor::ReceiveWindow);
+            let moved = self.on_its_way.min(rtt());
+            self.spent[from as usize] = self.of(from) - moved;
+            self.spent[to as usize] = self.of(to) + moved;
+            self.on_its_way = Duration::ZERO;
+        }
+    }
+
+    /// Whether neither end had data to send for some time.
+    pub const fn is_paused(&self) -> bool {
+        !self.paused.is_zero()
+    }
+
+    /// Notes that `side` sent new data, which ends a time in which neither end had data to send.
+    pub fn went_on(&mut self, side: Side) {
+        let own = &mut self.let_wait[side.index()];
+        *own = *own + std::mem::take(&mut self.paused);
+    }
+
+    /// The time in which neither end had data to send, until `side` sent data.
+    pub const fn let_wait(&self, side: Side) -> Duration {
+        self.let_wait[side.index()]
     }
 
     /// Notes that `bytes` new octets were sent during a repair.

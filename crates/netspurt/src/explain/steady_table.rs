@@ -18,6 +18,9 @@ pub fn steady_table(explanation: &Explanation) -> Table {
     let number = |of: fn(&SteadyCourse) -> f64| {
         Data::OptionalF64(rows.iter().map(|row| Some(of(&row.2))).collect())
     };
+    let variation = |of: fn(&SteadyCourse) -> Option<f64>| {
+        Data::OptionalF64(rows.iter().map(|row| of(&row.2)).collect())
+    };
     let whole = |of: fn(&SteadyCourse) -> u64| {
         Data::I64(rows.iter().map(|row| of(&row.2).cast_signed()).collect())
     };
@@ -30,6 +33,8 @@ pub fn steady_table(explanation: &Explanation) -> Table {
             Column::new("span_ns", whole(|one| one.lasted.as_nanos())),
             Column::new("rate_bps", number(SteadyCourse::rate_bps)),
             Column::new("rtt_ns_mean", number(|one| one.rtt_ns_mean)),
+            Column::new("sent_variation", variation(|one| one.sent_variation)),
+            Column::new("delivered_variation", variation(|one| one.delivered_variation)),
         ],
     )
 }

@@ -110,6 +110,17 @@ impl PathTimes {
         (near * Self::OWN_SHARE > self.far_min.unwrap_or(Duration::ZERO)).then_some(near)
     }
 
+    /// Whether the capture was surely taken beside the sender.
+    pub fn is_beside_sender(&self) -> bool {
+        self.vantage().0 == Vantage::Sender
+    }
+
+    /// The smoothed round trip, if the capture was surely taken beside the sender; else zero.
+    pub fn round_trip_beside_sender(&self) -> Duration {
+        let known = self.estimate().filter(|_| self.is_beside_sender());
+        known.map_or(Duration::ZERO, |both| both.0)
+    }
+
     /// How much longer the way from the capture to the sender and back takes now than at the least,
     /// if a queue between the sender and the capture makes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {

@@ -5,17 +5,18 @@ use std::array;
 use crate::packed::PackedValue;
 use crate::units::{Duration, Time};
 
-/// Acknowledged octets and round trips in spans of equal length, which cover the time since the
+/// Delivered octets and round trips in spans of equal length, which cover the time since the
 /// beginning.
 ///
 /// There are at most 16 spans. When they are full, two neighbours become one, so each is twice as
-/// long.
+/// long. Each span also counts the octets that were sent and delivered in its rounds. A round is as
+/// long as the shortest round trip.
 ///
 /// ```
 /// use netspurt::explain::Course;
 /// use netspurt::units::{Duration, Time};
 /// let ms = Duration::from_millis;
-/// let mut course = Course::from(Time::ZERO);
+/// let mut course = Course::from(Time::ZERO, ms(30));
 /// for tick in 1..=1000 {
 ///     course.take(Time::ZERO + ms(tick), 1000, Some(ms(30)));
 /// }
@@ -23,9 +24,15 @@ use crate::units::{Duration, Time};
 /// assert!((steady.rate_bps() - 8e6).abs() < 1e5);
 /// assert_eq!(steady.rtt_ns_mean, 30e6);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     begin: Time,
+    /// How long a round lasts, and when the current one ends.
+    round: Duration,
+    /// See [`round`](Self::round).
+    round_end: Time,
+    /// New octets that were sent, and octets that were delivered, in the current round.
+    now: [u64; 2],
     /// A span lasts two to the power of this many nanoseconds.
     shift: u32,
     /// The place of the latest span.
@@ -34,13 +41,24 @@ pub struct Course {
 }
 
 /// What is known of one span of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CourseSpan {
-    /// Octets that were acknowledged.
+    /// Octets that were delivered.
     bytes: u64,
     /// The sum of round trips in nanoseconds, and their number.
     rtt_ns: u64,
     samples: u64,
+    /// The number of rounds that ended.
+    rounds: u64,
+    /// New octets that were sent, and octets that were delivered, in these rounds.
+    each: [RoundOctets; 2],
+}
+
+/// Octets in rounds: their sum, and the sum of their squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct RoundOctets {
+    sum: u64,
+    squares: f64,
 }
 
 /// A long part of a direction in which its rate was steady.
@@ -50,10 +68,15 @@ pub struct SteadyCourse {
     pub from: Time,
     /// How long it lasted.
     pub lasted: Duration,
-    /// The octets that were acknowledged in it.
+    /// The octets that were delivered in it.
     pub bytes: u64,
     /// The mean round trip in it, in nanoseconds.
     pub rtt_ns_mean: f64,
+    /// How much the new octets sent in a round differ from their mean, as a share of it: the standard
+    /// deviation within a span, in the median of the spans. `None` if the rounds are too few.
+    pub sent_variation: Option<f64>,
+    /// The same of the octets that were delivered in a round.
+    pub delivered_variation: Option<f64>,
 }
 
 impl SteadyCourse {
@@ -74,20 +97,68 @@ impl Course {
     const SPANS_MIN: usize = 6;
     /// In a steady rate, each span has its mean less or plus at most this part of it.
     const OFF_MOST: u64 = 10;
+    /// A round lasts at least this long.
+    const ROUND_MIN: Duration = Duration::from_millis(1);
+    /// Fewer rounds in a span show no variation.
+    const ROUNDS_MIN: u64 = 4;
 
-    /// Returns a course that begins at `begin`.
-    pub fn from(begin: Time) -> Self {
-        Self { begin, shift: Self::SHIFT, latest: 0, spans: [CourseSpan::default(); Self::SPANS] }
+    /// Returns a course that begins at `begin`. `rtt` is the shortest round trip.
+    pub fn from(begin: Time, rtt: Duration) -> Self {
+        let round = rtt.max(Self::ROUND_MIN);
+        Self {
+            begin,
+            round,
+            round_end: begin + round,
+            now: [0; 2],
+            shift: Self::SHIFT,
+            latest: 0,
+            spans: [CourseSpan::default(); Self::SPANS],
+        }
     }
 
-    /// Takes an acknowledgment of `bytes` new octets at `at`, which ends the round trip `rtt`.
+    /// Takes `bytes` new octets that were sent at `at`.
     #[inline]
-    pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
+    pub fn sent(&mut self, at: Time, bytes: u64) {
+        if at >= self.round_end {
+            self.end_rounds(at);
+        }
+        self.now[0] += bytes;
+    }
+
+    /// Ends the rounds that ended before `at`.
+    fn end_rounds(&mut self, at: Time) {
+        let round = self.round.as_nanos();
+        let empty = at.saturating_since(self.round_end).as_nanos() / round;
+        let place = self.place(self.round_end);
+        let span = &mut self.spans[place];
+        span.rounds += 1 + empty;
+        for (each, bytes) in span.each.iter_mut().zip(self.now) {
+            each.sum += bytes;
+            each.squares += (bytes as f64) * (bytes as f64);
+        }
+        self.now = [0; 2];
+        self.round_end += Duration::from_nanos(round * (1 + empty));
+    }
+
+    /// The place of the span at `at`.
+    #[inline]
+    fn place(&mut self, at: Time) -> usize {
         let since = at.saturating_since(self.begin).as_nanos();
         while since >> self.shift >= Self::SPANS as u64 {
             self.halve();
         }
-        let place = (since >> self.shift) as usize;
+        (since >> self.shift) as usize
+    }
+
+    /// Takes `bytes` octets that were delivered, as an acknowledgment at `at` tells. The newest of
+    /// them had the round trip `rtt`.
+    #[inline]
+    pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
+        if at >= self.round_end {
+            self.end_rounds(at);
+        }
+        self.now[1] += bytes;
+        let place = self.place(at);
         self.latest = self.latest.max(place);
         let span = &mut self.spans[place];
         span.bytes += bytes;
@@ -122,7 +193,23 @@ impl Course {
             lasted: Duration::from_nanos(many << self.shift),
             bytes: all.bytes,
             rtt_ns_mean: all.rtt_ns as f64 / all.samples as f64,
+            sent_variation: Self::variation(spans, 0),
+            delivered_variation: Self::variation(spans, 1),
         })
+    }
+
+    /// How much the octets of rounds vary within a span, in the median of `spans`: those that were
+    /// sent (0), or those that were delivered (1).
+    fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
+        let of = |span: &CourseSpan| {
+            let RoundOctets { sum, squares } = span.each[which];
+            let (rounds, sum) = (span.rounds as f64, sum as f64);
+            let known = span.rounds >= Self::ROUNDS_MIN && sum > 0.0;
+            known.then(|| (rounds * squares / (sum * sum) - 1.0).max(0.0).sqrt())
+        };
+        let mut each: Vec<f64> = spans.iter().filter_map(of).collect();
+        each.sort_by(f64::total_cmp);
+        (2 * each.len() > spans.len()).then(|| each[each.len() / 2])
     }
 }
 
@@ -132,27 +219,43 @@ impl CourseSpan {
             bytes: self.bytes + other.bytes,
             rtt_ns: self.rtt_ns.saturating_add(other.rtt_ns),
             samples: self.samples + other.samples,
+            rounds: self.rounds + other.rounds,
+            each: array::from_fn(|which| self.each[which].plus(other.each[which])),
         }
+    }
+}
+
+impl RoundOctets {
+    fn plus(self, other: Self) -> Self {
+        Self { sum: self.sum + other.sum, squares: self.squares + other.squares }
     }
 }
 
 impl PackedValue for Course {
     fn put(&self, into: &mut Vec<u8>) {
-        self.begin.put(into);
+        (self.begin, (self.round, self.round_end)).put(into);
+        (self.now[0], self.now[1]).put(into);
         u64::from(self.shift).put(into);
         (self.latest as u64).put(into);
         for span in &self.spans[..=self.latest] {
-            (span.bytes, (span.rtt_ns, span.samples)).put(into);
+            (span.bytes, (span.rtt_ns, (span.samples, span.rounds))).put(into);
+            span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
         }
     }
 
     fn get(from: &mut &[u8]) -> Self {
-        let mut course = Self::from(Time::get(from));
+        let (begin, (round, round_end)) = PackedValue::get(from);
+        let mut course = Self { round_end, ..Self::from(begin, round) };
+        course.now = [u64::get(from), u64::get(from)];
         course.shift = u64::get(from) as u32;
         course.latest = u64::get(from) as usize;
         for span in &mut course.spans[..=course.latest] {
-            let (bytes, (rtt_ns, samples)) = PackedValue::get(from);
-            *span = CourseSpan { bytes, rtt_ns, samples };
+            let (bytes, (rtt_ns, (samples, rounds))) = PackedValue::get(from);
+            let each = array::from_fn(|_| {
+                let (sum, squares) = PackedValue::get(from);
+                RoundOctets { sum, squares }
+            });
+            *span = CourseSpan { bytes, rtt_ns, samples, rounds, each };
         }
         course
     }
@@ -165,13 +268,41 @@ mod tests {
 
     /// A course with `bytes` and round trips for each millisecond of a second.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
-        let mut course = Course::from(Time::from_nanos(7));
+        let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
             let (bytes, rtt) = of(ms);
             let at = Time::from_nanos(7) + Duration::from_millis(ms);
+            course.sent(at, bytes);
             course.take(at, bytes, Some(Duration::from_millis(rtt)));
         }
         course
+    }
+
+    #[test]
+    fn a_rate_of_sending_that_varies_by_rounds_is_told_from_a_delivery_that_does_not() {
+        let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
+        for ms in 0..1000 {
+            let at = Time::ZERO + Duration::from_millis(ms);
+            // A quarter more in one round, and a quarter less in the next, of every eight.
+            course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
+            course.take(at, 1000, Some(Duration::from_millis(30)));
+        }
+        let steady = course.steady().unwrap();
+        assert!((steady.sent_variation.unwrap() - 0.125).abs() < 0.01, "{steady:?}");
+        assert!(steady.delivered_variation.unwrap() < 0.01, "{steady:?}");
+    }
+
+    #[test]
+    fn rounds_without_octets_count() {
+        let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
+        for ms in (0..16_000).filter(|ms| ms % 16 < 4) {
+            let at = Time::ZERO + Duration::from_millis(ms);
+            course.sent(at, 1000);
+            course.take(at, 1000, Some(Duration::from_millis(10)));
+        }
+        // One round of four has all octets: the deviation is the root of three times the mean.
+        let variation = course.steady().unwrap().sent_variation.unwrap();
+        assert!((variation - 3_f64.sqrt()).abs() < 0.1, "{variation}");
     }
 
     #[test]
@@ -200,7 +331,7 @@ mod tests {
     fn a_course_that_rests_is_what_it_was() {
         let (course, mut octets) = (course(|ms| (ms, 30)), Vec::new());
         course.pack(&mut octets);
-        let mut copy = Course::from(Time::ZERO);
+        let mut copy = Course::from(Time::ZERO, Duration::ZERO);
         copy.unpack(&mut octets.as_slice());
         assert_eq!(copy, course);
     }

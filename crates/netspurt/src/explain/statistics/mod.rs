@@ -3,6 +3,7 @@
 mod copies;
 mod course;
 mod data;
+mod delivered;
 mod duplicate_acks;
 mod flight;
 mod packets;
@@ -25,6 +26,8 @@ pub use spread::Spread;
 pub use times::PacketTimes;
 pub use windows::Windows;
 
+use std::mem::take;
+
 use crate::observe::{Answer, CoveredBy, OneWay, Transmission};
 use crate::packed::packed;
 use crate::segment::Flags;
@@ -33,6 +36,7 @@ use crate::wire::CapturedTcp;
 
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
+use delivered::Delivered;
 use seen::{LateSegment, Novelty, SeenOctets};
 
 /// Counts, sizes, round trips and times of one direction.
@@ -66,6 +70,8 @@ pub struct Statistics {
     fin: Option<u64>,
     /// Whether data was acknowledged.
     data_acked: bool,
+    /// What the current acknowledgment delivers.
+    delivered: Delivered,
     seen: SeenOctets,
 }
 
@@ -84,7 +90,7 @@ impl Statistics {
         self.packets.take(packet, 1);
         self.offers.take(packet);
         self.copies.take(packet);
-        self.windows.take(packet, shift, 1);
+        self.windows.take(at, packet, shift, 1);
         self.times.take(at, packet.len() > 0);
         if packet.len() > 0 {
             self.data.take(packet, 1);
@@ -97,8 +103,11 @@ impl Statistics {
             let end = begin + u64::from(packet.len());
             self.flight.look(end.saturating_sub(octets.una()));
         }
-        if sent.is_some() {
+        if let Some(sent) = sent {
             self.flight.change(at, outstanding(octets));
+            if let Some(course) = self.course.as_deref_mut().filter(|_| !sent.again) {
+                course.sent(at, sent.right - sent.left);
+            }
         }
     }
 
@@ -155,6 +164,9 @@ impl Statistics {
         self.seen.take(sent.left, sent.right, at);
         self.flight.look(sent.right.saturating_sub(octets.una()));
         self.flight.change(at, outstanding(octets));
+        if let Some(course) = &mut self.course {
+            course.sent(at, sent.right - sent.left);
+        }
     }
 
     /// Takes what `many` segments that were [continuing](Self::continuing) have in common with
@@ -162,7 +174,7 @@ impl Statistics {
     #[inline]
     pub fn continued(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u32) {
         self.packets.take(packet, many);
-        self.windows.take(packet, shift, many.into());
+        self.windows.take(self.times.last, packet, shift, many.into());
         self.data.take(packet, many.into());
         self.kind(packet, Novelty::default(), many.into());
     }
@@ -194,6 +206,7 @@ impl Statistics {
     /// Notes that the acknowledgment with the number `ack` is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
+        self.delivered.covered(segment, covered);
         if covered == CoveredBy::ByBlock {
             return;
         }
@@ -235,17 +248,19 @@ impl Statistics {
         }
     }
 
-    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`.
+    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`. `rtt` is the
+    /// shortest round trip of the sender, if it is known.
     #[inline]
-    pub fn progressed(&mut self, at: Time, answer: &Answer) {
-        if answer.acked_bytes == 0 {
+    pub fn progressed(&mut self, at: Time, answer: &Answer, rtt: Option<Duration>) {
+        let delivered = take(&mut self.delivered);
+        let bytes = delivered.bytes(answer.acked_bytes);
+        if bytes == 0 {
             return;
         }
-        let rtt = answer.sample.as_ref().filter(|one| !one.ambiguous).map(|one| one.rtt);
         if let Some(course) = &mut self.course {
-            course.take(at, answer.acked_bytes, rtt);
+            course.take(at, bytes, delivered.rtt(at));
         } else if self.data.unique_bytes >= Course::FEWEST_BYTES {
-            self.course = Some(Box::new(Course::from(at)));
+            self.course = Some(Box::new(Course::from(at, rtt.unwrap_or_default())));
         }
     }
 
@@ -323,5 +338,5 @@ mod rest {
         fin,
         data_acked,
         seen,
-    });
+    } keeps { delivered });
 }

@@ -2,6 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
+use crate::units::Time;
 use crate::wire::CapturedTcp;
 
 /// The windows that one side advertises, in octets.
@@ -20,17 +21,37 @@ pub struct Windows {
     pub min: u32,
     /// The sum of all windows.
     pub sum: u64,
+    /// How often the window became zero after a larger one.
+    pub closings: u64,
     /// Whether the windows are scaled.
     pub scaled: bool,
+    /// The latest window, and since when it holds.
+    now: u32,
+    since: Time,
+    /// Windows times nanoseconds, summed up to `since`; and the same of the largest window so far.
+    area: u128,
+    area_max: u128,
 }
 
-packed_value!(Windows { count, zeros, max, min, sum, scaled });
+packed_value!(Windows {
+    count,
+    zeros,
+    max,
+    min,
+    sum,
+    closings,
+    scaled,
+    now,
+    since,
+    area,
+    area_max
+});
 
 impl Windows {
-    /// Takes `many` packets of the side with the flags and the window of `packet`. `shift` is the
-    /// shift in use, if there is one.
+    /// Takes `many` packets of the side with the flags and the window of `packet`, the first of them at
+    /// `at`. `shift` is the shift in use, if there is one.
     #[inline]
-    pub fn take(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
+    pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();
         let (syn, ack) = (flags.has(Flags::SYN), flags.has(Flags::ACK));
         let tells = !flags.has(Flags::RST) && (syn || ack);
@@ -45,6 +66,9 @@ impl Windows {
         if self.scaled && syn {
             return;
         }
+        if window != self.now {
+            self.change(at, window);
+        }
         self.count += many;
         self.sum += u64::from(window) * many;
         self.zeros += if ack && window == 0 { many } else { 0 };
@@ -52,6 +76,24 @@ impl Windows {
         if window > 0 && (self.min == 0 || window < self.min) {
             self.min = window;
         }
+    }
+
+    /// Notes that the window is `window` from `at` on.
+    fn change(&mut self, at: Time, window: u32) {
+        let span = u128::from(at.saturating_since(self.since).as_nanos());
+        self.closings += u64::from(window == 0);
+        self.area += u128::from(self.now) * span;
+        self.area_max += u128::from(self.max) * span;
+        (self.now, self.since) = (window, self.since.max(at));
+    }
+
+    /// The mean over the time up to `last`, in octets; and what part of the largest window so far was
+    /// open, mean over the time.
+    pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
+        let span = last.saturating_since(first).as_nanos();
+        self.change(last, self.now);
+        let known = self.count > 0 && span > 0 && self.area_max > 0;
+        known.then(|| (self.area as f64 / span as f64, self.area as f64 / self.area_max as f64))
     }
 
     /// The mean window.

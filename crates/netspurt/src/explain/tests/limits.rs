@@ -5,7 +5,7 @@ use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
 use proptest::prelude::*;
 
-use super::super::WaitingFor;
+use super::super::{PacketTimes, WaitingFor, Windows};
 use super::causes::Talk;
 use super::{data, explained};
 
@@ -63,6 +63,78 @@ fn a_window_of_half_the_largest_is_large_enough_for_small_segments() {
 fn a_short_last_segment_ends_the_data_unless_the_window_cut_it() {
     assert_eq!(stalled(30_000, 400, 500), [0, 200], "the application had no more");
     assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
+}
+
+/// At the sender: three segments are outstanding from 50 ms on. Each acknowledgment makes room for one,
+/// which leaves `after` ms later.
+fn paced(window: u16, after: u64) -> [u64; 2] {
+    let mut packets = opened(window);
+    packets.extend([0, 1, 2].map(|n| (0, 30 + 10 * u64::from(n), data(1 + 1000 * n, 1000))));
+    for n in 0..20_u32 {
+        let at = 60 + 10 * u64::from(n);
+        packets.push((1, at, ack(1001 + 1000 * n, window)));
+        packets.push((0, at + after, data(3001 + 1000 * n, 1000)));
+    }
+    waited(&packets, [WaitingFor::ReceiveWindow, WaitingFor::CongestionWindow])
+}
+
+#[test]
+fn a_window_that_is_full_in_each_round_trip_also_holds_a_sender_that_paces_itself() {
+    assert_eq!(paced(3000, 0), [220, 0], "full all the time");
+    assert_eq!(paced(3000, 6), [226, 0], "full for a part of each round trip");
+    assert_eq!(paced(5000, 6), [0, 226], "never full");
+}
+
+/// At the sender: a flight of four segments, whose acknowledgments come every 10 ms. `meanwhile` is sent
+/// after the third.
+fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
+    let mut packets = opened(65_000);
+    packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
+    packets.extend([1, 2, 3].map(|n| (1, 50 + 10 * u64::from(n), ack(1 + 1000 * n, 65_000))));
+    packets.extend_from_slice(meanwhile);
+    packets.push((1, 160, ack(4001, 65_000)));
+    waited(&packets, [WaitingFor::CongestionWindow, WaitingFor::Delivery])
+}
+
+#[test]
+fn a_sender_that_sends_nothing_while_most_of_its_flight_is_acknowledged_had_no_more_data() {
+    assert_eq!(ends_in_full_segments(&[]), [50, 80]);
+    assert_eq!(ends_in_full_segments(&[(0, 80, data(4001, 1000))]), [130, 0], "it had more");
+}
+
+#[test]
+fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
+    let mut packets = opened(65_000);
+    packets.extend([(0, 30, data(1, 1000)), (1, 60, ack(1001, 65_000))]);
+    let reply = Segment { ack: 1001, ..data(1, 500) };
+    packets.extend([(1, 560, reply), (0, 560, Segment { seq: 1001, ..ack(501, 65_000) })]);
+    packets.extend([(0, 860, Segment { ack: 501, ..data(1001, 1000) })]);
+    let spent = explained(&packets).connections[0].spent;
+    let ms = |side| spent.let_wait(side).as_nanos() / 1_000_000;
+    assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
+}
+
+/// What one end advertises that sends ACKs with these windows at these milliseconds after the SYNs.
+fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
+    let mut packets = opened(1000);
+    packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
+    let found = explained(&packets);
+    let statistics = found.connections[0].way(Side::To).unwrap().statistics();
+    (statistics.windows, statistics.times)
+}
+
+#[test]
+fn a_window_closes_once_however_often_its_zero_is_repeated() {
+    let (windows, _) = advertised(&[(100, 0), (150, 0), (200, 1000), (300, 500), (400, 0)]);
+    assert_eq!((windows.closings, windows.zeros), (2, 3));
+}
+
+#[test]
+fn the_open_part_of_a_window_compares_it_with_the_largest_so_far() {
+    let (windows, times) = advertised(&[(100, 2000), (200, 500), (400, 500)]);
+    let (mean, open) = windows.over_time(times.first.unwrap(), times.last).unwrap();
+    assert_eq!((mean, open), (1000.0, 400.0 / 700.0), "a window that grows is open");
+    assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
 /// Beside the receiver, 20 ms from the sender: ten flights of three segments, each `every` ms after

@@ -1,0 +1,107 @@
+//! What one acknowledgment tells of the octets that arrived.
+
+use crate::observe::CoveredBy;
+use crate::units::{Duration, Time};
+
+use super::super::kept::Acknowledged;
+
+/// The octets that an acknowledgment is the first to report, and their round trip.
+///
+/// Octets arrive when a SACK block reports them, and not when a repair closes the gap before them.
+/// The round trip is that of the newest segment that was sent once: the receiver may have delayed the
+/// acknowledgment of older ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivered {
+    /// Octets of segments that a SACK block reports.
+    by_block: u64,
+    /// Octets acknowledged in order that a SACK block had reported.
+    before: u64,
+    /// When the newest segment was sent that was sent once.
+    newest: Option<Time>,
+    /// When the newest segment was sent that was retransmitted: the receiver may have waited for it.
+    again: Option<Time>,
+}
+
+impl Delivered {
+    /// Takes a segment that the acknowledgment is the first to cover.
+    #[inline]
+    pub fn covered(&mut self, segment: &Acknowledged, covered: CoveredBy) {
+        let bytes = segment.right - segment.left;
+        match covered {
+            CoveredBy::ByBlock => self.by_block += bytes,
+            CoveredBy::InOrder if segment.sacked => {
+                self.before += bytes;
+                return;
+            }
+            CoveredBy::InOrder => {}
+        }
+        let sent = Some(segment.last_sent);
+        if segment.retransmissions == 0 {
+            self.newest = self.newest.max(sent);
+        } else {
+            self.again = self.again.max(sent);
+        }
+    }
+
+    /// The octets that arrived, if the acknowledgment covers `acked_bytes` new octets in order.
+    #[inline]
+    pub fn bytes(&self, acked_bytes: u64) -> u64 {
+        (acked_bytes + self.by_block).saturating_sub(self.before)
+    }
+
+    /// The round trip that ends with the acknowledgment at `at`, if it is known.
+    #[inline]
+    pub fn rtt(&self, at: Time) -> Option<Duration> {
+        let sent = self.newest.filter(|sent| self.again < Some(*sent))?;
+        Some(at.saturating_since(sent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::CapturedSegment;
+    use super::*;
+
+    /// A segment of 1,000 octets that was sent at this millisecond.
+    fn sent(ms: u64, retransmissions: u16, sacked: bool) -> Acknowledged {
+        let at = Time::ZERO + Duration::from_millis(ms);
+        Acknowledged {
+            left: 1000,
+            right: 2000,
+            first_sent: at,
+            last_sent: at,
+            wire_bytes: 1040,
+            retransmissions,
+            sacked,
+            kept: CapturedSegment::default(),
+        }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn octets_arrive_when_a_block_reports_them_and_not_when_the_gap_is_closed() {
+        let mut delivered = Delivered::default();
+        delivered.covered(&sent(10, 0, true), CoveredBy::ByBlock);
+        assert_eq!(delivered.bytes(0), 1000);
+        assert_eq!(delivered.rtt(at(50)), Some(Duration::from_millis(40)));
+        let mut delivered = Delivered::default();
+        delivered.covered(&sent(60, 1, false), CoveredBy::InOrder);
+        delivered.covered(&sent(10, 0, true), CoveredBy::InOrder);
+        assert_eq!(delivered.bytes(2000), 1000, "only the repair arrived");
+        assert_eq!(delivered.rtt(at(100)), None);
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_the_newest_segment_unless_it_waited_for_a_repair() {
+        let mut delivered = Delivered::default();
+        for ms in [10, 30, 50] {
+            delivered.covered(&sent(ms, 0, false), CoveredBy::InOrder);
+        }
+        assert_eq!(delivered.rtt(at(90)), Some(Duration::from_millis(40)));
+        delivered.covered(&sent(60, 1, false), CoveredBy::InOrder);
+        assert_eq!(delivered.rtt(at(90)), None);
+    }
+}

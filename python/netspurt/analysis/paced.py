@@ -1,0 +1,80 @@
+"""Connections with a constant rate of which the capture does not tell what limited it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netspurt.analysis.full_link import ConstantRate, constant_rates, full_links
+from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
+from netspurt.table import Table
+from netspurt.wording import counted, duration, number, rate
+
+
+@dataclass(frozen=True)
+class Paced:
+    """A direction with a constant rate and short queues, beside its sender.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    rate_bps, lasted_s
+        The rate, in bits per second, and how long it was constant, in seconds.
+    rtt_s, rtt_s_min
+        The mean round trip in this time, and the shortest of all, in seconds.
+    losses
+        The losses, if the rate was much higher than the one that they allow.
+    """
+
+    connection: int
+    rate_bps: float
+    lasted_s: float
+    rtt_s: float
+    rtt_s_min: float
+    losses: LossLimit | None
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on what may have limited the connection `who`."""
+        told = (
+            f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
+            f"{duration(self.lasted_s)}, and queues were short: round trips took "
+            f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. The "
+            "capture does not show whether the slowest link was full, or whether the sender itself "
+            "sent no faster because of its pacing, its congestion window or its send buffer."
+        )
+        if self.losses is None:
+            return told
+        lost = self.losses
+        return (
+            f"{told} Losses do not explain it: it lost data {counted(lost.cuts, 'time')} in "
+            f"{counted(lost.packets, 'data packet')}, but had "
+            f"{number(round(lost.had_bps / lost.formula_bps))} times the rate that the formula of "
+            "Mathis et al. (1997) gives for this. So its congestion control does not slow down at "
+            "each loss; BBR does not."
+        )
+
+
+def paced(tables: Mapping[str, Table]) -> list[Paced]:
+    """Return directions with a constant rate that nothing in the capture explains.
+
+    Those with a long constant rate come first.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
+        `steady`.
+    """
+    constant = [one for one in constant_rates(tables) if one.is_long and one.vantage == "sender"]
+    if not constant:
+        return []
+    known = {one.connection for one in full_links(tables)}
+    known |= {one.connection for one in loss_limits(tables)}
+    losses = {(one.connection, one.direction): one for one in losses_without_effect(tables)}
+    found = [_paced(one, losses.get(one.key)) for one in constant if one.key[0] not in known]
+    return sorted(found, key=lambda one: -one.lasted_s)
+
+
+def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
+    return Paced(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min, losses)

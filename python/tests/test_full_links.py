@@ -1,0 +1,116 @@
+"""Full links: what shows that a link was full, and what only looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.paced import paced
+from netspurt.captures import explain
+
+from captured_path import captured
+from conftest import Command
+from made_up_captures import Transfer
+
+#: The rate of payload on a link of 16 Mbit/s.
+PAYLOAD_BPS = 16e6 * 1448 / 1500
+#: A link that a sender fills, with a queue that overflows.
+FULL = {"rate": "16 Mbit/s", "queue": 200, "send": "16 MB"}
+
+
+def told(netspurt: Command, file: Path) -> str:
+    result = netspurt("explain", file)
+    assert result.returncode == 0, result.stderr
+    return " ".join(result.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def overflowing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a transfer of CUBIC whose queue overflowed."""
+    return captured(tmp_path_factory.mktemp("full"), **FULL)
+
+
+def test_a_repair_that_holds_acknowledgments_does_not_hide_a_full_link(overflowing: Path) -> None:
+    found = explain(overflowing / "a.pcapng")
+    assert len(found.table("retransmissions")) > 0
+    (limit,) = full_links(found.tables)
+    assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.02)
+    assert limit.rtt_s is not None
+    assert limit.rtt_s_min is not None
+    assert limit.rtt_s > 2 * limit.rtt_s_min
+
+
+def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
+    overflowing: Path, netspurt: Command
+) -> None:
+    found = explain(overflowing / "b.pcapng")
+    assert loss_limits(found.tables) == []
+    (limit,) = full_links(found.tables)
+    assert limit.losses is not None
+    assert limit.losses >= 5
+    assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.02)
+    words = told(netspurt, overflowing / "b.pcapng")
+    assert f"although data was lost {limit.losses} times" in words
+    assert "Losses may have limited" not in words
+
+
+def test_beside_the_receiver_losses_that_make_the_rate_vary_limit_it(tmp_path: Path) -> None:
+    folder = captured(tmp_path, rate="40 Mbit/s", send="4 MB", loss=0.005)
+    found = explain(folder / "b.pcapng")
+    assert full_links(found.tables) == []
+    assert len(loss_limits(found.tables)) == 1
+
+
+@pytest.mark.parametrize("loss", [0, 0.005])
+def test_a_sender_with_short_queues_fills_a_link_if_data_sent_faster_does_not_arrive_faster(
+    tmp_path: Path, netspurt: Command, loss: float
+) -> None:
+    folder = captured(tmp_path, **FULL, congestion="bbr", loss=loss)
+    (limit,) = full_links(explain(folder / "a.pcapng").tables)
+    assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.05)
+    assert limit.rtt_s is not None
+    assert limit.rtt_s_min is not None
+    assert limit.rtt_s < 1.25 * limit.rtt_s_min, "the queue alone does not show it"
+    words = told(netspurt, folder / "a.pcapng")
+    assert "data that was sent faster did not arrive faster" in words
+    assert "data on its way (most likely the slowest link was full)" in words
+
+
+def test_beside_the_receiver_the_time_of_delayed_acks_is_no_queue(tmp_path: Path) -> None:
+    folder = captured(tmp_path, **FULL, congestion="bbr")
+    found = explain(folder / "b.pcapng")
+    assert len(found.table("steady")) == 1
+    assert full_links(found.tables) == []
+
+
+def test_a_constant_rate_without_a_queue_is_not_explained(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    file = tmp_path / "paced.pcap"
+    file.write_bytes(Transfer(pace_s=1e-3, cwnd=20_000).capture(8000))
+    found = explain(file)
+    assert full_links(found.tables) == []
+    (limit,) = paced(found.tables)
+    assert limit.rate_bps == pytest.approx(8 * 20_000 / 0.041, rel=0.05)
+    words = told(netspurt, file)
+    assert "queues were short" in words
+    assert "does not show whether the slowest link was full" in words
+    assert "Losses do not explain it" not in words
+
+
+def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    words: dict[str, Any] = {**FULL, "congestion": "bbr", "loss": 0.05, "send": "8 MB"}
+    folder = captured(tmp_path, **words)
+    found = explain(folder / "a.pcapng")
+    assert loss_limits(found.tables) == []
+    (limit,) = paced(found.tables)
+    assert limit.losses is not None
+    assert limit.losses.had_bps > 4 * limit.losses.formula_bps
+    told_of = told(netspurt, folder / "a.pcapng")
+    assert f"Losses do not explain it: it lost data {limit.losses.cuts} times" in told_of

@@ -1,0 +1,45 @@
+"""Connections in which an application let the other end wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.let_wait import let_wait
+from netspurt.captures import explain
+from netspurt.report.findings import finding
+
+from captured_path import captured
+from conftest import Command
+
+#: Requests of the client: it waits before each, and so does the server before each reply.
+TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{serve}" }}'
+
+
+@pytest.mark.parametrize(
+    ("think", "serve", "end"),
+    [("5 ms", "400 ms", "10.0.0.2 (port 5001)"), ("400 ms", "5 ms", "10.0.0.1 (port 10000)")],
+    ids=["server", "client"],
+)
+@pytest.mark.parametrize("beside", ["a", "b"])
+def test_the_end_whose_application_let_the_other_wait_is_named(
+    tmp_path: Path, netspurt: Command, think: str, serve: str, end: str, beside: str
+) -> None:
+    more = TALK.format(think=think, serve=serve)
+    file = captured(tmp_path, send="1 kB", more=more) / f"{beside}.pcapng"
+    found = explain(file)
+    (one,) = let_wait(found.tables)
+    assert one.end == end
+    # 19 waits of 400 ms: the first request needs no thought. Beside the other end, each wait also
+    # has a round trip.
+    assert 7.59 <= one.waited_s < 20 * 0.5
+    words = " ".join(netspurt("explain", file).stdout.split())
+    assert f"{end} ended {one.waited_s:.3g} s of it by sending data" in words
+    assert words.index("Look there first.") < words.index("No retransmission waited")
+    assert end in finding(found, [])
+
+
+def test_a_busy_connection_waits_for_no_application(tmp_path: Path) -> None:
+    found = explain(captured(tmp_path, rate="4 Mbit/s") / "a.pcapng")
+    assert let_wait(found.tables) == []

@@ -1,0 +1,97 @@
+"""Receive windows: what tells a small buffer from an application that reads slowly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.full_link import full_links
+from netspurt.analysis.receive_window import slow_readers, window_limits
+from netspurt.captures import Explained, explain
+from netspurt.report.findings import finding
+
+from conftest import Command
+from made_up_captures import Transfer
+
+#: The rate of an application that reads 12,500 octets in 25 ms [bit/s].
+READ_BPS = 8 * 12_500 / 0.025
+#: The times that senders take for a segment [s]: about as long as the reader, or much less.
+PACES = {"paced": 0.95e-3, "burst": 0.1e-3}
+
+
+def reading(folder: Path, pace: str, beside: int = 0) -> Path:
+    """Return a capture of a transfer to an application that reads slowly."""
+    file = folder / f"{pace}-{beside}.pcap"
+    slow = Transfer(pace_s=PACES[pace], reads_s=0.025, read=12_500, beside=beside)
+    file.write_bytes(slow.capture(8000))
+    return file
+
+
+def share(found: Explained, part: str) -> float:
+    """Return the share of a part in the time of the only connection."""
+    (spent,) = found.table("spent").records()
+    return float(spent[f"{part}_ns"] / sum(v for name, v in spent.items() if name.endswith("_ns")))
+
+
+def told(netspurt: Command, file: Path) -> str:
+    result = netspurt("explain", file)
+    assert result.returncode == 0, result.stderr
+    return " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_an_application_that_reads_slowly_is_named_and_no_link_is_full(
+    tmp_path: Path, netspurt: Command, pace: str
+) -> None:
+    file = reading(tmp_path, pace)
+    found = explain(file)
+    assert share(found, "receive_window") > 0.8
+    assert full_links(found.tables) == []
+    (limit,) = window_limits(found.tables)
+    assert limit.is_slow
+    assert limit.had_bps == pytest.approx(READ_BPS, rel=0.05)
+    assert limit.mean_bytes < 0.75 * limit.window_bytes
+    words = told(netspurt, file)
+    assert "because the application at 10.0.0.2 read more slowly than data could come" in words
+    assert "An application that reads faster helps. A larger receive buffer does not" in words
+    assert "link of the path was full" not in words
+    assert "read more slowly" in finding(found, [])
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_beside_the_receiver_an_application_that_reads_slowly_may_be_the_cause(
+    tmp_path: Path, netspurt: Command, pace: str
+) -> None:
+    file = reading(tmp_path, pace, beside=1)
+    found = explain(file)
+    assert full_links(found.tables) == []
+    limits = [*window_limits(found.tables), *slow_readers(found.tables)]
+    assert [limit.is_slow for limit in limits] == [True]
+    words = told(netspurt, file)
+    assert "link of the path was full" not in words
+    assert "read more slowly" in words
+
+
+@pytest.mark.parametrize("beside", [0, 1])
+def test_a_small_buffer_that_is_read_at_once_is_no_slow_reader(
+    tmp_path: Path, netspurt: Command, beside: int
+) -> None:
+    file = tmp_path / "small.pcap"
+    file.write_bytes(Transfer(pace_s=0.2e-3, cwnd=100_000, beside=beside).capture(8000))
+    found = explain(file)
+    assert share(found, "receive_window") > 0.9
+    (limit,) = window_limits(found.tables)
+    assert limit.is_open
+    assert slow_readers(found.tables) == []
+    words = told(netspurt, file)
+    assert "A larger receive buffer at 10.0.0.2 helps." in words
+    assert "reads faster" not in words
+
+
+def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
+    file = tmp_path / "cwnd.pcap"
+    file.write_bytes(Transfer(pace_s=0.2e-3, cwnd=20_000).capture(8000))
+    found = explain(file)
+    assert share(found, "receive_window") < 0.01
+    assert window_limits(found.tables) == []
