@@ -104,7 +104,7 @@ def lines(
         yield from limit_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}
-        yield from remedy_lines(own)
+        yield from remedy_lines(own, found.tables)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:
