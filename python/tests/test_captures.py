@@ -16,6 +16,7 @@ from netspurt.captures import CaptureError, explain, is_capture
 from netspurt.plots import KINDS, View, draw
 from netspurt.table import Table
 
+from captured_path import captured
 from conftest import ROOT, Command
 
 
@@ -503,6 +504,33 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     output = " ".join(netspurt("explain", capture).stdout.split())
     assert f"{guesses} verdict" in output.partition("Less than 90% sure: ")[2]
     assert f"See: netspurt explain {capture} --connection" in output
+
+
+def test_a_capture_beside_the_receiver_says_why_its_repairs_are_short_and_its_causes_unsure(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    folder = captured(tmp_path, loss=0.01, send="8 MB")
+    repair_s = {}
+    for end in ("a", "b"):
+        found = explain(folder / f"{end}.pcapng")
+        repair_s[end] = float(found.table("spent").seconds("repair_ns").sum())
+        for options in ((), ("--connection", "0")):
+            shown = netspurt("explain", folder / f"{end}.pcapng", *options).stdout
+            words = " ".join(shown.split())
+            assert ("so a capture beside the sender has more time in repair" in words) == (
+                end == "b"
+            )
+        words = " ".join(netspurt("explain", folder / f"{end}.pcapng").stdout.split())
+        again = found.table("retransmissions")
+        guesses = again.select(
+            (again["cause_confidence"] < 0.9) & np.isin(again["cause"], ["rack", "sack-recovery"])
+        )
+        told = f"sure as the cause of {len(guesses)} retransmissions: the capture shows neither"
+        assert ("Beside the receiver 'loss seen in ACKs' is 74% to 87% " + told in words) == (
+            end == "b"
+        )
+    # Both figures are right for what the capture shows; they differ by far.
+    assert repair_s["b"] < 0.5 * repair_s["a"]
 
 
 @pytest.mark.parametrize(
