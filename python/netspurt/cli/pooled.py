@@ -119,7 +119,9 @@ def _unsure(found: Explained) -> Iterator[str]:
 
 def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
     """Return, for each retransmission, whether its cause or its verdict is a guess."""
-    sure = np.ma.filled(np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0)
+    sure: NDArray[np.float64] = np.ma.filled(
+        np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
+    )
     guesses: NDArray[np.bool_] = (sure < _SURE) & (again[what] != "unknown")
     return guesses
 
