@@ -243,7 +243,7 @@ class Scenario:
             later = [one for one in outages if one.at_ns >= self._core.stop_ns]
             if not later:
                 continue
-            at, last = (f"{one.at_ns / 1e9:.9g} s" for one in (later[0], later[-1]))
+            at, last = (f"{round(one.at_ns / 1e9, 3):.12g} s" for one in (later[0], later[-1]))
             when = f"at {at}" if len(later) == 1 else f"from {at} to {last}"
             until = max(one.at_ns + one.dead_ns for one in later) / 1e9
             yield (

@@ -298,6 +298,34 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_with_quic() ->
     assert second.startswith("Take quic: ")
 
 
+def test_a_headline_has_the_conditions_of_a_cheaper_rto_min_and_why_it_is_not_taken() -> None:
+    from netspurt.report import replay_section
+
+    def headline(timers: list[str]) -> tuple[str, Advice]:
+        delays = path_of(SHORT)
+        advice = advise([ns.replay(delays, timers)])
+        (part,) = replay_section(advice.replays[0], "one", advice.paragraphs(), "one.txt").parts
+        return part.answer, advice
+
+    told, advice = headline(["linux", "quic"])
+    floor = advice.linux.removeprefix("linux:rto_min=").removesuffix("ms")
+    cheaper = advice.cost(advice.linux).total.value
+    assert advice.pick == "quic"
+    assert cheaper < advice.cost("quic").total.value
+    assert f"The {floor} ms were computed from these delays, so test them on another" in told
+    assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in told
+    assert "With QUIC" not in told
+    why = f"The {floor} ms are not taken, because they were computed from this recording."
+    assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
+    # A named rto_min was not computed, and a recommended one is not excluded.
+    named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
+    assert "Linux delays them by 40 ms, others by up to 200 ms." in named
+    assert "not taken" not in named
+    alone, advice = headline(["linux", "rfc6298"])
+    assert advice.pick == "linux"
+    assert "not taken" not in alone
+
+
 def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
     advice = advice_on(path_of(SHORT), ["linux", "linux:rto_min=60ms", "quic"])
     first, *_, last = advice.paragraphs()
