@@ -219,6 +219,7 @@ def waits_of(
     beside: str = "sender",
     sending_s: float = 0.0,
     rttvar_s: float | None = None,
+    answer_s: float = 0.1,
 ) -> dict[str, Table]:
     """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
 
@@ -228,7 +229,7 @@ def waits_of(
     data for `sending_s`, and its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
-    answers = np.ma.array(np.ones(len(rows), np.int64), mask=not answered)
+    answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
     known = np.ma.masked_equal([0 if one is None else round(1e9 * one) for one in srtt], 0)
     known.mask = np.ma.getmaskarray(known)
     waits = {
@@ -237,6 +238,7 @@ def waits_of(
         "timer": ["probe"] * probes + ["retransmission"] * (len(rows) - probes),
         "waited_ns": (1e9 * np.array(waited)).astype(np.int64),
         "backoffs": np.array(backoffs or [0] * len(rows), np.uint32),
+        "t_ns": np.zeros(len(rows), np.int64),
         "answered_ns": answers,
         "srtt_ns": known,
         "rttvar_ns": known // 4 if rttvar_s is None else known * 0 + round(1e9 * rttvar_s),
@@ -252,6 +254,7 @@ def waits_of(
         "connection": np.unique(np.array(connections, np.uint64)),
         "direction": ["forward"] * len(set(connections)),
         "vantage": [beside] * len(set(connections)),
+        "far_ns": np.full(len(set(connections)), 40_000_000),
     }
     every = np.unique(np.array(connections))
     silent = [sum(s for one, s, _ in rows if one == number) for number in every]
@@ -404,6 +407,23 @@ def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
     assert "(Linux: rto_min 20ms) would have saved 0.212 s" in words
     assert "The sender waited for at least 232 ms more than srtt" in words
     assert "200 ms by default" not in words
+
+
+def test_an_answer_that_came_too_soon_was_to_a_copy_that_the_path_had_delayed() -> None:
+    """The shortest round trip is 40 ms."""
+    from netspurt.analysis.remedies import outages, remedies, silences
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    for backoffs in ([0, 1], [0, 0]):
+        rows = [(0, 0.9, 0.05), (0, 1.8, 0.05)]
+        delayed, timely = (waits_of(rows, backoffs=backoffs, answer_s=s) for s in (0.03, 0.04))
+        assert remedies(delayed) == []
+        assert outages(silences(delayed)) is None
+        assert bool(remedies(timely)) == (backoffs == [0, 0])
+        words = " ".join(remedy_lines(delayed))
+        assert "the path had only delayed an earlier copy" in words
+        assert "An outage" not in words
+        assert "delayed an earlier copy" not in " ".join(remedy_lines(timely))
 
 
 def test_a_host_that_waited_less_elsewhere_has_no_longer_minimum() -> None:

@@ -11,7 +11,8 @@ A silence with several timeouts is an outage: the path lost all copies before th
 copy of another timer would have been the first after the outage is not known, so a remedy saves
 nothing there, and `outages` has the bounds of what a lower floor would have changed. Tail loss
 probes and RACK send one copy at the beginning, so they save nothing in an outage. A silence without
-an answer cannot be shortened.
+an answer cannot be shortened. Nor can one whose answer came sooner after the last retransmission
+than a round trip takes: the answer was to an earlier copy, which the path had delayed.
 
 A floor is what Linux calls rto_min: the least time that the timer adds to srtt. What a sender does
 already is no remedy. The shortest time above srtt that a host waited bounds the floor that it has,
@@ -43,6 +44,8 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
+#: An answer after a smaller part of the shortest round trip is to an earlier copy.
+_OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
 #: A floor is tried if it is below this part of the shortest time above srtt that the sender waited.
@@ -138,6 +141,8 @@ class Silences:
         The number of consecutive timeouts.
     answered
         True if new data was acknowledged after the silence.
+    late
+        True if this answer was to an earlier copy, because it came too soon for the last one.
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
@@ -152,14 +157,15 @@ class Silences:
     unanswered_s: Floats
     timeouts: NDArray[np.int64]
     answered: NDArray[np.bool_]
+    late: NDArray[np.bool_]
     far: NDArray[np.bool_]
     above_srtt_s: Floats
     first: Table
 
     @property
     def in_outages(self) -> NDArray[np.bool_]:
-        """True for each silence that has several timeouts."""
-        return self.timeouts > 1
+        """True for each silence that has several timeouts before the first copy that arrived."""
+        return (self.timeouts > 1) & ~self.late
 
 
 @dataclass(frozen=True)
@@ -218,6 +224,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         unanswered_s=until[ends] - until[begins],
         timeouts=ends - begins + 1,
         answered=answered[ends],
+        late=answered[ends] & _is_late(waits, tables["habits"])[ends],
         far=far[ends + 1] > far[begins],
         above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
@@ -308,6 +315,16 @@ def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
 def _directions(rows: Table) -> list[tuple[int, str]]:
     """Return the connection and the direction of each row."""
     return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
+
+
+def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
+    """Return, for each wait, whether the answer came too soon to be to its retransmission."""
+    known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
+    shortest = {key: far for key, far in known if far is not None}
+    least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
+    after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
+    late: NDArray[np.bool_] = after < _OF_SHORTEST * least
+    return late
 
 
 def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
@@ -420,10 +437,10 @@ def _remedy(
 ) -> Remedy:
     """Return a remedy from the time saved in each silence; NaN where it does not apply.
 
-    A silence that would not end earlier counts as 0, and so does one without an answer and one with
-    several timeouts.
+    A silence that would not end earlier counts as 0, and so does one without an answer, one with an
+    answer to an earlier copy, and one with several timeouts.
     """
-    judged_here = in_capture.answered & ~in_capture.in_outages
+    judged_here = in_capture.answered & ~in_capture.in_outages & ~in_capture.late
     gained = np.where(judged_here, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
     total = _share_of(in_capture.connection, gained, in_capture.waited_s)
     waited = float(in_capture.waited_s.sum())

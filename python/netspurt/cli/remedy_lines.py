@@ -40,9 +40,11 @@ def remedy_lines(
     yield from _in_linux(shown, of)
     if failed:
         yield from _failed(failed)
+    yield from _late(int(of.late.sum()))
     waits = judged(tables)
     if not found:
-        if not failed or failed.silences < len(of.timeouts):
+        explained = (failed.silences if failed else 0) + int(of.late.sum())
+        if not explained or explained < len(of.timeouts):
             yield _why_none(tables["waits"], waits, of)
         return
     if not helpful:
@@ -137,6 +139,16 @@ def _failed(of: Outages) -> Iterator[str]:
             f"between {_changed(of.least_s)} and {_changed(of.most_s)}, because the end of "
             f"{outages} is not known. On average over outages of very different lengths it saves "
             f"{duration(of.mean_s)} in {counted(of.silences, 'outage')}."
+        )
+
+
+def _late(count: int) -> Iterator[str]:
+    """Yield why silences with an answer to an earlier copy cannot be shortened."""
+    if count:
+        yield (
+            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
+            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
+            "saved nothing."
         )
 
 
