@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from netspurt import _core
 from netspurt.algorithms import files_named, read_code
 from netspurt.run import Run
 from netspurt.shipped import resolve
+from netspurt.timelines.followed import read_followed
+from netspurt.wording import counted
 
 #: A function that takes the seconds simulated so far, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
@@ -216,16 +219,38 @@ class Scenario:
         return self._core.moves(link)
 
     def notes(self) -> list[str]:
-        """Return a sentence for each file whose last change comes before the end of the run.
+        """Return a sentence for each file that ends before the run, or has outages after it.
 
         Links follow these files. After its last change, a file's last values stay in force.
         """
         stop = self.stop
-        return [
+        ended = [
             f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
             f"the last values hold until the run ends at {stop:.9g} s"
             for link, file, at in self._core.followed_ends()
         ]
+        return [*ended, *self._later_outages()]
+
+    def _later_outages(self) -> Iterator[str]:
+        """Yield a sentence for each followed file that has outages after the end of the run."""
+        _, _, files = self._core.source()
+        for name, text in files:
+            if _HANDOVERS not in text or name.endswith(".py"):
+                continue
+            timeline = read_followed(text, name)
+            ways = (timeline.forward, timeline.reverse or timeline.forward)
+            outages = max(([one for one in way.outages if one.dead_ns] for way in ways), key=len)
+            later = [one for one in outages if one.at_ns >= self._core.stop_ns]
+            if not later:
+                continue
+            at, last = (f"{round(one.at_ns / 1e9, 3):.12g} s" for one in (later[0], later[-1]))
+            when = f"at {at}" if len(later) == 1 else f"from {at} to {last}"
+            until = max(one.at_ns + one.dead_ns for one in later) / 1e9
+            yield (
+                f"{name} has {counted(len(later), 'outage')} after the end of the run at "
+                f"{self.stop:.9g} s ({when}), and {len(outages) - len(later):,} in it; "
+                f"--set stop='{math.ceil(until) + 1} s' plays all"
+            )
 
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
@@ -306,6 +331,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 #: The key of a link that names the file that the link follows.
 _FOLLOWS = "follows"
+#: The key of such a file that has outages.
+_HANDOVERS = "handovers"
 
 
 def _files(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, str]]:

@@ -240,7 +240,9 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
     assert costs["rfc6298"] > costs[advice.pick] > costs[advice.linux]
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more\.", first), first
-    less = rf"{advice.linux} \([^)]*\) costs less, but its constant was computed from these delays"
+    less = (
+        rf"{advice.linux} \([^)]*\) costs less, but its constants were computed from these delays"
+    )
     assert re.search(less, first), first
     many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
     assert "The other 7 with bounds and backoff cost measurably more." in str(
@@ -290,9 +292,38 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_with_quic() ->
     assert first.startswith(f"On a Linux server: an rto_min of {floor} ms costs ")
     assert "; the default of 200 ms costs " in first
     assert f"The {floor} ms were computed from these delays, so test them on another" in first
-    assert f"Set {floor} ms only if all receivers delay ACKs by less" in first
+    assert f"With Linux receivers {floor} ms is too short: they delay ACKs by 40 ms" in first
+    assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in first
     assert re.search(r"With QUIC there is nothing to set; its timer costs \S+ m?s \(", first)
     assert second.startswith("Take quic: ")
+
+
+def test_a_headline_has_the_conditions_of_a_cheaper_rto_min_and_why_it_is_not_taken() -> None:
+    from netspurt.report import replay_section
+
+    def headline(timers: list[str]) -> tuple[str, Advice]:
+        delays = path_of(SHORT)
+        advice = advise([ns.replay(delays, timers)])
+        (part,) = replay_section(advice.replays[0], "one", advice.paragraphs(), "one.txt").parts
+        return part.answer, advice
+
+    told, advice = headline(["linux", "quic"])
+    floor = advice.linux.removeprefix("linux:rto_min=").removesuffix("ms")
+    cheaper = advice.cost(advice.linux).total.value
+    assert advice.pick == "quic"
+    assert cheaper < advice.cost("quic").total.value
+    assert f"The {floor} ms were computed from these delays, so test them on another" in told
+    assert f"Set it only if no receiver delays ACKs by {floor} ms or more" in told
+    assert "With QUIC" not in told
+    why = f"The {floor} ms are not taken, because they were computed from this recording."
+    assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
+    # A named rto_min was not computed, and a recommended one is not excluded.
+    named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
+    assert "Linux delays them by 40 ms, others by up to 200 ms." in named
+    assert "not taken" not in named
+    alone, advice = headline(["linux", "rfc6298"])
+    assert advice.pick == "linux"
+    assert "not taken" not in alone
 
 
 def test_a_named_rto_min_comes_before_a_computed_one_and_the_commands_set_it() -> None:
@@ -342,7 +373,11 @@ def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
-    assert "An rto_min of 1 ms needs receivers that delay ACKs by less." in short[1]
+    assert "An rto_min of 1 ms is too short for this default of Linux receivers" in short[1]
+    assert "An rto_min of 40 ms is too short for this default" in linux_commands(0.04)[0]
+    assert (
+        "An rto_min of 41 ms needs receivers that delay ACKs by less." in linux_commands(0.041)[0]
+    )
     assert "rto_min 1ms`" in short[2]
     assert "tcp_rto_min_us=1000`" in short[2]
     assert "rto_min 13ms`" in linux_commands(0.0125)[2]

@@ -89,7 +89,7 @@ def test_the_rate_that_losses_allow_is_not_above_that_of_the_window(
     words = told(netspurt, folder / "a.pcapng")
     assert "Losses limited the rate" in words
     assert "The receive window, 14,480 octets at most, allows at most" in words
-    assert "Twice the rate" not in words
+    assert "The rate doubles" not in words
     assert "BBR" not in words
 
 
@@ -98,7 +98,7 @@ def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
 ) -> None:
     words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
     assert "data on its way (the congestion window, which losses kept small)" in words
-    assert "Twice the rate needs a quarter of the losses or half the round trip." in words
+    assert "The rate doubles with a quarter of the losses, or with half the round trip." in words
     assert "One that does not, such as BBR, may be faster on this path." in words
 
 

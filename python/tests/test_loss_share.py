@@ -82,8 +82,11 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     path = with_event()
     advice = advise([ns.replay(path, ["quic", "linux"])])
     words = " ".join(advice.paragraphs())
-    assert "Caution: the choice rests on one loss event with all 100 losses." in words
-    assert "Where many probes in a row are lost, retransmissions are also lost" in words
+    assert "Caution: 100 of the 100 losses are in one outage of at least 10 lost probes" in words
+    assert "In an outage retransmissions are lost, too, so a shorter timer gains little" in words
+    assert "there. Without the losses in outages " in words
+    assert " The choice rests on one loss event with all 100 losses." in words
+    assert words.count("Caution") == 1
     assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
     other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
     assert other.pick == advice.elsewhere[0][1]
@@ -94,14 +97,65 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
     shown = " ".join(netspurt("delays", str(file)).stdout.split())
     assert (
-        "share of losses: 0.051 to 11 % (95 %), counting one loss event (losses that are "
-        "close together are one event) and not 100 losses" in shown
+        "share of losses: 0.051 to 11 % (95 %), counting one loss event (losses at most "
+        "197 probes apart are one event) and not 100 losses" in shown
     )
     data = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
         "advice"
     ]
     assert data["loss_share"]["events"] == 1
     assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
+
+
+def test_a_cost_that_is_mostly_of_outages_has_a_caution_with_the_cost_without_them() -> None:
+    """Two hours of probes, one a second: three outages of 30, 12 and 60 s, and single losses."""
+    rng = np.random.default_rng(7)
+    delays = rng.lognormal(-3.2, 0.15, 7200)
+    delays[rng.random(7200) < 0.005] = np.nan
+    for begins, lasts in ((1000, 30), (4000, 12), (6000, 60)):
+        delays[begins : begins + lasts] = np.nan
+    lost = int(np.isnan(delays).sum())
+    path = ns.Delays.of(delays.tolist(), every=1.0)
+    advice = advise([ns.replay(path, ["quic", "linux"])])
+    (caution,) = (one for one in advice.paragraphs() if one.startswith("Caution"))
+    assert f"102 of the {lost} losses are in 3 outages of at least 10 lost probes" in caution
+    calm = advise(
+        [ns.replay(path, ["quic", "linux"])], Price(loss=(lost - 102 + 0.5) / (7200 - 102 + 0.5))
+    )
+    without = 1000 * calm.cost(advice.pick).total.value
+    assert f"Without the losses in outages {advice.pick} costs {without * 1000:.0f} ms" in caution
+    assert "Caution" not in " ".join(calm.paragraphs()), "the user set the share"
+    assert advice.losses is not None
+    assert advice.losses.data()["in_outages"] == 102
+    # Ten outages of nine probes are no outages here, and a third of the losses is not most.
+    for length, singles in ((9, 0), (10, 250)):
+        few = rng.lognormal(-3.2, 0.15, 7200)
+        for place in range(10):
+            few[700 * place + 50 : 700 * place + 50 + length] = np.nan
+        few[300 : 300 + 25 * singles : 25] = np.nan
+        told = advise([ns.replay(ns.Delays.of(few.tolist(), every=1.0), ["quic", "linux"])])
+        assert "in outages" not in " ".join(told.paragraphs())
+
+
+def test_a_change_of_level_is_told_with_the_command_that_finds_it(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    from netspurt.analysis.quarters import quarter_words
+
+    rng = np.random.default_rng(3)
+    steady = rng.lognormal(-3.2, 0.15, 2000)
+    level = np.where(np.arange(2000) < 1000, 0.0, 0.03)
+    # Slow and fast changes within each quarter: the level of the quarters is the same.
+    swinging = steady + 0.03 * (np.arange(2000) // 50 % 2)
+    file = tmp_path / "path.csv"
+    for delays, changed in ((steady, False), (steady + level, True), (swinging, False)):
+        file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in delays))
+        for command in ("delays", "replay"):
+            options = ("--interval", "1s") if command == "replay" else ()
+            words = " ".join(netspurt(command, str(file), *options).stdout.split())
+            assert ("the level of the delays changed: the medians" in words) == changed
+            assert ("`netspurt delays constancy` says when" in words) == changed
+    assert not quarter_words(ns.Delays.of([*steady[:90], *(steady[:90] + 0.03)]))
 
 
 def test_the_choice_without_the_largest_loss_event_is_stated() -> None:

@@ -217,3 +217,44 @@ def test_a_run_that_is_longer_than_a_followed_file_says_so(
     assert "hold until the run ends at 5 s" in result.stderr
     result = netspurt("run", "x.toml", "--set", "stop='1 s'")
     assert "note:" not in result.stderr
+
+
+OUTAGES = """
+delay = "10 ms"
+[[handovers]]
+at = "2 s"
+dead = "100 ms"
+direction = "forward"
+[[handovers]]
+at = "30 s"
+dead = "1500 ms"
+direction = "forward"
+[[handovers]]
+at = "40 s"
+dead = "2 s"
+[[handovers]]
+at = "50 s"
+dead = "0 s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        ("1 s", "3 outages after the end of the run at 1 s (from 2 s to 40 s), and 0 in it"),
+        ("4 s", "2 outages after the end of the run at 4 s (from 30 s to 40 s), and 1 in it"),
+        ("31 s", "1 outage after the end of the run at 31 s (at 40 s), and 2 in it"),
+        ("43 s", ""),
+    ],
+)
+def test_a_run_that_ends_before_outages_of_a_followed_file_says_so_once(
+    stop: str, told: str, netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(WAITING)
+    (tmp_path / "moves.toml").write_text(OUTAGES)
+    few = ("--set", "flows.web.app.requests=2")
+    result = netspurt("run", "x.toml", "--set", f"stop='{stop}'", *few)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("after the end of the run") == bool(told)
+    assert told in result.stderr
+    assert "--set stop='43 s' plays all" in result.stderr or not told

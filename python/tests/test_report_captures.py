@@ -17,6 +17,7 @@ from netspurt.cli.explained import pooled
 from netspurt.pictures import View, picture
 from netspurt.pictures.marks import Points
 from netspurt.report import capture_section, page
+from netspurt.report.findings import finding
 from netspurt.report.parts import Section
 
 from report_pages import all_of, opened, rows_of
@@ -107,10 +108,16 @@ def test_a_capture_s_page_begins_with_the_finding_and_shares_follow(slow: Captur
         r"14 retransmissions in 3,999 data packets: loss seen in ACKs 9, timeout 5\. "
         r"None is known to be spurious\. "
         r"5 s passed in silence before timers\. Repair delayed new data by [\d.]+ m?s\. "
-        r"A minimum RTO of 100 ms would have saved 4\.23 s, .*",
+        r"A minimum of 100 ms above srtt \(Linux: rto_min 100ms\) would have saved 4\.12 s, .*",
         part.answer,
     )
     assert part.words[0].startswith("Time went to: ")
+
+
+def test_a_finding_names_an_outage_if_no_remedy_is_listed(many: Path) -> None:
+    outage = "In one silence several timeouts followed each other. An outage made this wait."
+    found = explain(many / "west0.pcapng")
+    assert finding(found, ["Time went to: x", outage, "With a minimum of 40 ms"]).endswith(outage)
 
 
 def test_losses_that_held_the_rate_down_stand_before_what_would_have_saved_time(

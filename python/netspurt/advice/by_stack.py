@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netspurt.advice.deploying import floor_of
+from netspurt.advice.deploying import LINUX_ACK_DELAY_MS, floor_of
 from netspurt.advice.phrases import THOUSAND, ms
 
 if TYPE_CHECKING:
@@ -75,10 +75,22 @@ def _linux(advice: Advice) -> Iterator[str]:
             "before you set them."
         )
     if floor_s < _OWN_FLOOR_S:
+        yield from _for_receivers(floor_s, floor)
+
+
+def _for_receivers(floor_s: float, floor: str) -> Iterator[str]:
+    """Yield which delays of ACKs an `rto_min` allows."""
+    if 1e3 * floor_s > LINUX_ACK_DELAY_MS:
         yield (
-            f"Set {floor} only if all receivers delay ACKs by less (see the last paragraph); "
-            "otherwise keep 200 ms."
+            f"Set {floor} only if no receiver delays ACKs by {floor} or more; Linux delays them by "
+            f"{LINUX_ACK_DELAY_MS} ms, others by up to 200 ms. Otherwise keep 200 ms."
         )
+        return
+    yield (
+        f"With Linux receivers {floor} is too short: they delay ACKs by {LINUX_ACK_DELAY_MS} ms, "
+        "unless you lower this (see the last paragraph). Set it only if no receiver delays ACKs "
+        f"by {floor} or more; otherwise keep 200 ms."
+    )
 
 
 def _quic(advice: Advice) -> Iterator[str]:

@@ -12,6 +12,9 @@ from netspurt.grids import number
 #: The maximum RTO of a completed timer: RFC 6298 §2.5 allows a maximum of 60 s or more.
 RTO_MAX = "60s"
 
+#: The time by which Linux delays ACKs [ms] (`TCP_DELACK_MIN`).
+LINUX_ACK_DELAY_MS = 40
+
 #: The minimum and maximum floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
 _BPF_FLOORS_S = (0.008, 0.2)
 
@@ -158,7 +161,8 @@ def linux_commands(floor_s: float) -> list[str]:
             "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
         )
     sentences.append(
-        "Linux adds rto_min to srtt: the timer is srtt + rttvar, and rttvar is at least rto_min."
+        "In Linux the timer is srtt + rttvar. rttvar is at least rto_min, so the timer is never "
+        "shorter than srtt + rto_min."
     )
     return sentences
 
@@ -166,10 +170,13 @@ def linux_commands(floor_s: float) -> list[str]:
 def _condition(ms: int) -> list[str]:
     if ms >= 200:
         return []
+    if ms > LINUX_ACK_DELAY_MS:
+        needs = "needs receivers that delay ACKs by less."
+    else:
+        needs = "is too short for this default of Linux receivers; TCP_BPF_DELACK_MAX lowers it."
     return [
-        "Echoes are answered immediately, but receivers delay ACKs: Linux by 40 ms, others by up "
-        f"to 200 ms. An rto_min of {ms} ms needs receivers that delay ACKs by less. At Linux "
-        "receivers TCP_BPF_DELACK_MAX lowers the delay."
+        f"Echoes are answered immediately, but receivers delay ACKs: Linux by {LINUX_ACK_DELAY_MS} "
+        f"ms, others by up to 200 ms. An rto_min of {ms} ms {needs}"
     ]
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from netspurt.advice.phrases import THOUSAND, ms
+from netspurt.advice.weighing import ADDED_LOSSES, cost
 from netspurt.analysis.loss_share import FEW, LossShare, percent, percents
+from netspurt.analysis.replayed import Tally
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
@@ -31,12 +35,18 @@ def without_choice(advice: Advice) -> str:
 def rests_on(advice: Advice) -> Iterator[str]:
     """Yield sentences on the loss events behind a choice, and on how it depends on them."""
     losses = advice.losses
-    if losses is None or not advice.elsewhere:
+    if losses is None:
+        return
+    outages = [*_outages(advice, losses)]
+    yield from outages
+    if not advice.elsewhere:
         return
     before = sum(replay.algorithms[0].lost_before for replay in advice.replays)
     where = " after the first answer" if before else ""
-    yield f"{_counted(losses, where)}. The share of losses may be {percents(losses)} (95 %)."
-    if losses.has_large_event:
+    caution = "T" if outages else "Caution: t"
+    yield f"{_counted(losses, where, caution)}."
+    yield f"The share of losses may be {percents(losses)} (95 %)."
+    if losses.has_large_event and not outages:
         yield (
             "Where many probes in a row are lost, retransmissions are also lost, so a short timer "
             "saves less than its cost shows."
@@ -44,18 +54,42 @@ def rests_on(advice: Advice) -> Iterator[str]:
     yield from _elsewhere(advice, losses)
 
 
-def _counted(losses: LossShare, where: str) -> str:
-    """Return the beginning of a sentence, with the numbers of losses and loss events."""
+def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
+    """Yield a caution if most losses are in outages, and the cost without these."""
+    if advice.price.loss is not None or 2 * losses.in_outages <= losses.lost:
+        return
+    number = len(losses.outages)
+    where = "one outage" if number == 1 else f"{number:,} outages"
+    yield (
+        f"Caution: {losses.in_outages:,} of the {losses.lost:,} losses are in {where} of at least "
+        f"{FEW} lost probes in a row. In an outage retransmissions are lost, too, so a shorter "
+        "timer gains little there."
+    )
+    if advice.pick and advice.weighing is not None:
+        weighing = advice.weighing
+        place = weighing.names.index(advice.pick)
+        tallies = [Tally.of(replay.resamples.sums, place) for replay in weighing.replays]
+        share = losses.without(losses.in_outages, added=ADDED_LOSSES)
+        terms = [replace(own, loss=share) for own in weighing.terms]
+        without = ms(THOUSAND * float(cost(tallies, terms)[0]))
+        yield f"Without the losses in outages {advice.pick} costs {without} per 1,000 probes."
+
+
+def _counted(losses: LossShare, where: str, caution: str) -> str:
+    """Return the beginning of a sentence, with the numbers of losses and loss events.
+
+    `caution` has its first letter, after the word *Caution* if the paragraph begins with it.
+    """
     lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:
         return f"No probe was lost{where}; half a loss is added"
     if number == 1:
         basis = "one lost probe" if lost == 1 else f"one loss event with all {lost:,} losses"
-        return f"Caution: the choice rests on {basis}{where}"
+        return f"{caution}he choice rests on {basis}{where}"
     if largest == 1:
-        return f"Caution: the choice rests on {lost} lost probes{where}"
+        return f"{caution}he choice rests on {lost} lost probes{where}"
     few = "only " if number < FEW else ""
-    sentence = f"Caution: the choice rests on {few}{number:,} loss events{where}"
+    sentence = f"{caution}he choice rests on {few}{number:,} loss events{where}"
     return f"{sentence}, and one of them has {largest:,} of the {lost:,} losses"
 
 

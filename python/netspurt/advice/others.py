@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 NAMED_MAX = 6
 
 
+#: Why a cheaper timer is not taken.
+_TEST_IT = (
+    ", but its constants were computed from these delays: test it on another recording before you "
+    "use it."
+)
+
+
 def others(advice: Advice) -> Iterator[str]:
     """Yield sentences on the cheapest timer if it may not be taken, and on those in `alike`."""
     yield from _cheapest_lacks(advice)
@@ -80,12 +87,7 @@ def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
         yield sentence
     for name in different:
         sentence = f"{_costs(advice, [name])} costs measurably {_less_or_more(advice, name)}"
-        yield (
-            f"{sentence}, but its constants were computed from these delays: test it on another "
-            "recording before you use it."
-            if was_asked
-            else f"{sentence}."
-        )
+        yield f"{sentence}{_TEST_IT if was_asked and _sign(advice, name) < 0 else '.'}"
 
 
 def _split(advice: Advice, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -119,10 +121,7 @@ def _costing_more(advice: Advice) -> Iterator[str]:
     elif complete:
         yield f"{_costs(advice, complete)} cost{'s' * (len(complete) == 1)} measurably more."
     if advice.cost(advice.linux).total.value < advice.cost(advice.pick).total.value:
-        yield (
-            f"{_costs(advice, [advice.linux])} costs less, but its constant was computed from "
-            "these delays: it can be taken only with --tune."
-        )
+        yield f"{_costs(advice, [advice.linux])} costs less{_TEST_IT}"
 
 
 def _rule(advice: Advice) -> Iterator[str]:

@@ -10,7 +10,7 @@ nothing about hours that were not recorded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,18 @@ class LossShare:
     events
         The number of lost probes in each loss event, shape (k,). Losses belong to one event if
         their distance is at most the distance over which losses of this recording are correlated.
+    apart_max
+        This distance in probes: 1 for consecutive probes. The largest one of several recordings.
+    outages
+        The number of probes in each run of at least `FEW` consecutive losses, shape (j,).
     """
 
     value: float
     low: float
     high: float
     events: NDArray[np.int64]
+    apart_max: int = 1
+    outages: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def lost(self) -> int:
@@ -64,10 +70,19 @@ class LossShare:
         return self.largest >= FEW
 
     @property
+    def in_outages(self) -> int:
+        """The number of losses in outages."""
+        return int(self.outages.sum())
+
+    @property
     def without_largest(self) -> float:
         """The share without the largest loss event."""
+        return self.without(self.largest)
+
+    def without(self, lost: int, added: float = 0.0) -> float:
+        """Return the share without some of the lost probes, and with some `added` losses."""
         probes = self.lost / self.value if self.lost else 1.0
-        return (self.lost - self.largest) / (probes - self.largest)
+        return (self.lost - lost + added) / (probes - lost + added)
 
     @property
     def others(self) -> list[float]:
@@ -83,6 +98,7 @@ class LossShare:
             "high": known(self.high),
             "events": len(self.events),
             "largest_event": self.largest,
+            "in_outages": self.in_outages,
         }
 
 
@@ -112,9 +128,15 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
     from scipy.special import gammaincinv
 
     probes = sum(len(lost) for lost in recordings)
-    events = np.concatenate([np.zeros(0, np.int64), *(_events(lost) for lost in recordings)])
+    none = np.zeros(0, np.int64)
+    apart = [_apart_max(lost) for lost in recordings]
+    each = zip(recordings, apart, strict=True)
+    events = np.concatenate([none, *(_runs(lost, distance) for lost, distance in each)])
+    runs = np.concatenate([none, *(_runs(lost, 1) for lost in recordings)])
+    apart_max, outages = max(apart, default=1), runs[runs >= FEW]
     if probes == 0:
-        return LossShare(float("nan"), float("nan"), float("nan"), events)
+        unknown = float("nan")
+        return LossShare(unknown, unknown, unknown, events, apart_max, outages)
     tail = (1 - level) / 2
     total, squares = float(events.sum()), float(np.sum(events.astype(float) ** 2))
     largest = float(events.max(initial=1))
@@ -122,17 +144,22 @@ def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> 
     # The upper end allows for another loss event that is as large as the largest.
     total, squares = total + largest, squares + largest**2
     high = squares / total * float(gammaincinv(total**2 / squares, 1 - tail))
-    return LossShare(float(events.sum()) / probes, low / probes, min(high / probes, 1.0), events)
+    value, low, high = float(events.sum()) / probes, low / probes, min(high / probes, 1.0)
+    return LossShare(value, low, high, events, apart_max, outages)
 
 
-def _events(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the number of lost probes in each loss event of a recording."""
+def _apart_max(lost: NDArray[np.bool_]) -> int:
+    """Return the largest distance of two losses of one loss event, in probes."""
+    # The correlation of a few losses cannot be estimated.
+    return block_length(lost.astype(float)) if np.count_nonzero(lost) >= FEW else 1
+
+
+def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
+    """Return the number of lost probes in each run of losses that are at most so far apart."""
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)
-    # The correlation of a few losses cannot be estimated.
-    distance_max = block_length(lost.astype(float)) if len(places) >= FEW else 1
-    ends = np.flatnonzero(np.diff(places) > distance_max)
+    ends = np.flatnonzero(np.diff(places) > apart_max)
     edges = np.concatenate([[-1], ends, [len(places) - 1]])
     return np.diff(edges).astype(np.int64)
 
@@ -176,8 +203,7 @@ def share_words(delays: Delays) -> list[str]:
     if losses.largest > 1:
         number = len(losses.events)
         events = "one loss event" if number == 1 else f"{number:,} loss events"
-        sentence += (
-            f", counting {events} (losses that are close together are one event) and not "
-            f"{losses.lost:,} losses"
-        )
+        apart = losses.apart_max
+        near = f"losses at most {apart:,} probes apart" if apart > 1 else "consecutive losses"
+        sentence += f", counting {events} ({near} are one event) and not {losses.lost:,} losses"
     return [sentence]

@@ -7,21 +7,27 @@ but the capture cannot show how. So the results are estimates: the time that a s
 or costs, summed over all silences. The interval is the interval of the saved share of the waiting
 time, over the connections. If only one connection waited, there is no interval.
 
-If several timeouts followed each other, the path lost all copies before the last one. A copy that
-would have been sent before these also counts as lost. Tail loss probes and RACK send one copy at
-the beginning, so they save nothing in such a silence. A silence without an answer cannot be
-shortened.
+A silence with several timeouts is an outage: the path lost all copies before the last one. Which
+copy of another timer would have been the first after the outage is not known, so a remedy saves
+nothing there, and `outages` has the bounds of what a lower floor would have changed. Tail loss
+probes and RACK send one copy at the beginning, so they save nothing in an outage. A silence without
+an answer cannot be shortened. Nor can one whose answer came sooner after the last retransmission
+than a round trip takes: the answer was to an earlier copy, which the path had delayed.
+
+A floor is what Linux calls rto_min: the least time that the timer adds to srtt. What a sender does
+already is no remedy. The shortest time above srtt that a host waited bounds the floor that it has,
+so no floor near this time or above it is tried there.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
-there. A minimum RTO explains a wait only if the sender's timer was near this minimum. If the timer
-was far above the value that RFC 6298 computes from the round trips, no other minimum would have
+there. A floor explains a wait only if the sender's timer was near this floor. If the timer
+was far above the value that RFC 6298 computes from the round trips, no other floor would have
 shortened the wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +44,20 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
+#: An answer after a smaller part of the shortest round trip is to an earlier copy.
+_OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
+#: A floor is tried if it is below this part of the shortest time above srtt that the sender waited.
+#: Timers are late by up to an eighth in Linux, and its srtt differs from that of RFC 6298.
+_BELOW_OWN = 0.8
+#: A lower floor is shown beside a higher one if it saves more by this factor.
+_WORTHWHILE = 1.1
+#: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
+_IN_OUTAGES_S = 0.04
+#: The mean part of an outage and of its own first value by which a timer that doubles is late after
+#: the outage, if outages have lengths that differ smoothly by a factor of two or more.
+_LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
 _FAR_FACTOR = 2.0
 
@@ -63,6 +81,8 @@ class Remedy:
         The time that all silences waited for retransmission timers, in seconds.
     all_silences
         The number of all these silences.
+    floor_s
+        The floor of the timer, in seconds, if the change is a lower floor.
     """
 
     name: str
@@ -71,6 +91,37 @@ class Remedy:
     silences: int
     waited_s: float
     all_silences: int
+    floor_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Outages:
+    """Silences with several timeouts of which the last one was answered.
+
+    Attributes
+    ----------
+    silences
+        The number of these silences.
+    waited_s, failed_s
+        How long all of them lasted, and how long the path certainly failed in them: until the last
+        unanswered copy left. In seconds.
+    floor_s
+        The floor that was tried, in seconds. `None` if the senders have no higher one.
+    least_s, most_s
+        The bounds of the time that this floor would have saved, in seconds. They are negative if
+        the floor would have made the silences longer.
+    mean_s
+        The time that this floor saves on average in as many outages, in seconds, if their lengths
+        differ smoothly by a factor of two or more.
+    """
+
+    silences: int
+    waited_s: float
+    failed_s: float
+    floor_s: float | None
+    least_s: float
+    most_s: float
+    mean_s: float
 
 
 @dataclass(frozen=True)
@@ -90,8 +141,13 @@ class Silences:
         The number of consecutive timeouts.
     answered
         True if new data was acknowledged after the silence.
+    late
+        True if this answer was to an earlier copy, because it came too soon for the last one.
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
+    above_srtt_s
+        The shortest time above srtt that the sender's host waited, in seconds. Its floor is not
+        higher. Infinite if no round trip is known.
     first
         The first wait of each silence.
     """
@@ -101,8 +157,15 @@ class Silences:
     unanswered_s: Floats
     timeouts: NDArray[np.int64]
     answered: NDArray[np.bool_]
+    late: NDArray[np.bool_]
     far: NDArray[np.bool_]
+    above_srtt_s: Floats
     first: Table
+
+    @property
+    def in_outages(self) -> NDArray[np.bool_]:
+        """True for each silence that has several timeouts before the first copy that arrived."""
+        return (self.timeouts > 1) & ~self.late
 
 
 @dataclass(frozen=True)
@@ -138,15 +201,17 @@ def judged(tables: Mapping[str, Table]) -> Table:
     return waits.select(np.array(elsewhere, bool))
 
 
-def silences(waits: Table) -> Silences:
-    """Return the silences that consist of some waits for retransmission timers.
+def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None) -> Silences:
+    """Return the silences that consist of waits for retransmission timers.
 
     Parameters
     ----------
-    waits
-        The rows of the table `waits` with the timer `retransmission`, in their order, as `judged`
-        returns them.
+    tables
+        The tables of an explained capture, or their rows of some connections: `waits`, `habits`.
+    whole
+        The tables of the whole capture, if `tables` are not: `waits`, `habits`, `connections`.
     """
+    waits = judged(tables)
     places = _places(waits)
     ends = np.append(np.flatnonzero(places == 0)[1:], len(waits)) - 1 if len(waits) else places
     begins = ends - places[ends]
@@ -159,18 +224,23 @@ def silences(waits: Table) -> Silences:
         unanswered_s=until[ends] - until[begins],
         timeouts=ends - begins + 1,
         answered=answered[ends],
+        late=answered[ends] & _is_late(waits, tables["habits"])[ends],
         far=far[ends + 1] > far[begins],
+        above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
     )
 
 
-def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
+def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None) -> list[Remedy]:
     """Return the time that each change would have saved, the largest first.
 
     Parameters
     ----------
     tables
-        The tables of an explained capture: `waits`, `floors`, `habits`.
+        The tables of an explained capture, or their rows of some connections: `waits`, `floors`,
+        `habits`.
+    whole
+        The tables of the whole capture, if `tables` are not.
 
     Returns
     -------
@@ -181,21 +251,107 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     ----------
     RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    found_silences = silences(judged(tables))
+    found_silences = silences(tables, whole)
     probes = tables["waits"].where(timer="probe")
     found = [_probe(found_silences, probes), _rack(found_silences), _as_computed(found_silences)]
     floors = tables["floors"]
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
     found += [_floor(found_silences, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
-    helpful = [remedy for remedy in found if remedy.silences]
-    # If several floors save the same time, only the highest is shown, because it costs least.
-    by_saving = {remedy.saved_s.value: remedy for remedy in helpful}
-    return sorted(by_saving.values(), key=lambda remedy: -remedy.saved_s.value)
+    return sorted(_worthwhile(found), key=lambda remedy: -remedy.saved_s.value)
+
+
+def _worthwhile(found: Sequence[Remedy]) -> Iterator[Remedy]:
+    """Yield the remedies that save time. A low floor must save more than the higher ones do.
+
+    Of floors that save about the same time, the highest costs least.
+    """
+    least_s = 0.0
+    for remedy in sorted(found, key=lambda remedy: -(remedy.floor_s or np.inf)):
+        if remedy.floor_s is None:
+            if remedy.silences:
+                yield remedy
+        elif remedy.silences and remedy.saved_s.value >= least_s:
+            least_s = _WORTHWHILE * remedy.saved_s.value
+            yield remedy
+
+
+def outages(of: Silences) -> Outages | None:
+    """Return what is known of the silences with several timeouts; `None` if there are none.
+
+    The path failed until the last unanswered copy left, and worked when the answered one left. It
+    came back at an unknown time between the two.
+    """
+    which = of.in_outages & of.answered
+    if not which.any():
+        return None
+    tried = which & _is_lower(of, _IN_OUTAGES_S)
+    waited, unanswered = of.waited_s[tried], of.unanswered_s[tried]
+    timer = _above(of.first, _IN_OUTAGES_S)[tried]
+    least = waited - _first_copy(timer, waited, strictly=False)
+    most = waited - _first_copy(timer, unanswered, strictly=True)
+    mean = _LATE_AFTER_OUTAGE * (of.first.seconds("waited_ns")[tried] - timer)
+    return Outages(
+        silences=int(which.sum()),
+        waited_s=float(of.waited_s[which].sum()),
+        failed_s=float(of.unanswered_s[which].sum()),
+        floor_s=_IN_OUTAGES_S if tried.any() else None,
+        least_s=float(least.sum()),
+        most_s=float(most.sum()),
+        mean_s=float(mean.sum()),
+    )
+
+
+def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
+    """Return when the first copy of timers that double leaves at or after some instants [s].
+
+    Both count from the last progress. `strictly`: after these instants, and not at them.
+    """
+    doubled = np.log2(after / timer + 1)
+    copies = np.floor(doubled) + 1 if strictly else np.ceil(doubled)
+    left: Floats = timer * (2.0 ** np.maximum(copies, 1) - 1)
+    return left
 
 
 def _directions(rows: Table) -> list[tuple[int, str]]:
     """Return the connection and the direction of each row."""
     return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
+
+
+def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
+    """Return, for each wait, whether the answer came too soon to be to its retransmission."""
+    known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
+    shortest = {key: far for key, far in known if far is not None}
+    least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
+    after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
+    late: NDArray[np.bool_] = after < _OF_SHORTEST * least
+    return late
+
+
+def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:
+    """Return, for each first wait, the shortest time above srtt that its sender's host waited."""
+    hosts = _hosts(whole)
+    waits = judged(whole)
+    waits = waits.select(_places(waits) == 0)
+    above = np.nan_to_num(waits.seconds("waited_ns") - _estimates(waits, "srtt_ns"), nan=np.inf)
+    shortest: dict[object, float] = {}
+    for of, one in zip(_directions(waits), above.tolist(), strict=True):
+        host = hosts.get(of, of)
+        shortest[host] = min(one, shortest.get(host, np.inf))
+    return np.array([shortest[hosts.get(of, of)] for of in _directions(first)], float)
+
+
+def _hosts(tables: Mapping[str, Table]) -> dict[tuple[int, str], object]:
+    """Return the address that sends in each direction, if the table `connections` is known."""
+    if "connections" not in tables:
+        return {}
+    rows = tables["connections"]
+    return dict(zip(_directions(rows), rows["source"].tolist(), strict=True))
+
+
+def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
+    """Return, for each silence, whether a floor is below that of the sender, as far as is known."""
+    lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far
+    return lower & ~np.isnan(_estimates(of.first, "srtt_ns"))
 
 
 def _places(waits: Table) -> NDArray[np.int64]:
@@ -210,11 +366,18 @@ def _places(waits: Table) -> NDArray[np.int64]:
     return np.arange(len(waits)) - np.repeat(begins, np.diff(np.append(begins, len(waits))))
 
 
-def _timer(waits: Table, floor_s: float) -> Floats:
+def _timer(waits: Table, min_rto_s: float) -> Floats:
     """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
     timer = _estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns")
-    bounded_below: Floats = np.maximum(timer, floor_s)
+    bounded_below: Floats = np.maximum(timer, min_rto_s)
     return bounded_below
+
+
+def _above(waits: Table, floor_s: float) -> Floats:
+    """Return the timers at some waits that add at least a floor to srtt [s]; NaN if unknown."""
+    deviation = np.maximum(4 * _estimates(waits, "rttvar_ns"), floor_s)
+    timer: Floats = _estimates(waits, "srtt_ns") + deviation
+    return timer
 
 
 def _computed(waits: Table) -> Floats:
@@ -229,30 +392,20 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
     return far
 
 
-def _saved_by(in_capture: Silences, floor_s: float) -> Floats:
-    """Return the time that a timer with a floor would have saved at each silence [s].
-
-    The timer doubles with each timeout. All copies up to the last unanswered one are lost.
-    """
-    timer = _timer(in_capture.first, floor_s)
-    lost = np.floor(np.log2(in_capture.unanswered_s / timer + 1))
-    saved: Floats = in_capture.waited_s - timer * (2 ** (lost + 1) - 1)
-    return saved
-
-
 def _as_computed(in_capture: Silences) -> Remedy:
     """Return the time that RFC 6298 would have saved where the sender's timer was far above it."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
-    return _remedy(
-        name, in_capture, np.where(in_capture.far, _saved_by(in_capture, _FLOOR_MAX_S), np.nan)
-    )
+    saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
+    return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))
 
 
 def _floor(in_capture: Silences, floors: Table, floor_s: float) -> Remedy:
-    """Return the time that a lower minimum RTO would have saved, and its spurious timeouts."""
-    name = f"a minimum RTO of {1e3 * floor_s:g} ms"
-    saved = np.where(in_capture.far, np.nan, _saved_by(in_capture, floor_s))
-    return _remedy(name, in_capture, saved, _spurious(floors))
+    """Return the time that a lower floor would have saved, and its spurious timeouts."""
+    ms = f"{1e3 * floor_s:g}"
+    name = f"a minimum of {ms} ms above srtt (Linux: rto_min {ms}ms)"
+    saved = in_capture.waited_s - _above(in_capture.first, floor_s)
+    saved = np.where(_is_lower(in_capture, floor_s), saved, np.nan)
+    return replace(_remedy(name, in_capture, saved, _spurious(floors)), floor_s=floor_s)
 
 
 def _probe(in_capture: Silences, probes: Table) -> Remedy:
@@ -264,7 +417,7 @@ def _probe(in_capture: Silences, probes: Table) -> Remedy:
     probe = probe + np.where(in_capture.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
     seen = set(_directions(probes))
     without = np.array([pair not in seen for pair in _directions(in_capture.first)], bool)
-    tail = (in_capture.timeouts == 1) & ~in_capture.first["sacked"] & without
+    tail = ~in_capture.first["sacked"] & without
     return _remedy(
         "tail loss probes (RFC 8985)",
         in_capture,
@@ -275,7 +428,7 @@ def _probe(in_capture: Silences, probes: Table) -> Remedy:
 def _rack(in_capture: Silences) -> Remedy:
     """Return the time that RACK would have saved if later segments arrived before the timeout."""
     saved = in_capture.waited_s - _REORDERING * _estimates(in_capture.first, "srtt_ns")
-    known = (in_capture.timeouts == 1) & in_capture.first["sacked"]
+    known = in_capture.first["sacked"]
     return _remedy("RACK (RFC 8985)", in_capture, np.where(known, saved, np.nan))
 
 
@@ -284,9 +437,11 @@ def _remedy(
 ) -> Remedy:
     """Return a remedy from the time saved in each silence; NaN where it does not apply.
 
-    A silence that would not end earlier counts as 0, and so does one without an answer.
+    A silence that would not end earlier counts as 0, and so does one without an answer, one with an
+    answer to an earlier copy, and one with several timeouts.
     """
-    gained = np.where(in_capture.answered, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
+    judged_here = in_capture.answered & ~in_capture.in_outages & ~in_capture.late
+    gained = np.where(judged_here, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
     total = _share_of(in_capture.connection, gained, in_capture.waited_s)
     waited = float(in_capture.waited_s.sum())
     return Remedy(name, total, spurious, int(np.sum(gained > 0)), waited, len(gained))

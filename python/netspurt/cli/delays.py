@@ -112,6 +112,7 @@ _STATISTICS = {
 
 def _describe(readings: dict[str, Recordings | Exception]) -> None:
     from netspurt.analysis.loss_share import share_words
+    from netspurt.analysis.quarters import quarter_words
     from netspurt.analysis.time_of_day import day_words
 
     found = [reading for reading in readings.values() if not isinstance(reading, Exception)]
@@ -127,7 +128,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
         for recording in reading:
             own = [note for note in recording.notes if said[note] < _SHARED]
             words = [*recording.pause_words(), *recording.loss_words()]
-            words += share_words(recording)
+            words += [*share_words(recording), *quarter_words(recording)]
             for note in [*day_words(recording), *own, *words]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)

@@ -13,7 +13,14 @@ from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import ALIKE, limit_lines, lost_before, pooled_lines, time_line
+from netspurt.cli.pooled import (
+    ALIKE,
+    limit_lines,
+    lost_before,
+    pooled_lines,
+    repair_beside,
+    time_line,
+)
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import NO_TCP, counted, number, rate
 
@@ -101,10 +108,11 @@ def lines(
         yield from lost_before(found, connection)
         yield ""
         yield time_line(found, connection)
+        yield from repair_beside(found, connection)
         yield from limit_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}
-        yield from remedy_lines(own)
+        yield from remedy_lines(own, found.tables)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:

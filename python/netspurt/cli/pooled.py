@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage, vantages
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
-from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
+from netspurt.causes import SEEN, SEEN_IN_ACKS, TIMERS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
@@ -41,6 +41,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from lost_before(found)
     yield ""
     yield time_line(found)
+    yield from repair_beside(found)
     yield from limit_lines(found)
     yield from remedy_lines(found.tables)
     yield from _longest(found)
@@ -93,7 +94,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     if seen:
         likeliest = f" Most likely here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
         yield f"{ALIKE}{likeliest}"
-    yield from _unsure(again)
+    yield from _unsure(found)
     yield from _two_waits(found)
 
 
@@ -101,20 +102,45 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
 _SURE = 0.9
 
 
-def _unsure(again: Table) -> Iterator[str]:
+def _unsure(found: Explained) -> Iterator[str]:
     """Yield the number of causes and verdicts that are guesses."""
+    again = found.table("retransmissions")
     parts = []
     for what in ("cause", "verdict"):
-        sure: NDArray[np.float64] = np.ma.filled(
-            np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
-        )
-        guesses = int(np.sum((sure < _SURE) & (again[what] != "unknown")))
+        guesses = int(_guesses(again, what).sum())
         parts += [f"{counted(guesses, what)}"] if guesses else []
     if parts:
         yield (
             f"Less than {_SURE:.0%} sure: {' and '.join(parts)} of {number(len(again))}; "
             "--connection shows how sure each is."
         )
+    yield from _unsure_beside(found)
+
+
+def _guesses(again: Table, what: str) -> NDArray[np.bool_]:
+    """Return, for each retransmission, whether its cause or its verdict is a guess."""
+    sure: NDArray[np.float64] = np.ma.filled(
+        np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
+    )
+    guesses: NDArray[np.bool_] = (sure < _SURE) & (again[what] != "unknown")
+    return guesses
+
+
+def _unsure_beside(found: Explained) -> Iterator[str]:
+    """Yield why losses seen in ACKs are guesses if they were captured beside the receiver."""
+    again, where = found.table("retransmissions"), vantages(found.tables)
+    of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
+    beside = np.array([where.get(key) == "receiver" for key in of], bool)
+    seen = np.isin(again["cause"], SEEN_IN_ACKS) & beside & _guesses(again, "cause")
+    if not seen.any():
+        return
+    sure = again.select(seen)["cause_confidence"]
+    low, high = f"{sure.min():.0%}", f"{sure.max():.0%}"
+    yield (
+        f"Beside the receiver {SEEN!r} is {low if low == high else f'{low} to {high}'} sure as the "
+        f"cause of {counted(int(seen.sum()), 'retransmission')}: the capture shows neither the "
+        "sender's timers nor what was lost before it, so a timer may have sent some of them."
+    )
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
@@ -196,6 +222,20 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
         )
 
 
+def repair_beside(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield how much of repairs a capture beside the receiver shows, if there were repairs."""
+    again, where = found.table("retransmissions"), vantages(found.tables)
+    again = again.select(~np.isin(again["cause"], TIMERS))
+    of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
+    beside = {key[0] for key in of if where.get(key) == "receiver"}
+    if beside if connection is None else connection in beside:
+        yield (
+            "Beside the receiver a repair is seen from the arrival of its first retransmission to "
+            "the last ACK. The sender repairs for about a round trip longer, so a capture beside "
+            "the sender has more time in repair."
+        )
+
+
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield lines on what limited connections: applications, the window, a full link, losses."""
     from netspurt.analysis.full_link import full_links
@@ -268,11 +308,9 @@ def _of_window(one: LossLimit) -> str:
     """Return what twice the rate of a connection needs, or the rate that its window allows."""
     if told := one.window_sentence():
         return told
-    needs = "Twice the rate needs a quarter of the losses or half the round trip"
+    needs = "The rate doubles with a quarter of the losses, or with half the round trip"
     if one.window_bps is None:
-        return (
-            f"{needs}, and a receive window that allows it; the capture does not show the window."
-        )
+        return f"{needs}, if the receive window allows it; the capture does not show the window."
     return f"{needs}."
 
 

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from netspurt.analysis.spent import whole_s
-from netspurt.wording import counted
+from netspurt.wording import counted, duration
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.analysis.remedies import FarAbove, Remedy, Silences
+    from netspurt.analysis.remedies import FarAbove, Outages, Remedy, Silences
     from netspurt.table import Table
 
 #: The number of remedies that are shown.
 _REMEDIES = 3
 
 
-def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
+def remedy_lines(
+    tables: Mapping[str, Table], whole: Mapping[str, Table] | None = None
+) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
     If no change would have saved time, the line says why. Changes that would have saved little of
     the time of the transfers are left out, and a line says so. `tables` has `waits`, `floors`,
-    `habits` and `spent`.
+    `habits` and `spent`; `whole` has the tables of the whole capture, if `tables` do not.
     """
-    from netspurt.analysis.remedies import far_above, judged, remedies, silences
+    from netspurt.analysis.remedies import far_above, judged, outages, remedies, silences
 
     yield from _far_above(far_above(tables))
-    found = remedies(tables)
+    of = silences(tables, whole)
+    found, failed = remedies(tables, whole), outages(of)
     least_s = _LITTLE * _transferring_s(tables["spent"])
     helpful = [one for one in found if one.saved_s.value >= least_s]
-    yield from map(_told, helpful[:_REMEDIES])
+    shown = helpful[:_REMEDIES]
+    yield from map(_told, shown)
+    yield from _in_linux(shown, of)
+    if failed:
+        yield from _failed(failed)
+    yield from _late(int(of.late.sum()))
     waits = judged(tables)
     if not found:
-        yield _why_none(tables["waits"], waits)
+        explained = (failed.silences if failed else 0) + int(of.late.sum())
+        if not explained or explained < len(of.timeouts):
+            yield _why_none(tables["waits"], waits, of)
         return
     if not helpful:
         yield (
@@ -43,7 +53,7 @@ def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
             "of the transfers, so none is listed."
         )
         return
-    yield from _of_silences(silences(waits))
+    yield from _open_ended(of)
     unknown = len(waits) - _known(waits)
     if unknown:
         yield f"At {unknown:,} of these waits no round trip is known, so no remedy is tried there."
@@ -83,24 +93,78 @@ def _told(one: Remedy) -> str:
     return f"{text}."
 
 
-def _of_silences(of: Silences) -> Iterator[str]:
-    """Yield the assumptions on silences with several timeouts, and on silences without an end."""
-    several = int((of.timeouts > 1).sum())
-    if several:
-        yield (
-            f"{_these(several)} several timeouts in a row. A copy sent before the last unanswered "
-            "one also counts as lost."
+#: The floor of Linux without a setting [s].
+_LINUX_FLOOR_S = 0.2
+
+
+def _in_linux(shown: Sequence[Remedy], of: Silences) -> Iterator[str]:
+    """Yield how the floors that are shown compare with the sender's own, and with other stacks'."""
+    floors = [one.floor_s for one in shown if one.floor_s is not None]
+    if not floors:
+        return
+    own = np.unique(of.above_srtt_s[np.isfinite(of.above_srtt_s)]).tolist()
+    text = f"The sender waited for at least {duration(own[0])} more than srtt, so its own minimum "
+    text += "is not longer than that. "
+    if len(own) > 1:
+        text = f"The senders waited for at least {duration(own[0])} to {duration(own[-1])} more "
+        text += "than srtt. A minimum near a sender's own is not tried on it. "
+    if _LINUX_FLOOR_S in floors:
+        text += (
+            "Linux has 200 ms by default, so on a Linux sender without another setting this "
+            "minimum changes nothing. "
         )
+    yield (
+        f"{text}In a stack whose minimum RTO is for the whole timer, as in RFC 6298, set a minimum "
+        "that is longer by srtt."
+    )
+
+
+def _failed(of: Outages) -> Iterator[str]:
+    """Yield what is known of silences with several timeouts, and what a lower floor changes."""
+    one = of.silences == 1
+    where, these, outages = (
+        ("one silence", "this wait", "the outage")
+        if one
+        else (f"{of.silences:,} silences", "these waits", "each outage")
+    )
+    yield (
+        f"In {where} several timeouts followed each other. An outage made {these} of "
+        f"{duration(of.waited_s)}, not the timer: the path failed for at least "
+        f"{duration(of.failed_s)}, until the last unanswered copy left. The timer only decides how "
+        f"soon after {outages} the next copy leaves."
+    )
+    if of.floor_s is not None:
+        yield (
+            f"With a minimum of {1e3 * of.floor_s:g} ms above srtt these silences would have been "
+            f"between {_changed(of.least_s)} and {_changed(of.most_s)}, because the end of "
+            f"{outages} is not known. On average over outages of very different lengths it saves "
+            f"{duration(of.mean_s)} in {counted(of.silences, 'outage')}."
+        )
+
+
+def _late(count: int) -> Iterator[str]:
+    """Yield why silences with an answer to an earlier copy cannot be shortened."""
+    if count:
+        yield (
+            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
+            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
+            "saved nothing."
+        )
+
+
+def _changed(saved_s: float) -> str:
+    """Return a saved time in words. It is negative if the silences would have been longer."""
+    return f"{duration(abs(saved_s))} {'longer' if saved_s < 0 else 'shorter'}"
+
+
+def _open_ended(of: Silences) -> Iterator[str]:
+    """Yield the assumption on silences without an end."""
     open_ended = int((~of.answered).sum())
     if open_ended:
         yield (
             f"In {counted(open_ended, 'silence')} no retransmission was answered, so nothing is "
             "saved there."
         )
-
-
-def _these(count: int) -> str:
-    return "One silence contains" if count == 1 else f"{count:,} silences contain"
 
 
 def _with_interval(value: Interval, unit: str = "") -> str:
@@ -129,10 +193,10 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> s
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def _why_none(waits: Table, of: Table) -> str:
+def _why_none(waits: Table, of: Table, found: Silences) -> str:
     """Return why no change of the sender's timers would have saved time.
 
-    `of` has the waits that could be judged.
+    `of` has the waits that could be judged, and `found` their silences.
     """
     if len(waits) == 0:
         return (
@@ -153,9 +217,7 @@ def _why_none(waits: Table, of: Table) -> str:
             "No round trip is known from before these waits, because no ACK of new data was "
             "captured. So it is unknown how much an earlier timer would have saved."
         )
-    from netspurt.analysis.remedies import silences
-
-    if not silences(of).answered.any():
+    if not found.answered.any():
         return (
             "After these timeouts no retransmission was answered, so no remedy would have saved "
             "time: the connection had no path or no peer."

@@ -117,10 +117,11 @@ def _shown(algorithm: Algorithm, advice: Advice) -> bool:
 def about(delays: Delays) -> Iterator[str]:
     """Yield lines on the content of a recording, with notes."""
     from netspurt.analysis.loss_share import share_words
+    from netspurt.analysis.quarters import quarter_words
     from netspurt.analysis.time_of_day import day_words
 
     yield head(delays)
-    losses = [*delays.loss_words(), *share_words(delays)]
+    losses = [*delays.loss_words(), *share_words(delays), *quarter_words(delays)]
     for note in [*day_words(delays), *delays.notes, *losses]:
         yield paint(note, "dim")
 

@@ -19,9 +19,10 @@ from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
-#: How the lines begin that say where the time went, and what the lines on remedies contain.
+#: How the lines begin that say where the time went, and what the lines on remedies and on outages
+#: contain.
 _TIME = "Time went to"
-_REMEDY = "would have saved"
+_REMEDIES = ("would have saved", "An outage made")
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
@@ -60,7 +61,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
         if repair:
             yield f"Repair delayed new data by {span(repair)}."
-    yield from [line for line in lines if _REMEDY in line][:1]
+    yield from [line for line in lines if any(words in line for words in _REMEDIES)][:1]
 
 
 def _held_back(found: Explained) -> Iterator[str]:

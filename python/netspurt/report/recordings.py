@@ -55,10 +55,17 @@ def replay_section(
 
 
 def _answer(lines: Sequence[str]) -> str:
-    """Return of the lines on a recording the sentences with what to set and which timer to take."""
+    """Return of the lines on a recording what to set, with its conditions, and what to take."""
     starts = ("On a Linux server: ",), ("Take ", "None of these ")
-    told = (next((line for line in lines if line.startswith(start)), "") for start in starts)
-    return " ".join(re.split(r"(?<=[\w)]\.) ", line, maxsplit=1)[0] for line in told if line)
+    linux, take = (next((line for line in lines if line.startswith(s)), "") for s in starts)
+    linux = linux.partition(" With QUIC")[0]
+    told = [linux, re.split(r"(?<=[\w)]\.) ", take, maxsplit=1)[0]]
+    computed = re.search(r"The (\S+ ms) were computed from these delays", linux)
+    if computed and take.startswith("Take ") and not re.search(r"[Ii]ts constants? w", told[1]):
+        told.append(
+            f"The {computed[1]} are not taken, because they were computed from this recording."
+        )
+    return " ".join(filter(None, told))
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:

@@ -8,7 +8,8 @@ use crate::units::{Duration, Time};
 
 use super::ExplainedRetransmission;
 
-/// The floors of the timers that are tried.
+/// The floors of the timers that are tried. As in Linux, a floor is the least time that the timer
+/// adds to srtt (`rto_min`).
 pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -86,7 +87,7 @@ pub struct TimerWait {
 ///     let rtt = Duration::from_millis(rtt);
 ///     floors.sample(&RttSample { sent: at(sent), at: at(sent) + rtt, rtt, ..RttSample::default() });
 /// }
-/// // The round trip of 50 ms is longer than a timer of at least 40 ms, and not one of 100 ms.
+/// // The round trip of 50 ms is longer than the srtt of 5 ms and 40 ms, and not 100 ms.
 /// assert_eq!(floors.spurious(), [1, 1, 1, 1, 0, 0]);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -128,7 +129,7 @@ impl OtherFloors {
             return;
         }
         if let Some(estimate) = self.estimate
-            && sample.rtt > estimate.timer(FLOORS[0])
+            && sample.rtt > timer(estimate, FLOORS[0])
         {
             self.count(sample, started, estimate);
         }
@@ -150,7 +151,7 @@ impl OtherFloors {
         let waited = sample.at.saturating_since(started);
         let expired = self.expired.get_or_insert_default();
         for (expired, floor) in expired.iter_mut().zip(FLOORS) {
-            let timer = estimate.timer(floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
+            let timer = timer(estimate, floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
             if waited > timer && sample.sent >= expired.until {
                 *expired = Expired { count: expired.count + 1, until: sample.at };
             }
@@ -214,6 +215,12 @@ impl OtherFloors {
     }
 }
 
+/// The timer as Linux computes it: srtt and four variations, which count as `floor` if they are
+/// less. RFC 6298 §2.4 instead has a floor for the whole timer.
+fn timer(estimate: MeanDeviation, floor: Duration) -> Duration {
+    estimate.mean() + (estimate.variation() * 4).max(floor)
+}
+
 /// Whether SACK blocks had reported octets that were sent after the last transmission before `again`,
 /// so that a sender with RACK had known of the loss (RFC 8985 §6.2). A receiver that discarded what it
 /// had reported leaves no such knowledge: the first octets not acknowledged count as arrived (RFC
@@ -248,6 +255,14 @@ mod tests {
         let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
         assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);
         assert_eq!(sampled(&busy).spurious(), [1, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_floor_is_added_to_srtt() {
+        let mut trips: Vec<(u64, u64)> = (0..40).map(|n| (100 * n, 50)).collect();
+        trips.push((4000, 80));
+        // The variation has become about 0, so the timers are 50 ms and the floor.
+        assert_eq!(sampled(&trips).spurious(), [1, 1, 1, 0, 0, 0]);
     }
 
     #[test]
