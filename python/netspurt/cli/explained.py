@@ -13,7 +13,14 @@ from netspurt.causes import SEEN_IN_ACKS, believed, since_sent_ns
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import ALIKE, limit_lines, lost_before, pooled_lines, time_line
+from netspurt.cli.pooled import (
+    ALIKE,
+    limit_lines,
+    lost_before,
+    pooled_lines,
+    reordering_lines,
+    time_line,
+)
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import NO_TCP, counted, number, rate
 
@@ -102,6 +109,7 @@ def lines(
         yield ""
         yield time_line(found, connection)
         yield from limit_lines(found, connection)
+        yield from reordering_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}
         yield from remedy_lines(own)
@@ -221,7 +229,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("data", lambda r: _octets(r["unique_bytes"])),
     ("retransmissions", lambda r: number(r["retransmissions"])),
     ("sent again", lambda r: _octets(r["retransmitted_bytes"])),
-    ("out of order", lambda r: number(r["out_of_order"])),
+    ("came after later octets", lambda r: number(r["out_of_order"])),
     ("same IP identification", lambda r: number(r["hardware_duplicates"])),
     ("duplicate ACKs", lambda r: number(r["duplicate_acks"])),
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),

@@ -149,13 +149,14 @@ def _has_packets(path: Path) -> bool:
 
 def _subject(path: Path, name: str) -> Subject:
     """Open a run or a capture."""
-    from netspurt.cli.explained import pooled
+    from netspurt.cli.explain_files import FEW
+    from netspurt.cli.explained import lines
     from netspurt.cli.running import lines_beside_flows
     from netspurt.report.compared import Subject
 
     opened = open_tables(path)
     if is_explained(opened):
-        return Subject(opened, name, list(pooled(opened)))
+        return Subject(opened, name, list(lines(opened, None, few=FEW)))
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 

@@ -13,8 +13,8 @@ use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
 use super::{
-    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent,
-    WaitingFor,
+    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, SentOctets, SharedState,
+    TimeSpent, WaitingFor,
 };
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
@@ -96,23 +96,24 @@ impl CapturedConnection {
         [from.map(|way| EndedWay::of(*way)), to.map(|way| EndedWay::of(*way))]
     }
 
-    /// As [`take`](Self::take), but the segment may be taken later, together with others.
+    /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is
+    /// its place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
         side: Side,
         at: Time,
         segment: &PlainSegment,
+        place: Option<u32>,
         shared: &mut SharedState,
     ) {
         if !self.pending.have_room(at) {
             self.make_room(shared);
         }
-        self.pending.add_plain(side, at, segment);
+        self.pending.add_plain(side, at, segment, place);
     }
 
-    /// As [`take_later`](Self::take_later), for a segment that is not plain, with its place in the
-    /// transcript.
+    /// As [`take_later`](Self::take_later), for a segment that is not plain.
     pub fn take_other_later(
         &mut self,
         side: Side,
@@ -144,7 +145,9 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        if shared.disorder.is_found() || self.pending.are_disordered() {
+        let at_senders =
+            self.ways.each_ref().map(|way| way.as_deref().is_some_and(CapturedWay::is_at_sender));
+        if shared.disorder.is_found() || self.pending.are_disordered(at_senders) {
             shared.disorder.note();
             return self.reorder_pending(shared);
         }
@@ -152,15 +155,16 @@ impl CapturedConnection {
         for one in pending.iter() {
             match &one.kind {
                 PendingKind::Plain(segment) => {
-                    self.take(one.side, one.at, segment, shared);
+                    let answer = self.take(one.side, one.at, segment, shared);
+                    shared.sampled(one.place(0), answer.sample);
                     let continued = one.continued(segment);
                     if continued.len() > 0 {
                         self.take_continued(one.side, one.at, segment, continued, shared);
                     }
                 }
-                PendingKind::Other(segment, place) => {
+                PendingKind::Other(segment) => {
                     let answer = self.take(one.side, one.at, *segment, shared);
-                    shared.sampled(*place, answer.sample);
+                    shared.sampled(one.place(0), answer.sample);
                 }
             }
         }
@@ -177,14 +181,15 @@ impl CapturedConnection {
             match &one.kind {
                 PendingKind::Plain(segment) => {
                     let mut at = one.at;
-                    self.hold(HeldSegment::plain(one.side, at, *segment), shared);
-                    for (gap, next) in one.continued(segment) {
+                    self.hold(HeldSegment::plain(one.side, at, *segment, one.place(0)), shared);
+                    for (behind, (gap, next)) in (1..).zip(one.continued(segment)) {
                         at += gap;
-                        self.hold(HeldSegment::plain(one.side, at, next), shared);
+                        let place = one.place(behind);
+                        self.hold(HeldSegment::plain(one.side, at, next, place), shared);
                     }
                 }
-                PendingKind::Other(segment, place) => {
-                    self.hold(HeldSegment::other(one.side, one.at, segment, *place), shared);
+                PendingKind::Other(segment) => {
+                    self.hold(HeldSegment::other(one.side, one.at, segment, one.place(0)), shared);
                 }
             }
         }
@@ -204,15 +209,11 @@ impl CapturedConnection {
     /// Takes the segments that are held: all of them if the connection is `over`.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
-            match &one.segment {
-                EitherSegment::Plain(segment) => {
-                    self.take(one.side, one.at, segment, shared);
-                }
-                EitherSegment::Other(segment, place) => {
-                    let answer = self.take(one.side, one.at, segment, shared);
-                    shared.sampled(*place, answer.sample);
-                }
-            }
+            let answer = match &one.segment {
+                EitherSegment::Plain(segment) => self.take(one.side, one.at, segment, shared),
+                EitherSegment::Other(segment) => self.take(one.side, one.at, segment, shared),
+            };
+            shared.sampled(one.place, answer.sample);
         }
     }
 
@@ -359,7 +360,7 @@ impl CapturedConnection {
         }
         let left = octets.sequence().octet(packet.seq());
         let old = left < octets.sequence().highest();
-        let copies = if old { sender.copies() } else { 0 };
+        let (copies, strays) = if old { (sender.copies(), sender.strays()) } else { (0, 0) };
         if old {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
@@ -380,7 +381,17 @@ impl CapturedConnection {
         if let (Some(again), Some(timer)) = (again, timer) {
             floors.waited(again, timer, limits.progress, octets);
         }
-        limits.sent(at, packet, transmission, octets);
+        let what = match (transmission.again, sender.strays() > strays) {
+            (false, _) => SentOctets::New,
+            (true, late) => {
+                if late {
+                    SentOctets::Late
+                } else {
+                    SentOctets::Again
+                }
+            }
+        };
+        limits.sent(at, packet, what, octets);
         timer.map(|_| WaitingFor::Timeout)
     }
 

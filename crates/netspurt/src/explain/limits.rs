@@ -1,6 +1,6 @@
 //! What limits a sender, as far as its packets and their acknowledgments tell.
 
-use crate::observe::{OneWay, Transmission};
+use crate::observe::OneWay;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
@@ -35,6 +35,18 @@ pub struct Limits {
     pub progress: Option<Time>,
 }
 
+/// The octets that a segment brought to the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SentOctets {
+    /// New ones, in order.
+    New,
+    /// Octets that were sent before.
+    Again,
+    /// Octets that others had overtaken, or a copy by the network or the capture. Nobody sent them
+    /// again, so they repair nothing.
+    Late,
+}
+
 /// A window that the receiver advertised.
 #[derive(Clone, Copy, Debug)]
 struct WindowOffer {
@@ -65,22 +77,22 @@ impl Limits {
     /// Data may take longer to pass the capture by this part of the round trip to the sender.
     const SLACK_PART: u64 = 16;
 
-    /// Takes a segment of this direction, with the result `sent` of adding it to `octets`.
+    /// Takes a segment of this direction that was added to `octets`.
     #[inline]
     pub fn sent(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
-        sent: Transmission,
+        what: SentOctets,
         octets: &OneWay<CapturedSegment>,
     ) {
         if packet.len() > 0 {
-            if sent.again {
-                if !self.repairs(octets) {
+            match what {
+                SentOctets::New => self.fresh(packet),
+                SentOctets::Again if !self.repairs(octets) => {
                     self.repair_end = Some(octets.sequence().highest());
                 }
-            } else {
-                self.fresh(packet);
+                SentOctets::Again | SentOctets::Late => {}
             }
         }
         self.goes_on &= !packet.flags().has(Flags::FIN);

@@ -1,5 +1,6 @@
 //! Infers why one side of a captured connection retransmits.
 
+mod known;
 mod repeated;
 
 use crate::observe::{Answer, CoveredBy};
@@ -8,9 +9,9 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits,
-    InferenceReport, Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene,
-    SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits, Inferred,
+    LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble, SendingOrder,
+    Vantage, Waking, is_bare_fin,
 };
 use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
@@ -233,7 +234,8 @@ impl Sender {
         let vantage = self.path.vantage().0;
         let far = age == Age::Unknown && vantage == Vantage::Receiver;
         let least = if far { round * 7 / 8 } else { round * 3 / 5 };
-        let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
+        let behind = above.map_or(Duration::ZERO, |one| at.saturating_since(one.first_sent));
+        let soon = above.is_some() && behind < least;
         let beyond = age == Age::Unknown && vantage != Vantage::Sender;
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
@@ -246,9 +248,9 @@ impl Sender {
         let original =
             far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
         match age {
-            Age::Unknown if original => trouble.overtaken(overtook),
+            Age::Unknown if original => trouble.overtaken(overtook, behind),
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
-                trouble.overtaken(overtook);
+                trouble.overtaken(overtook, behind);
             }
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
@@ -420,6 +422,10 @@ impl Sender {
             && !(segment.sacked && in_order)
         {
             let once = segment.retransmissions == 0;
+            if let Some(top) = trouble.sacked.top().filter(|top| once && *top > segment.right) {
+                let ahead = (top - segment.right).div_ceil(u64::from(self.smss_bytes).max(1));
+                trouble.late_in_acks.add(ahead, Duration::ZERO);
+            }
             let least = self.path.far().unwrap_or(Duration::ZERO);
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
@@ -527,73 +533,5 @@ impl Sender {
         let highest = octets.sequence().highest();
         trouble.window_grows(at, una, highest, packet);
         trouble.acknowledged(una);
-    }
-
-    /// Returns a sender that goes on after its connection rested.
-    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
-        Self { earlier, ..Self::default() }
-    }
-
-    /// The observed behaviour of sender, receiver and path. `None` if nothing was missing or sent
-    /// again.
-    pub fn habits(&self) -> Option<Box<Habits>> {
-        let Some(trouble) = &self.trouble else { return self.earlier.clone() };
-        Some(Box::new(Habits {
-            vantage: self.path.vantage(),
-            near: self.path.near_known(),
-            far: self.path.far(),
-            timer_grid: None,
-            stamps: self.order.stamp_ticks(),
-            acks: self.acks,
-            traits: trouble.machine.traits,
-            late: trouble.late,
-            late_or_again: self.report().map_or(0, |report| {
-                trouble.found.iter().filter(|one| report.may_be_late(one)).count() as u64
-            }),
-            copies: trouble.copies,
-            uncaptured_bytes: trouble.uncaptured_bytes,
-            reports_duplicates: trouble.reports_duplicates,
-        }))
-    }
-
-    /// Copies of segments that the network or the capture made.
-    #[inline]
-    pub fn copies(&self) -> u64 {
-        self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
-    }
-
-    /// Counts a segment that the capture holds twice.
-    pub fn copied(&mut self) {
-        self.trouble.get_or_insert_default().copies += 1;
-    }
-
-    /// The latest retransmission, with what is known about it so far.
-    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
-        self.trouble.as_ref()?.found.last()
-    }
-
-    /// What is known about the whole direction and affects every retransmission. `None` if nothing
-    /// was missing or sent again.
-    fn report(&self) -> Option<InferenceReport> {
-        let trouble = self.trouble.as_ref()?;
-        Some(InferenceReport {
-            vantage: self.path.vantage().0,
-            traits: trouble.machine.traits,
-            sack: self.sack.known() == Some(true),
-            reports_duplicates: trouble.reports_duplicates,
-            hides_duplicates: trouble.hides_duplicates(),
-            unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
-            reorders: trouble.late.0 > 0,
-        })
-    }
-
-    /// Returns all retransmissions in order, when the connection or the capture has ended. A
-    /// segment that may be a late original is left out.
-    pub fn finish(self) -> Vec<ExplainedRetransmission> {
-        let Some(report) = self.report() else { return Vec::new() };
-        let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();
-        found.retain(|one| !report.may_be_late(one));
-        found.iter_mut().for_each(|one| report.finish(one));
-        found
     }
 }

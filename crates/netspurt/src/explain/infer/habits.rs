@@ -40,6 +40,26 @@ impl AckHabits {
     }
 }
 
+/// Packets that others overtook, which were sent later (RFC 4737 §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LatePackets {
+    /// Their number.
+    pub packets: u64,
+    /// The most packets that overtook one of them.
+    pub by_max: u64,
+    /// The longest time from a packet to one that it had overtaken. Zero if it is not known.
+    pub behind_max: Duration,
+}
+
+impl LatePackets {
+    /// Counts a packet that `by` others had overtaken, the nearest of them `behind` ago.
+    pub fn add(&mut self, by: u64, behind: Duration) {
+        self.packets += 1;
+        self.by_max = self.by_max.max(by);
+        self.behind_max = self.behind_max.max(behind);
+    }
+}
+
 /// What was seen of one direction's sender, receiver and path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Habits {
@@ -57,8 +77,10 @@ pub struct Habits {
     pub stamps: Option<StampTicks>,
     /// What the receiver does.
     pub acks: AckHabits,
-    /// How many packets others had overtaken, and the most packets that overtook one of them.
-    pub late: (u64, usize),
+    /// The packets that others had overtaken before the capture.
+    pub late: LatePackets,
+    /// The packets that others had overtaken before the receiver, as acknowledgments tell.
+    pub late_in_acks: LatePackets,
     /// Packets that filled a gap at the receiver and had no marks that tell whether they were late
     /// or sent again.
     pub late_or_again: u64,
