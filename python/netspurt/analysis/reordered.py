@@ -24,7 +24,7 @@ class Reordering:
     late, packets
         The late packets that were not sent again, and all packets with data.
     by_segs_max
-        The most packets by which one of them was late.
+        The most packets that were sent between one of them and one that came before it.
     behind_s_max
         The longest time by which one of them was late [s]; `None` where only acknowledgments show
         it.
@@ -53,15 +53,16 @@ class Reordering:
     def _cost(self) -> str:
         if self.spurious:
             kind = "spurious retransmission"
+            which = kind if self.spurious == 1 else counted(self.spurious, kind)
             return (
-                f"Reordering is a likely cause of the {counted(self.spurious, kind)}: the sender "
-                "took late packets for lost ones."
+                f"Reordering is a likely cause of the {which}: the sender took late packets for "
+                "lost ones."
             )
         if self.again:
             return "These were not lost, and no retransmission is known to be spurious."
         return (
-            "Nothing was sent again, so it cost only that data which had arrived waited for the "
-            "late packets."
+            "No retransmission was seen, so it cost only that data which had arrived waited for "
+            "the late packets."
         )
 
 
@@ -89,7 +90,7 @@ def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
         late = int(max(seen, told))
         if late < _FEWEST or late < _SHARE_MIN * packets[key]:
             continue
-        by = row["overtaken_by_segs_max"] if itself else row["overtaken_in_acks_by_segs_max"]
+        by = row[f"overtaken{'' if itself else '_in_acks'}_distance_segs_max"]
         behind = row["overtaken_ns_max"] / 1e9 if itself else None
         counts = (late, int(packets[key]), int(by))
         found.append(Reordering(key[0], *counts, behind, again[key], spurious[key]))

@@ -57,10 +57,9 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
         )
         for one, (_part_of, found) in zip(subjects, told, strict=True)
     ]
-    answers, words, parting = _same(subjects), [], None
-    if not answers:
-        words, parting = _divergence(subjects)
-        answers = list(_outcomes(subjects))
+    answers = _same(subjects)
+    words, parting = ([], None) if answers else _divergence(subjects)
+    answers = answers or list(_outcomes(subjects))
     titles = [one.name for one in subjects]
     groups = (Group(sides, parting=parting),) if all(side.flows for side in sides) else ()
     what = "capture" if isinstance(subjects[0].run, Explained) else "run"

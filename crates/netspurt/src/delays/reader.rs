@@ -182,7 +182,8 @@ const TOLD_BY: usize = 1 << 10;
 /// Returns the error for a file of unknown format.
 fn alien(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
-    let is_text = |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
+    let is_text =
+        |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
     if !content.chars().take(TOLD_BY).all(|one| is_text(one) || matches!(one, '\n' | '\r')) {
         return RecordingError::new(format!("{ALIEN}; it is no text"), Format::hint());
     }

@@ -34,9 +34,12 @@ fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
         spans("far_ns", rows, |habits| habits.far),
         counts("overtaken_packets", rows, |habits| habits.late.packets),
         counts("overtaken_by_segs_max", rows, |habits| habits.late.by_max),
+        counts("overtaken_distance_segs_max", rows, |habits| habits.late.distance_max),
         spans("overtaken_ns_max", rows, |habits| Some(habits.late.behind_max)),
         counts("overtaken_in_acks_packets", rows, |habits| habits.late_in_acks.packets),
-        counts("overtaken_in_acks_by_segs_max", rows, |habits| habits.late_in_acks.by_max),
+        counts("overtaken_in_acks_distance_segs_max", rows, |habits| {
+            habits.late_in_acks.distance_max
+        }),
         counts("late_or_again_packets", rows, |habits| habits.late_or_again),
         counts("copied_packets", rows, |habits| habits.copies),
         counts("uncaptured_bytes", rows, |habits| habits.uncaptured_bytes),

@@ -10,8 +10,8 @@ use crate::wire::CapturedTcp;
 
 use super::infer::{
     AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits, Inferred,
-    LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble, SendingOrder,
-    Vantage, Waking, is_bare_fin,
+    LabelHint, LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
+    SendingOrder, Vantage, Waking, is_bare_fin,
 };
 use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
@@ -240,7 +240,12 @@ impl Sender {
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
         }
-        let overtook = outstanding.len() - first;
+        let overtook = (outstanding.len() - first) as u64;
+        let late_by = LateBy {
+            overtook,
+            distance: known.saturating_sub(right).div_ceil(u64::from(self.smss_bytes).max(1)),
+            behind,
+        };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
@@ -248,9 +253,9 @@ impl Sender {
         let original =
             far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
         match age {
-            Age::Unknown if original => trouble.overtaken(overtook, behind),
+            Age::Unknown if original => trouble.overtaken(late_by),
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
-                trouble.overtaken(overtook, behind);
+                trouble.overtaken(late_by);
             }
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
@@ -423,8 +428,8 @@ impl Sender {
         {
             let once = segment.retransmissions == 0;
             if let Some(top) = trouble.sacked.top().filter(|top| once && *top > segment.right) {
-                let ahead = (top - segment.right).div_ceil(u64::from(self.smss_bytes).max(1));
-                trouble.late_in_acks.add(ahead, Duration::ZERO);
+                let distance = (top - segment.right).div_ceil(u64::from(self.smss_bytes).max(1));
+                trouble.late_in_acks.add(LateBy { distance, ..LateBy::default() });
             }
             let least = self.path.far().unwrap_or(Duration::ZERO);
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {

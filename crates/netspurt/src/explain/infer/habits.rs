@@ -45,19 +45,33 @@ impl AckHabits {
 pub struct LatePackets {
     /// Their number.
     pub packets: u64,
-    /// The most packets that overtook one of them.
+    /// The most packets that overtook one of them. Zero if it is not known.
     pub by_max: u64,
+    /// The most full segments from one of them up to the highest octet that came before.
+    pub distance_max: u64,
     /// The longest time from a packet to one that it had overtaken. Zero if it is not known.
     pub behind_max: Duration,
 }
 
 impl LatePackets {
-    /// Counts a packet that `by` others had overtaken, the nearest of them `behind` ago.
-    pub fn add(&mut self, by: u64, behind: Duration) {
+    /// Counts a packet that is late by this.
+    pub fn add(&mut self, one: LateBy) {
         self.packets += 1;
-        self.by_max = self.by_max.max(by);
-        self.behind_max = self.behind_max.max(behind);
+        self.by_max = self.by_max.max(one.overtook);
+        self.distance_max = self.distance_max.max(one.distance);
+        self.behind_max = self.behind_max.max(one.behind);
     }
+}
+
+/// By how much a packet is late; zeros where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LateBy {
+    /// The packets that overtook it.
+    pub overtook: u64,
+    /// The full segments from it up to the highest octet that came before.
+    pub distance: u64,
+    /// The time since the nearest of the packets that overtook it.
+    pub behind: Duration,
 }
 
 /// What was seen of one direction's sender, receiver and path.

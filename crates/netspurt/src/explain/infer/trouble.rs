@@ -8,7 +8,7 @@ use crate::wire::CapturedTcp;
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
-use super::habits::LatePackets;
+use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
@@ -163,10 +163,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Counts a packet that `by` segments had overtaken, the nearest of them `behind` ago; it is no
-    /// retransmission.
-    pub fn overtaken(&mut self, by: usize, behind: Duration) {
-        self.late.add(by as u64, behind);
+    /// Counts a packet that others had overtaken; it is no retransmission.
+    pub fn overtaken(&mut self, by: LateBy) {
+        self.late.add(by);
     }
 
     /// Whether these octets came within the last round trip as a retransmission whose original had
