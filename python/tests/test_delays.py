@@ -42,7 +42,7 @@ def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> Non
     with pytest.raises(ns.DelaysError, match="Dear Sir") as raised:
         ns.read_delays(file)
     assert (raised.value.file, raised.value.line) == (str(file), 1)
-    assert "ping" in raised.value.fix
+    assert "`netspurt delays FILE --help` lists the formats" in raised.value.fix
 
 
 def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
 def test_a_file_that_is_no_text_is_named_without_its_octets(tmp_path: Path) -> None:
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
     result = CliRunner().invoke(application(), ["delays", str(tmp_path / "noise.bin")])
-    error = str(result.exception)
-    assert "noise.bin:1: not a known format" in error or "noise.bin: not a known format" in error
+    error = " ".join(result.output.split())
+    assert "noise.bin: not a known format" in error
     assert "it is no text" in error
     assert "`netspurt delays FILE --help` lists the formats" in error
     assert error.isascii()
@@ -193,7 +193,7 @@ def test_the_help_lists_the_formats_that_can_be_read(tmp_path: Path) -> None:
     refused = CliRunner().invoke(
         application(), ["delays", str(tmp_path / "a.csv"), "--format", "sundial"]
     )
-    formats = str(refused.exception).split("there are ")[1].split(", ")
+    formats = " ".join(refused.output.split()).split("there are ")[1].split(", ")
     assert len(formats) > 10
     listed = READ_AS.split(": ")[1].removesuffix(".").replace(" or ", ", ").split(", ")
     assert listed == formats
