@@ -95,20 +95,9 @@ def compare(
         form.print(document, document["events"])
         return
     names = _names(runs)
-    if told := _at_two_points(runs, ways, names):
-        told += [] if plot is None else [str(plot)]
-        typer.echo("\n".join([*_chosen(runs, flows, ways, names), *fitted(told)]))
-        return
-    parts = [
-        [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
-        _again(align(*found.counted), names, ways),
-        _differences(found.counted, names),
-        settings_lines(changed, names),
-        _early_acks(runs, ways, seen, names),
-        [] if plot is None else [str(plot)],
-    ]
-    typer.echo("\n".join(fitted(itertools.chain.from_iterable(parts))))
+    lines = _at_two_points(runs, ways, names) or _all_lines(found, aligned, changed, (runs, ways))
+    drawn = [] if plot is None else [str(plot)]
+    typer.echo("\n".join(fitted([*_chosen(runs, flows, ways, names), *lines, *drawn])))
     if direction is None and is_run(runs[0]):
         hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
 
@@ -141,6 +130,28 @@ def _at_two_points(
     if len(captures) < len(runs):
         return []
     return sentences(captures, [int(way.flow.removeprefix("c")) for way in ways], names)
+
+
+def _all_lines(
+    found: _Events,
+    aligned: Comparison,
+    changed: list[Difference] | None,
+    compared: tuple[list[Run | Explained], list[ComparedWay]],
+) -> list[str]:
+    """Return the lines on two runs: how each ended, where they part, and why."""
+    from netspurt.analysis.compare import compare as align
+
+    runs, ways = compared
+    names, seen = _names(runs), found.compared
+    parts = [
+        outcome_lines(runs, ways, names),
+        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
+        _again(align(*found.counted), names, ways),
+        _differences(found.counted, names),
+        settings_lines(changed, names),
+        _early_acks(runs, ways, seen, names),
+    ]
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
