@@ -57,9 +57,9 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
         )
         for one, (_part_of, found) in zip(subjects, told, strict=True)
     ]
-    answers = _same(subjects)
-    words, parting = ([], None) if answers else _divergence(subjects)
-    answers = answers or list(_outcomes(subjects))
+    same = _same(subjects)
+    words, parting = (same[_FIRST:], None) if same else _divergence(subjects)
+    answers = same[:_FIRST] or list(_outcomes(subjects))
     titles = [one.name for one in subjects]
     groups = (Group(sides, parting=parting),) if all(side.flows for side in sides) else ()
     what = "capture" if isinstance(subjects[0].run, Explained) else "run"
@@ -115,6 +115,10 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     own = segments.where(flow=way.flow, direction=way.direction)
     data = own.select(own["len_bytes"] > 0)
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
+
+
+#: How many sentences on the same connection are the answer: what it is, and what was lost.
+_FIRST = 2
 
 
 def _same(subjects: Sequence[Subject]) -> list[str]:
