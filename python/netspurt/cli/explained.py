@@ -81,7 +81,12 @@ def _chosen(table: Table, connection: int | None) -> Table:
 
 
 def lines(
-    found: Explained, connection: int | None, *, few: int, room: int | None = None
+    found: Explained,
+    connection: int | None,
+    *,
+    few: int,
+    room: int | None = None,
+    own_room: int | None = None,
 ) -> Iterator[str]:
     """Yield the results for a capture in words.
 
@@ -93,6 +98,8 @@ def lines(
         If there are more connections than this, only sums are printed.
     room
         The width that tables should have.
+    own_room
+        The width that the tables of single connections should have, if that differs.
 
     Raises
     ------
@@ -124,7 +131,7 @@ def lines(
         yield from pooled_lines(found, room)
     for one in numbers:
         yield ""
-        yield from _connection(found, one, room)
+        yield from _connection(found, one, own_room or room)
 
 
 def pooled(found: Explained, room: int | None = None) -> Iterator[str]:

@@ -152,7 +152,7 @@ _HALF = 62
 
 
 def _subject(path: Path, name: str, room: int | None = None) -> Subject:
-    """Open a run or a capture. Tables among its lines are at most `room` wide."""
+    """Open a run or a capture. Tables of connections are at most `room` wide."""
     from netspurt.cli.explain_files import FEW
     from netspurt.cli.explained import lines
     from netspurt.cli.running import lines_beside_flows
@@ -160,7 +160,7 @@ def _subject(path: Path, name: str, room: int | None = None) -> Subject:
 
     opened = open_tables(path)
     if is_explained(opened):
-        return Subject(opened, name, list(lines(opened, None, few=FEW, room=room)))
+        return Subject(opened, name, list(lines(opened, None, few=FEW, own_room=room)))
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 
