@@ -18,9 +18,13 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer over a path that delays some packets by 6 ms and loses none."""
-    link = 'order = "overtaking"\nreorder = { probability = 0.02, by = "6 ms" }'
-    return captured(tmp_path_factory.mktemp("reordered"), link=link)
+    """Simulate a transfer over a path that loses nothing, and on which 2 % of the packets overtake.
+
+    The packets leave 30 µs apart, so others come within 0.1 ms after a packet that overtook them.
+    """
+    link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
+    folder = tmp_path_factory.mktemp("reordered")
+    return captured(folder, rate="400 Mbit/s", send="6 MB", link=link)
 
 
 def words(netspurt: Command, *arguments: str | Path) -> str:
@@ -37,29 +41,31 @@ def test_both_ends_name_the_same_reordering_and_no_repair(
         found = explain(reordered / f"{end}.pcapng")
         assert found.notes == []
         (one,) = reorderings(found.tables)
-        assert one.late > 10
-        assert one.by_segs_max >= 3
-        counts.append(one.late - found.table("retransmissions")["connection"].size)
+        assert one.late > 1000
+        assert one.by_segs_max > 40
+        assert one.again == 0
+        counts.append(one.late)
         if end == "b":
             assert one.behind_s_max is not None
-            assert 0.004 < one.behind_s_max < 0.0065
+            assert 0.004 < one.behind_s_max < 0.02
         told = words(netspurt, reordered / f"{end}.pcapng")
         assert "The path reordered packets of connection 0:" in told
         assert f"data packets {seen} after packets that were sent later, by up to" in told
         alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
         assert "The path reordered packets of connection 0:" in alone
-    assert abs(counts[0] - counts[1]) <= 0.1 * counts[1], counts
+    # An acknowledgment answers two segments, so a segment that comes with a later one is not seen.
+    assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 
 def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
     reordered: Path, netspurt: Command
 ) -> None:
     found = explain(reordered / "b.pcapng")
-    again = found.table("retransmissions")
-    assert (again["verdict"] == "needed").sum() == 0
-    if len(again) == 0:
-        assert found.table("spent")["repair_ns"].sum() == 0
-        assert "repair" not in words(netspurt, reordered / "b.pcapng").split("Time went to")[1]
+    assert len(found.table("retransmissions")) == 0
+    assert found.table("spent")["repair_ns"].sum() == 0
+    told = words(netspurt, reordered / "b.pcapng")
+    assert "repair" not in told
+    assert "No retransmission was seen, so it cost only that data which had arrived waited" in told
 
 
 def test_a_path_that_keeps_the_order_is_not_said_to_reorder(
