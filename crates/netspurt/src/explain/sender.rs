@@ -13,7 +13,7 @@ use super::infer::{
     LabelHint, LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
     SendingOrder, Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
+use super::kept::{Acknowledged, CapturedOctets, CapturedSegment, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -219,13 +219,7 @@ impl Sender {
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
             self.answers_syn || last.is_some_and(|(sent, _)| self.answered_at > sent);
-        let mut age = self.order.age(at, packet, last, answered_since);
-        let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
-        // Beside the receiver a SYN and its retransmission may come together, if one was late.
-        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
-        if opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
-            age = Age::Copy;
-        }
+        let mut age = self.age_of(at, packet, last, answered_since);
         // A sender learns of a hole only a round trip after it sent the octets above the hole.
         // Octets that come sooner after those are an original that was overtaken. At the receiver
         // the limit is close to a round trip; elsewhere it is lower, because delays on the rest of
@@ -241,11 +235,7 @@ impl Sender {
             age = Age::Copy;
         }
         let overtook = (outstanding.len() - first) as u64;
-        let late_by = LateBy {
-            overtook,
-            distance: known.saturating_sub(right).div_ceil(u64::from(self.smss_bytes).max(1)),
-            behind,
-        };
+        let late_by = LateBy { overtook, distance: self.segs_between(right, known), behind };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
@@ -254,24 +244,51 @@ impl Sender {
             far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
         match age {
             Age::Unknown if original => trouble.overtaken(late_by),
-            Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
-                trouble.overtaken(late_by);
-            }
+            Age::Older if missing => trouble.overtaken(late_by),
+            Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
-                let una = octets.una();
                 // At the receiver it was needed if any of its octets had not arrived.
                 let gaps = &self.trouble.get_or_insert_default().gaps;
                 let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
-                let old =
-                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
+                let old = Old {
+                    left,
+                    right,
+                    known,
+                    una: octets.una(),
+                    first_sent,
+                    missing,
+                    before_tail,
+                    unordered,
+                };
                 self.again(at, packet, old);
             }
         }
         if let Some(trouble) = &mut self.trouble {
             trouble.gaps.remove(left, right);
         }
+    }
+
+    /// Returns when `packet` was sent, compared with the newest one of its direction.
+    fn age_of(
+        &self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        last: Option<(Time, CapturedSegment)>,
+        answered_since: bool,
+    ) -> Age {
+        let age = self.order.age(at, packet, last, answered_since);
+        let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
+        // Beside the receiver a SYN and its retransmission may come together, if one was late.
+        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
+        let copy = opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT;
+        if copy { Age::Copy } else { age }
+    }
+
+    /// The number of full segments that two octets are apart.
+    fn segs_between(&self, left: u64, right: u64) -> u64 {
+        right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
     /// Whether the capture lacks an earlier copy of all these octets. `unseen` says whether no
