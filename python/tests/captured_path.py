@@ -16,6 +16,7 @@ rate    = "{rate}"
 delay   = "25 ms"
 queue   = "{queue} packets"
 loss    = {{ probability = {loss} }}
+{link}
 [flows.x]
 from    = "a"
 to      = "b"
@@ -32,7 +33,7 @@ capture = true
 def captured(folder: Path, **words: Any) -> Path:
     """Return the folder of a run with these values, which has a capture beside each end."""
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
-    known |= {"more": "", "send": "2 MB", "stop": "120 s"}
+    known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
     run.save(folder / "run")
     return folder / "run"

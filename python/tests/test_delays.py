@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import netspurt as ns
 from netspurt.cli.main import application
+from netspurt.cli.options import READ_AS
 
 from conftest import ROOT, Command
 
@@ -41,7 +42,7 @@ def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> Non
     with pytest.raises(ns.DelaysError, match="Dear Sir") as raised:
         ns.read_delays(file)
     assert (raised.value.file, raised.value.line) == (str(file), 1)
-    assert "ping" in raised.value.fix
+    assert "`netspurt delays FILE --help` lists the formats" in raised.value.fix
 
 
 def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
@@ -176,6 +177,28 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
     assert (recording.sent, recording.lost) == (3, 1)
 
 
+def test_a_file_that_is_no_text_is_named_without_its_octets(tmp_path: Path) -> None:
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
+    result = CliRunner().invoke(application(), ["delays", str(tmp_path / "noise.bin")])
+    error = " ".join(result.output.split())
+    assert "noise.bin: not a known format" in error
+    assert "it is no text" in error
+    assert "`netspurt delays FILE --help` lists the formats" in error
+    assert error.isascii()
+    assert len(error) < 250 + len(str(tmp_path))
+
+
+def test_the_help_lists_the_formats_that_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("rtt_ms\n1\n")
+    refused = CliRunner().invoke(
+        application(), ["delays", str(tmp_path / "a.csv"), "--format", "sundial"]
+    )
+    formats = " ".join(refused.output.split()).split("there are ")[1].split(", ")
+    assert len(formats) > 10
+    listed = READ_AS.split(": ")[1].removesuffix(".").replace(" or ", ", ").split(", ")
+    assert listed == formats
+
+
 def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     for name in ("LICENSE", "README", "NOTICE"):
@@ -184,7 +207,7 @@ def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output.count("left out:") == 3
     assert result.output.count("not a known format") == 3
-    assert result.output.count("looked for ping") == 1
+    assert result.output.count("lists the formats") == 1
 
 
 def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_path: Path) -> None:

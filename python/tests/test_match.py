@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 import struct
@@ -51,6 +52,29 @@ def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
         "the note on negative times must be printed if data goes in one direction"
     )
     assert f"Swap the captures: netspurt match {near} {far}" in output
+
+
+def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
+    netspurt: Command, two_points: Path, tmp_path: Path
+) -> None:
+    near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
+    (matched,) = json.loads(netspurt("match", near, far, "--json").stdout)
+    for number, files in enumerate(((near, far), (far, near))):
+        said = " ".join(netspurt("compare", *files).stdout.split())
+        page = tmp_path / f"{number}.html"
+        netspurt("report", *files, "--out", page)
+        for text in (said, html.unescape(page.read_text())):
+            assert "hold the same connection, 10.0.0." in text
+            assert "source.pcapng is nearer to the sender" in text
+            assert f"that passed source.pcapng, {matched['only_first']} (" in text
+            assert "did not come to receiver.pcapng" in text
+            assert "Data took longer from source.pcapng to receiver.pcapng than the fast" in text
+            assert "finishes" not in text
+            assert "Same for" not in text
+    told = json.loads(netspurt("compare", near, far, "--json").stdout)
+    assert len(told["two_points"]) > 3
+    other = netspurt("compare", near, near, "--json")
+    assert json.loads(other.stdout)["two_points"] == [], "one file is not two points"
 
 
 def test_connections_in_two_captures_of_a_folder_are_listed_once(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import subprocess
@@ -10,17 +11,19 @@ from pathlib import Path
 import pytest
 
 from netspurt.cli.one_way import HEADING
+from netspurt.cli.path_report import bars
 from netspurt.cli.probing import _summary, _told
-from netspurt.probe import Watch
+from netspurt.probe import Histogram, Watch
 from netspurt.probe_lines import read_line
+from netspurt.timers import replay
 
 from conftest import NETSPURT, ROOT
 
 
-def watched(kind: str) -> Watch:
+def watched(kind: str, **more: str) -> Watch:
     """Return the state after the probes of a recording, as if they were of this kind."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
-    lines = [json.dumps(json.loads(first) | {"kind": kind}) + "\n", *rest]
+    lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)
     for line in lines:
         watch.take(read_line(line))
@@ -57,3 +60,36 @@ def test_a_closed_port_is_reported_with_the_command_that_serves_it(tmp_path: Pat
     output = " ".join(result.stdout.split())
     assert "2 lost probes: port unreachable, says 127.0.0.1" in output
     assert f"`netspurt serve echo --port {port} --address 127.0.0.1`" in output
+
+
+def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
+    watch = watched("icmp")
+    text = " ".join(_summary(watch, _told(watch, ["rfc6298", "rfc6298:min=0s"])))
+    recording = watch.recording()
+    assert recording is not None
+    (calm, early) = replay(recording, ["rfc6298", "rfc6298:min=0s"]).algorithms
+    assert calm.spurious == 0
+    assert early.spurious
+    told = f"rfc6298:min=0s {early.spurious}; rfc6298: never."
+    assert f"So often a timer would have sent again although the reply came: {told}" in text
+    assert text.index("So often") < text.index("round trip"), "words come before tables"
+    assert "is this machine" not in text
+
+
+def test_a_probe_of_the_machine_itself_says_that_it_tells_of_no_path() -> None:
+    watch = watched("icmp", address="127.0.0.1")
+    text = " ".join(_summary(watch, _told(watch, ["mills"])))
+    assert "127.0.0.1 is this machine, so the delays are those of its own kernel" in text
+
+
+def test_short_times_have_digits_and_empty_neighbours_of_a_histogram_have_one_row() -> None:
+    watch = watched("icmp")
+    table = [line for line in _summary(watch, _told(watch, ["mills"])) if line.startswith("mills")]
+    assert float(table[0].split()[1]) > 0
+    histogram = Histogram()
+    for rtt in (0.001, 0.0011, 0.1):
+        for _ in range(50):
+            histogram.add(rtt)
+    counts = [int(line.split()[5]) for line in bars(histogram)]
+    assert sum(counts) == 150
+    assert all(any(pair) for pair in itertools.pairwise(counts)), counts

@@ -95,6 +95,8 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("new good.toml", "good.toml exists already: name another file"),
         ("new absent/x.toml", "absent/x.toml: No such file"),
         ("rnu good.toml", "No such command 'rnu'"),
+        ("constancy a.csv", "constancy is a command of a group: `netspurt delays constancy`"),
+        ("status folder", "status is a command of a group: `netspurt sweep status`"),
         ("run good.toml --sed 1", "No such option: --sed"),
         (
             "sweep good.toml --out s",

@@ -144,6 +144,7 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
         }
     };
     let (mut datagrams, mut explainer) = (Datagrams::default(), Explainer::default());
+    let mut logging = Explainer::default().with_transcript(None);
     let fault = loop {
         let packet = match reader.next_packet() {
             Ok(Some(packet)) => packet,
@@ -152,11 +153,15 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
         };
         outcomes.packets += 1;
         explainer.take(&packet);
+        logging.take(&packet);
         let ip = packet.captured_ip().and_then(|ip| datagrams.take(packet.unix_ns, ip));
         let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
         outcomes.segments += u64::from(view.is_some());
     };
-    drop(explainer.finish());
+    // That packets are kept changes nothing in what is said about them.
+    let [plain, logged] = [explainer.finish(), logging.finish()];
+    assert_eq!((plain.passed, plain.notes), (logged.passed, logged.notes));
+    assert_eq!(format!("{:?}", plain.connections), format!("{:?}", logged.connections));
     match fault {
         None => {
             assert_eq!(reader.octets(), file.len() as u64);

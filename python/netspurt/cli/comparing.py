@@ -68,7 +68,9 @@ def compare(
 ) -> None:
     """Say which of two runs or captures was faster, and show their first difference.
 
-    Runs are aligned segment by segment, and populations connection by connection.
+    Runs are aligned segment by segment, and populations connection by connection. If two captures
+    hold the same connection, they are not compared: the lines say what the path between the two
+    points did.
 
     CSV has a row for each event, with its times in both runs. JSON also has these rows.
     """
@@ -89,19 +91,13 @@ def compare(
     if not form.for_people:
         document = _as_json(aligned, ways[0]) | _details(aligned, seen, changed)
         document |= {"span_s": found.span_s, "outcomes": outcome_data(runs, ways)}
+        document["two_points"] = _at_two_points(runs, ways, _names(runs))
         form.print(document, document["events"])
         return
     names = _names(runs)
-    parts = [
-        [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
-        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
-        _again(align(*found.counted), names, ways),
-        _differences(found.counted, names),
-        settings_lines(changed, names),
-        _early_acks(runs, ways, seen, names),
-        [] if plot is None else [str(plot)],
-    ]
-    typer.echo("\n".join(itertools.chain.from_iterable(parts)))
+    lines = _at_two_points(runs, ways, names) or _all_lines(found, aligned, changed, (runs, ways))
+    drawn = [] if plot is None else [str(plot)]
+    typer.echo("\n".join(fitted([*_chosen(runs, flows, ways, names), *lines, *drawn])))
     if direction is None and is_run(runs[0]):
         hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
 
@@ -122,6 +118,40 @@ def _chosen(
                 "connections; --flow chooses another"
             )
     return lines
+
+
+def _at_two_points(
+    runs: list[Run | Explained], ways: list[ComparedWay], names: list[str]
+) -> list[str]:
+    """Return lines on the connection if two captures hold the same one; else none."""
+    from netspurt.report.two_points import sentences
+
+    captures = [run for run in runs if is_explained(run)]
+    if len(captures) < len(runs):
+        return []
+    return sentences(captures, [int(way.flow.removeprefix("c")) for way in ways], names)
+
+
+def _all_lines(
+    found: _Events,
+    aligned: Comparison,
+    changed: list[Difference] | None,
+    compared: tuple[list[Run | Explained], list[ComparedWay]],
+) -> list[str]:
+    """Return the lines on two runs: how each ended, where they part, and why."""
+    from netspurt.analysis.compare import compare as align
+
+    runs, ways = compared
+    names, seen = _names(runs), found.compared
+    parts = [
+        outcome_lines(runs, ways, names),
+        [*_shared_span(found.ends_s, names), *_lines(aligned, seen, names, ways)],
+        _again(align(*found.counted), names, ways),
+        _differences(found.counted, names),
+        settings_lines(changed, names),
+        _early_acks(runs, ways, seen, names),
+    ]
+    return list(itertools.chain.from_iterable(parts))
 
 
 def _scenario_differences(runs: list[Run | Explained]) -> list[Difference] | None:
@@ -216,7 +246,7 @@ def _shared_span(ends: list[float], names: list[str]) -> list[str]:
         f"events are compared for the first {min(ends):.3f} s, in which both last; {names[longer]} "
         f"lasts {max(ends):.3f} s; retransmissions and causes of sending count to the end of each"
     )
-    return list(fitted([line]))
+    return [line]
 
 
 #: Causes that look the same in a capture.
@@ -392,11 +422,11 @@ def _lines(
         ]
     missing = [f"{n} only in {name}" for name, n in zip(names, comparison.only, strict=True)]
     typical, most = _later(_median(comparison)), _later(_most(comparison))
-    lines.append(
+    matched = (
         f"of these events, {comparison.matched} are in both, {' and '.join(missing)}; those of "
         f"both come {typical} in {names[1]} (median), {most} at most"
     )
-    return lines
+    return [*lines, matched]
 
 
 #: Two runs have nothing in common if fewer than this share of their events are in both.

@@ -13,7 +13,7 @@ import typer
 
 from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
-from netspurt.cli.options import Column, Interval, LostAfter, columns_of, count
+from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of, count
 from netspurt.cli.output import columns, complain, paint, width
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
@@ -49,7 +49,7 @@ def delays(
     ],
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Read the files as this format."),
+        typer.Option("--format", metavar="NAME", help=READ_AS),
     ] = None,
     interval: Interval = None,
     column: Column = None,

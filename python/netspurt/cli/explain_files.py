@@ -16,7 +16,7 @@ from netspurt.cli.output import complain, fitted, named, print_json, raw, width
 from netspurt.wording import NO_TCP
 
 #: If there are more connections than this, only their sums are printed.
-_FEW = 2
+FEW = 2
 
 
 def explain_files(
@@ -238,7 +238,7 @@ def _print_captures(
         elif parquet is not None:
             explained.write_tables(found, parquet)
         else:
-            for line in fitted(explained.lines(found, connection, few=_FEW, room=width())):
+            for line in fitted(explained.lines(found, connection, few=FEW, room=width())):
                 print(line)
     if as_json:
         shared = [asdict(one) for one in shared_connections(rows)]

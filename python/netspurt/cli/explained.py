@@ -18,6 +18,7 @@ from netspurt.cli.pooled import (
     limit_lines,
     lost_before,
     pooled_lines,
+    reordering_lines,
     repair_beside,
     time_line,
 )
@@ -81,7 +82,12 @@ def _chosen(table: Table, connection: int | None) -> Table:
 
 
 def lines(
-    found: Explained, connection: int | None, *, few: int, room: int | None = None
+    found: Explained,
+    connection: int | None,
+    *,
+    few: int,
+    room: int | None = None,
+    own_room: int | None = None,
 ) -> Iterator[str]:
     """Yield the results for a capture in words.
 
@@ -93,6 +99,8 @@ def lines(
         If there are more connections than this, only sums are printed.
     room
         The width that tables should have.
+    own_room
+        The width that the tables of single connections should have, if that differs.
 
     Raises
     ------
@@ -110,6 +118,7 @@ def lines(
         yield time_line(found, connection)
         yield from repair_beside(found, connection)
         yield from limit_lines(found, connection)
+        yield from reordering_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")
         own = {name: _chosen(found.table(name), connection) for name in names}
         yield from remedy_lines(own, found.tables)
@@ -124,7 +133,7 @@ def lines(
         yield from pooled_lines(found, room)
     for one in numbers:
         yield ""
-        yield from _connection(found, one, room)
+        yield from _connection(found, one, own_room or room)
 
 
 def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
@@ -229,7 +238,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("data", lambda r: _octets(r["unique_bytes"])),
     ("retransmissions", lambda r: number(r["retransmissions"])),
     ("sent again", lambda r: _octets(r["retransmitted_bytes"])),
-    ("out of order", lambda r: number(r["out_of_order"])),
+    ("came after later octets", lambda r: number(r["out_of_order"])),
     ("same IP identification", lambda r: number(r["hardware_duplicates"])),
     ("duplicate ACKs", lambda r: number(r["duplicate_acks"])),
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),

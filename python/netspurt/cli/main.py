@@ -93,6 +93,20 @@ def _refuse_file(word: str) -> None:
         raise ValueError(f"the first word must be a command; {told}")
 
 
+def _refuse_subcommand(word: str) -> None:
+    """Raise an error that names the group, if a command of a group stands without it."""
+    import typer
+
+    commands: dict[str, Any] = vars(typer.main.get_command(application()))["commands"]
+    within = [
+        f"`netspurt {name} {word}`"
+        for name, command in commands.items()
+        if word in getattr(command, "commands", {})
+    ]
+    if within:
+        raise ValueError(f"{word} is a command of a group: {' or '.join(within)}")
+
+
 def application(words: Sequence[str] = ()) -> App:
     """Return the command with all subcommands, or with the one that is the first of `words`.
 
@@ -176,6 +190,7 @@ def _carry_out(words: list[str]) -> int | None:
 
     if words and not words[0].startswith("-") and words[0] not in _known():
         _refuse_file(words[0])
+        _refuse_subcommand(words[0])
     try:
         status: int | None = application(words)(prog_name="netspurt", standalone_mode=False)
     except usage_error() as error:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
 
+#: The help of `--format`, with the formats of recorded delays.
+READ_AS = (
+    "Read the files as this format: ping, windows-ping, fping, nping, tcping, fping-json, irtt, "
+    "irtt-text, atlas, probe, scamper, flent, iperf3, tcp-info, ss, qlog, pingplotter, csv, "
+    "parquet or pcap."
+)
+
+
 def _reader(what: str, read: Callable[[str], Any]) -> Callable[[Any], Any]:
     def parse(text: Any) -> Any:
         if not isinstance(text, str):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.one_way import share_of
@@ -133,6 +134,7 @@ def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Ite
     """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
     `most` is the maximum number of lines, and `across` their length, by default the terminal's.
+    Empty neighbours have one line.
     """
     spans = histogram.spans()
     if not spans:
@@ -144,11 +146,27 @@ def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Ite
         (part[0][0], part[-1][1], sum(n for _, _, n in part))
         for part in (spans[at : at + step] for at in range(0, len(spans), step))
     ]
+    merged = list(_without_empty_rows(merged))
     top = max(n for _, _, n in merged)
     room = max(10, (across or width(100)) - 34)
     for low, high, n in merged:
         bar = "█" * round(room * n / top) if n else ""
         yield f"{span(low * 1e9):>9} - {span(high * 1e9):<9} {n:>7} {bar}".rstrip()
+
+
+def _without_empty_rows(
+    spans: Iterable[tuple[float, float, int]],
+) -> Iterator[tuple[float, float, int]]:
+    """Yield the bins of a histogram, with one bin in place of several neighbours that are empty.
+
+    Examples
+    --------
+    >>> list(_without_empty_rows([(1.0, 2.0, 5), (2.0, 3.0, 0), (3.0, 4.0, 0), (4.0, 5.0, 1)]))
+    [(1.0, 2.0, 5), (2.0, 4.0, 0), (4.0, 5.0, 1)]
+    """
+    for empty, group in itertools.groupby(spans, key=lambda one: one[2] == 0):
+        bins = list(group)
+        yield from [(bins[0][0], bins[-1][1], 0)] if empty else bins
 
 
 def ms(milliseconds: float) -> str:

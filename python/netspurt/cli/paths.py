@@ -10,7 +10,7 @@ import typer
 
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
-from netspurt.cli.options import Column, Interval, LostAfter, columns_of
+from netspurt.cli.options import READ_AS, Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import columns, complain, paint, width, wrapped
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
@@ -26,9 +26,7 @@ Files = Annotated[
         help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
     ),
 ]
-Format = Annotated[
-    str | None, typer.Option("--format", metavar="NAME", help="Read the files as this format.")
-]
+Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help=READ_AS)]
 Times = Annotated[
     float,
     typer.Option(min=1.1, metavar="X", help="A delay above X times the typical one is long."),

@@ -39,6 +39,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _vantages(found)
     yield from _causes(found, room)
     yield from lost_before(found)
+    yield from reordering_lines(found)
     yield ""
     yield time_line(found)
     yield from repair_beside(found)
@@ -58,13 +59,40 @@ def _vantages(found: Explained) -> Iterator[str]:
     parts = [f"{number(counts[name])} {words}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
-    yield f"Directions with data, by capture point: {', '.join(parts)}."
+    yield _taken_at(found) or f"Directions with data, by capture point: {', '.join(parts)}."
     if octets["receiver"] > octets["sender"]:
         yield (
             "A capture beside the receiver does not show data that was lost before it. So a "
             "silence may come from the sender's timer and not from its application."
         )
     yield ""
+
+
+def _taken_at(found: Explained) -> str | None:
+    """Return a sentence on where a capture was taken, if all its connections agree.
+
+    Each connection with data must have been captured at the same of its two ends, or each between
+    them.
+    """
+    connections, where = found.table("connections"), vantages(found.tables)
+    sent, ends = Counter[str](), set[tuple[str, ...]]()
+    for row in connections.select(connections["data_packets"] > 0).records():
+        place = where.get((row["connection"], row["direction"]), "unknown")
+        end = {"sender": "source", "receiver": "destination"}.get(place)
+        host = str(row[end]) if end else ""
+        ends.add((host, "" if place == "middle" else place if end is None else "host"))
+        sent[place] += int(row["unique_bytes"])
+    if len(ends) != 1 or (found.files and len(found.files) > 1):
+        return None
+    ((host, kind),) = ends
+    if kind == "unknown":
+        return "Where the capture was taken is not known."
+    if not kind:
+        return "The capture was taken on the path, between the two ends of its connections."
+    of = {name: sent[name] for name in ("sender", "receiver")}
+    most = "sent" if of["sender"] > of["receiver"] else "received"
+    what = "all the data" if min(of.values()) == 0 else "most of the data"
+    return f"The capture was taken at {host}, which {most} {what}."
 
 
 #: Where a capture was taken, in words.
@@ -234,6 +262,16 @@ def repair_beside(found: Explained, connection: int | None = None) -> Iterator[s
             "the last ACK. The sender repairs for about a round trip longer, so a capture beside "
             "the sender has more time in repair."
         )
+
+
+def reordering_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield lines on the connections whose packets the path reordered, and what it cost."""
+    from netspurt.analysis.reordered import reorderings
+
+    chosen = [one for one in reorderings(found.tables) if connection in {None, one.connection}]
+    for one in chosen[:_LIMITED]:
+        yield one.sentence(_named(found, one.connection))
+    yield from _others(len(chosen) - _LIMITED)
 
 
 def limit_lines(found: Explained, connection: int | None = None) -> Iterator[str]:

@@ -22,7 +22,7 @@ from netspurt.cli.options import one_of, span_of
 from netspurt.cli.output import columns, fitted, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
-from netspurt.wording import counted, number, rate
+from netspurt.wording import counted, duration, number, rate
 
 if TYPE_CHECKING:
     from netspurt.probe import Hop, Plan, Watch
@@ -329,6 +329,7 @@ def _summary(watch: Watch, told: dict[str, Any]) -> Iterator[str]:
     delay = told["delay"]
     if delay is None:
         return
+    yield from _meaning(watch, told["estimators"])
     yield delay_line(told, "round-trip")
     yield ""
     yield from bars(watch.histogram)
@@ -354,6 +355,36 @@ def _returned(watch: Watch) -> Iterator[str]:
         )
 
 
+def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what the results mean: of which path they tell, and what timers would have done."""
+    about = watch.header
+    if about is not None and ip_address(about.address).is_loopback:
+        yield (
+            f"{about.address} is this machine, so the delays are those of its own kernel and of no "
+            "path: choose no timer for a path by them."
+        )
+    if not algorithms:
+        return
+    early = [one for one in algorithms if one["spurious"]]
+    calm = [str(one["estimator"]) for one in algorithms if not one["spurious"]]
+    if not early:
+        yield "None of the timers in the table would have sent anything again too early."
+    else:
+        told = ", ".join(f"{one['estimator']} {number(one['spurious'])}" for one in early)
+        others = f"; {', '.join(calm)}: never" if calm else ""
+        yield f"So often a timer would have sent again although the reply came: {told}{others}."
+    lost = [one for one in algorithms if one["lost"]]
+    if not lost:
+        yield "No probe was lost, so no timer had to wait for a loss."
+        return
+    waits = [(one["waited_s"] / one["lost"], str(one["estimator"])) for one in lost]
+    (least, first), (most, last) = min(waits), max(waits)
+    yield (
+        f"For a lost probe {first} would have waited {duration(least)} on average, the shortest, "
+        f"and {last} {duration(most)}, the longest."
+    )
+
+
 #: The beginning of the reason if nothing listens at a UDP port.
 _CLOSED = "port unreachable"
 
@@ -369,15 +400,28 @@ def _table(algorithms: list[dict[str, Any]]) -> Iterator[str]:
 def _table_row(algorithm: dict[str, Any], share: float) -> list[str]:
     return [
         algorithm["estimator"],
-        f"{share * algorithm['total_s']:.1f}",
+        _tenths(share * algorithm["total_s"]),
         str(algorithm["lost"]),
-        f"{share * algorithm['waited_s']:.1f}",
+        _tenths(share * algorithm["waited_s"]),
         str(algorithm["spurious"]),
-        f"{share * algorithm['spurious_s']:.1f}",
+        _tenths(share * algorithm["spurious_s"]),
         f"{share * algorithm['mean_s'] * 1000:.4g}",
         "-" if algorithm["cov"] is None else f"{algorithm['cov']:.2f}".removeprefix("0"),
         algorithm["efficiency_printed"],
     ]
+
+
+def _tenths(seconds: float) -> str:
+    """Return seconds as RFC 889's table has them, or three digits of a time shorter than that.
+
+    Examples
+    --------
+    >>> _tenths(12.345), _tenths(0.0), _tenths(0.00082)
+    ('12.3', '0', '0.00082')
+    """
+    if seconds >= 1:
+        return f"{seconds:.1f}"
+    return f"{seconds:.3g}" if seconds >= 1e-4 else f"{seconds:.6f}".rstrip("0").rstrip(".")
 
 
 def _survey(plan: Plan, *, quiet: bool, as_json: bool) -> None:

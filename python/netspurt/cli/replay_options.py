@@ -10,7 +10,7 @@ import typer
 
 from netspurt import quantities
 from netspurt.cli import completing
-from netspurt.cli.options import one_of
+from netspurt.cli.options import READ_AS, one_of
 from netspurt.picture_files import ENDINGS
 
 _ORDERS = ("sequence", "causal")
@@ -82,7 +82,7 @@ Clock = Annotated[
 Told = Annotated[
     bool, typer.Option("--told", help="Tell the timers of their timeouts, so that they back off.")
 ]
-ReadAs = Annotated[str | None, typer.Option("--format", help="Read the files as this format.")]
+ReadAs = Annotated[str | None, typer.Option("--format", help=READ_AS)]
 Cost = Annotated[
     float | None,
     typer.Option(

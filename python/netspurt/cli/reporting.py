@@ -92,7 +92,7 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
         names = [named(str(path)) for path in paths]
     both = list(zip(paths, names, strict=True))
     if len(both) == 2 and all(_has_packets(path) for path in paths):
-        yield compared_section([_subject(*one) for one in both])
+        yield compared_section([_subject(*one, room=_HALF) for one in both])
         return
     for path, name in both:
         if not _has_recordings(path):
@@ -147,15 +147,20 @@ def _has_packets(path: Path) -> bool:
     return (path / "run.json").is_file() or is_capture(path)
 
 
-def _subject(path: Path, name: str) -> Subject:
-    """Open a run or a capture."""
-    from netspurt.cli.explained import pooled
+#: The characters of a line of a table on half of a page.
+_HALF = 62
+
+
+def _subject(path: Path, name: str, room: int | None = None) -> Subject:
+    """Open a run or a capture. Tables of connections are at most `room` wide."""
+    from netspurt.cli.explain_files import FEW
+    from netspurt.cli.explained import lines
     from netspurt.cli.running import lines_beside_flows
     from netspurt.report.compared import Subject
 
     opened = open_tables(path)
     if is_explained(opened):
-        return Subject(opened, name, list(pooled(opened)))
+        return Subject(opened, name, list(lines(opened, None, few=FEW, own_room=room)))
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 

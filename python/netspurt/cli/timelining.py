@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netspurt.cli.options import LinkDirection, count, loaded, span_of
-from netspurt.cli.output import width, wrapped
+from netspurt.cli.output import fitted, width, wrapped
 from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
 from netspurt.wording import counted, number, rate
@@ -327,7 +327,8 @@ def write_recorded(
     if plot is not None:
         check_ending(plot)
     write_new(out, read.to_toml())
-    typer.echo(f"{out}: {'; '.join(_of_recording(recordings[nth], read))}")
+    told = f"{out}: {'; '.join(_of_recording(recordings[nth], read))}"
+    typer.echo("\n".join(fitted([told])))
     if plot is not None:
         _draw(read, plot)
     _tell([*recordings[nth].notes, *read.notes])
@@ -375,7 +376,8 @@ def _share(share: float) -> str:
 
 
 def _tell_use(out: Path) -> None:
-    typer.echo(
+    told = (
         f'To use it, write `follows = "{out.name}"` in a link of a scenario in the same folder, '
         "instead of a delay, rate or loss."
     )
+    typer.echo("\n".join(fitted([told])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -56,6 +57,14 @@ class Recording(Protocol):
     @property
     def rtt_s(self) -> Floats:
         """The delays in seconds; NaN if lost."""
+
+    @property
+    def began(self) -> float | None:
+        """The instant of the first probe, in seconds since 1970; `None` if it is not known."""
+
+    @property
+    def began_is_local(self) -> bool:
+        """True if `began` is a local time."""
 
 
 class JudgedBy(Protocol):
@@ -134,8 +143,16 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
     if lost.any():
         bottom = np.full(int(lost.sum()), scale.low or 0.0)
         marks.append(Points(label="lost", ink="black", x=t[lost], y=bottom, shape="tick", size=6))
-    x = Scale("probe") if counted else Scale("sent", ELAPSED, start=0.0)
+    x = Scale("probe") if counted else Scale(_sent_since(delays), ELAPSED, start=0.0)
     return Picture(tuple(marks), scale, x, aside=_told(replay, most))
+
+
+def _sent_since(delays: Recording) -> str:
+    """Return the label of an axis of instants: with the time of day of its 0, if that is known."""
+    if delays.began is None:
+        return "sent"
+    zone = "" if delays.began_is_local else " UTC"
+    return f"sent, since {datetime.fromtimestamp(delays.began, UTC):%H:%M:%S}{zone}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -173,9 +173,10 @@ def _directions(found: Explained) -> Rows:
         *("retransmitted", "spurious"),
         *("by cause", "throughput", "RTT, mean", "data packets", "octets", "from, to"),
     )
+    several = len({row["connection"] for row in every}) > 1
+    order = " The connections that waited longest for timers and repair are first." * several
     return Rows(
-        f"Directions with data: {len(every):,}. The connections that waited longest for timers and "
-        "repair are first.",
+        f"Directions with data: {len(every):,}.{order}",
         head,
         rows,
         (2, 4, 5, 7, 8, 9, 10),
@@ -188,7 +189,7 @@ def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
     """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
     The time is known for a connection and not for a direction, so it says so if both directions
-    retransmitted.
+    retransmitted. If neither is known to have, it stands at the direction with the most data.
     """
     again, lost = found.table("retransmissions"), _lost(found)
     ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
@@ -198,7 +199,21 @@ def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
         both = (connection, "forward") in ways and (connection, "reverse") in ways
         if lost_s:
             told[connection, direction] = span(lost_s) + " (both)" * both
-    return told
+    return _of_busiest(found, lost) | told
+
+
+def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, str], str]:
+    """Return the time of waiting of connections that are not known to have retransmitted."""
+    again = set(found.table("retransmissions")["connection"].tolist())
+    most: dict[int, tuple[int, str]] = {}
+    for row in found.table("connections").records():
+        own = (int(row["unique_bytes"]), row["direction"])
+        most[row["connection"]] = max(most.get(row["connection"], (0, "")), own)
+    return {
+        (connection, direction): span(lost_s)
+        for connection, (_, direction) in most.items()
+        if connection not in again and (lost_s := lost.get(f"c{connection}", 0.0))
+    }
 
 
 def _mostly(found: Explained) -> dict[int, str]:

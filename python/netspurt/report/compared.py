@@ -16,6 +16,7 @@ from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Room, Way, ways
 from netspurt.report.parts import Flow, Group, Part, Parting, Rows, Section, Side
 from netspurt.report.runs import run_part
+from netspurt.report.two_points import sentences
 from netspurt.run import Run
 from netspurt.table import optional
 from netspurt.wording import counted
@@ -45,14 +46,20 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 
     Times count from the first data of each. Directions of two runs that have the same name are
     compared segment by segment; of captures, and if no name is shared, those with the most data.
+    If two captures hold the same connection, the section says what both points tell of it.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
-        Side(one.name, [_from_first_data(one.run, flow) for flow in found.flows])
+        Side(
+            one.name,
+            [_from_first_data(one.run, flow) for flow in found.flows],
+            "not seen in this capture" if isinstance(one.run, Explained) else "not recorded",
+        )
         for one, (_part_of, found) in zip(subjects, told, strict=True)
     ]
-    words, parting = _divergence(subjects)
-    answers = list(_outcomes(subjects))
+    same = _same(subjects)
+    words, parting = (same[_FIRST:], None) if same else _divergence(subjects)
+    answers = same[:_FIRST] or list(_outcomes(subjects))
     titles = [one.name for one in subjects]
     groups = (Group(sides, parting=parting),) if all(side.flows for side in sides) else ()
     what = "capture" if isinstance(subjects[0].run, Explained) else "run"
@@ -108,6 +115,23 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     own = segments.where(flow=way.flow, direction=way.direction)
     data = own.select(own["len_bytes"] > 0)
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
+
+
+#: How many sentences on the same connection are the answer: what it is, and what was lost.
+_FIRST = 2
+
+
+def _same(subjects: Sequence[Subject]) -> list[str]:
+    """Return sentences on the connection that both captures hold; none if there is no such one."""
+    captures = [one.run for one in subjects if isinstance(one.run, Explained)]
+    if len(captures) < len(subjects):
+        return []
+    try:
+        ((first, second), *_) = _pairs(*captures)
+    except ValueError:
+        return []
+    numbers = [int(way.flow.removeprefix("c")) for way in (first, second)]
+    return sentences(captures, numbers, [one.name for one in subjects])
 
 
 #: The most directions of which a sentence says which run was faster.

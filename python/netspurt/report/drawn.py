@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.pictures import Picture
-from netspurt.pictures.marks import Floats, Line, Mark, Points, Scale
+from netspurt.pictures.marks import Floats, Line, Mark, Points, Scale, reach
+from netspurt.pictures.measures import ELAPSED
 from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
 
@@ -80,6 +81,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
         The share of marks to keep, of those that may be thinned.
     """
     (left, right), (low, high) = picture.ends
+    right = _last(picture, left, right)
     return {
         "x": _scale(picture.x, left, right),
         "y": _scale(picture.y, low, high),
@@ -88,6 +90,14 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
         "legend": picture.legend,
         "marks": [_mark(mark, payload, share) for mark in picture.marks],
     }
+
+
+def _last(picture: Picture, left: float, right: float) -> float:
+    """Return the right end of the x axis. An axis of time ends with the last mark."""
+    there = reach(picture.marks, 0)
+    if picture.x.unit != ELAPSED or picture.x.high is not None or there is None:
+        return right
+    return there[1] if there[1] > left else right
 
 
 def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:

@@ -83,6 +83,17 @@ def _text(text: str) -> str:
     return escape(plain(text))
 
 
+def _breakable(name: str) -> str:
+    """Return a name as HTML. In a narrow window it takes a new line behind a comma or a colon.
+
+    Examples
+    --------
+    >>> _breakable("mills:min=70ms,max=60s")
+    'mills:<wbr>min=70ms,<wbr>max=60s'
+    """
+    return re.sub(r"([:,])(?=\w)", r"\1<wbr>", _text(name))
+
+
 def _prose(text: str) -> str:
     """Return a sentence as HTML. Commands and names between backticks are code.
 
@@ -118,7 +129,7 @@ def _with_names(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if aligned:
             name, rest = line[:width].rstrip(), line[len(line[:width].rstrip()) : width]
-            own = f'<span class="own">{_text(name)}</span>' if name else ""
+            own = f'<span class="own">{_breakable(name)}</span>' if name else ""
             yield f'<span class="name">{own}{rest}</span>{_text(line[width:])}'
         else:
             yield _text(line)

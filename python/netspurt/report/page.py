@@ -142,6 +142,7 @@ def _group(group: Group, payload: Payload, share: float) -> dict[str, Any]:
     sides = [
         {
             "name": plain(side.name),
+            "absent": side.absent,
             "flows": [
                 {
                     "name": plain(flow.name),

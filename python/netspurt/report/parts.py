@@ -41,10 +41,21 @@ class Flow:
 
 @dataclass(frozen=True)
 class Side:
-    """The pictures of a run's flows; the page shows one flow at a time."""
+    """The pictures of a run's flows; the page shows one flow at a time.
+
+    Attributes
+    ----------
+    name
+        The name of the run.
+    flows
+        Its flows.
+    absent
+        The words in place of a picture that only the other of two runs has.
+    """
 
     name: str
     flows: Sequence[Flow]
+    absent: str = "not recorded"
 
 
 @dataclass(frozen=True)

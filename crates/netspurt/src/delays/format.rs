@@ -98,12 +98,9 @@ impl Format {
 
     /// Returns the advice for a file whose format is not recognised.
     pub fn hint() -> String {
-        let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
-        format!(
-            "looked for {}; if the file has one of these formats, add `--format NAME`; if it is a \
-             table, add `--column rtt=NAME`",
-            names.join(", ")
-        )
+        "`netspurt delays FILE --help` lists the formats; if the file has one of them, add `--format \
+         NAME`; if it is a table, add `--column rtt=NAME`"
+            .to_owned()
     }
 
     /// Returns the format with this name.

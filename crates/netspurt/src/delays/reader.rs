@@ -176,10 +176,18 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
 /// The message about a file of unknown format.
 const UNKNOWN_FORMAT: &str = "not a known format of recorded delays";
 
+/// The characters at the beginning of a file that tell whether it is a text.
+const TOLD_BY: usize = 1 << 10;
+
 /// Returns the error for a file of unknown format.
 fn unknown_format(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
-    let shown: String = first.chars().take(60).collect();
+    let is_text =
+        |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
+    if !content.chars().take(TOLD_BY).all(|one| is_text(one) || matches!(one, '\n' | '\r')) {
+        return RecordingError::new(format!("{ALIEN}; it is no text"), Format::hint());
+    }
+    let shown: String = first.chars().take(30).collect();
     if let Some(names) = table::names(content) {
         let (names, count) = (names.join(", "), names.len());
         return RecordingError::new(
@@ -192,7 +200,8 @@ fn unknown_format(content: &str) -> RecordingError {
         )
         .at(line);
     }
-    RecordingError::new(format!("{UNKNOWN_FORMAT}; it begins with `{shown}`"), Format::hint())
+    let more = if shown.len() < first.len() { "..." } else { "" };
+    RecordingError::new(format!("{UNKNOWN_FORMAT}; it begins with `{shown}{more}`"), Format::hint())
         .at(line)
 }
 

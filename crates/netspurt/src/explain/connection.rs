@@ -100,23 +100,24 @@ impl CapturedConnection {
         [from.map(|way| EndedWay::of(*way)), to.map(|way| EndedWay::of(*way))]
     }
 
-    /// As [`take`](Self::take), but the segment may be taken later, together with others.
+    /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is
+    /// its place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
         side: Side,
         at: Time,
         segment: &PlainSegment,
+        place: Option<u32>,
         shared: &mut SharedState,
     ) {
         if !self.pending.have_room(at) {
             self.make_room(shared);
         }
-        self.pending.add_plain(side, at, segment);
+        self.pending.add_plain(side, at, segment, place);
     }
 
-    /// As [`take_later`](Self::take_later), for a segment that is not plain, with its place in the
-    /// transcript.
+    /// As [`take_later`](Self::take_later), for a segment that is not plain.
     pub fn take_other_later(
         &mut self,
         side: Side,
@@ -148,7 +149,9 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        if shared.disorder.is_found() || self.pending.are_disordered() {
+        let at_senders =
+            self.ways.each_ref().map(|way| way.as_deref().is_some_and(CapturedWay::is_at_sender));
+        if shared.disorder.is_found() || self.pending.are_disordered(at_senders) {
             shared.disorder.note();
             return self.reorder_pending(shared);
         }
@@ -156,15 +159,16 @@ impl CapturedConnection {
         for one in pending.iter() {
             match &one.kind {
                 PendingKind::Plain(segment) => {
-                    self.take(one.side, one.at, segment, shared);
+                    let answer = self.take(one.side, one.at, segment, shared);
+                    shared.sampled(one.place(0), answer.sample);
                     let continued = one.continued(segment);
                     if continued.len() > 0 {
                         self.take_continued(one.side, one.at, segment, continued, shared);
                     }
                 }
-                PendingKind::Other(segment, place) => {
+                PendingKind::Other(segment) => {
                     let answer = self.take(one.side, one.at, *segment, shared);
-                    shared.sampled(*place, answer.sample);
+                    shared.sampled(one.place(0), answer.sample);
                 }
             }
         }
@@ -181,14 +185,15 @@ impl CapturedConnection {
             match &one.kind {
                 PendingKind::Plain(segment) => {
                     let mut at = one.at;
-                    self.hold(HeldSegment::plain(one.side, at, *segment), shared);
-                    for (gap, next) in one.continued(segment) {
+                    self.hold(HeldSegment::plain(one.side, at, *segment, one.place(0)), shared);
+                    for (behind, (gap, next)) in (1..).zip(one.continued(segment)) {
                         at += gap;
-                        self.hold(HeldSegment::plain(one.side, at, next), shared);
+                        let place = one.place(behind);
+                        self.hold(HeldSegment::plain(one.side, at, next, place), shared);
                     }
                 }
-                PendingKind::Other(segment, place) => {
-                    self.hold(HeldSegment::other(one.side, one.at, segment, *place), shared);
+                PendingKind::Other(segment) => {
+                    self.hold(HeldSegment::other(one.side, one.at, segment, one.place(0)), shared);
                 }
             }
         }
@@ -208,15 +213,11 @@ impl CapturedConnection {
     /// Takes the segments that are held: all of them if the connection is `over`.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
-            match &one.segment {
-                EitherSegment::Plain(segment) => {
-                    self.take(one.side, one.at, segment, shared);
-                }
-                EitherSegment::Other(segment, place) => {
-                    let answer = self.take(one.side, one.at, segment, shared);
-                    shared.sampled(*place, answer.sample);
-                }
-            }
+            let answer = match &one.segment {
+                EitherSegment::Plain(segment) => self.take(one.side, one.at, segment, shared),
+                EitherSegment::Other(segment) => self.take(one.side, one.at, segment, shared),
+            };
+            shared.sampled(one.place, answer.sample);
         }
     }
 

@@ -7,6 +7,8 @@ use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
+use super::infer::{PathTimes, Vantage};
+
 /// How many packets of a capture are out of order, and by how much.
 ///
 /// A capture may hold the packets of a connection in another order than the one in which they
@@ -118,25 +120,43 @@ impl LatestNumbers {
 }
 
 /// Looks for packets out of order among consecutive packets of a connection.
+///
+/// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
+/// Octets after higher ones show it only where they left: before any other capture the path, too, may
+/// have reordered them, and then the receiver got them in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
-    /// How many packets came after others with higher octets. The path may have reordered a few.
+    /// Whether the capture is known to have been taken at the sender, by the side that sends.
+    at_senders: [bool; 2],
+    /// The side that opened the connection, and when its SYN and the answer were captured.
+    opened: Option<(Side, Time, Option<Time>)>,
+    /// How many packets came after others with higher octets, although they left the sender just
+    /// before the capture.
     overtaken: u32,
 }
 
 impl DisorderWatch {
-    /// If at least so many packets of one batch were overtaken, the capture disordered them, and
-    /// not the path.
+    /// If at least so many packets of one batch were overtaken at their sender, the capture
+    /// disordered them. The sender's own queues may reorder a few.
     const OVERTAKEN_MIN: u32 = 3;
+
+    /// Begins with what is known of the place of the capture.
+    pub fn new(at_senders: [bool; 2]) -> Self {
+        Self { at_senders, ..Self::default() }
+    }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must
     /// have ACK or SYN, and no RST. Returns whether packets are out of order: one came just after
-    /// its acknowledgment, or several have lower octets than others just before them.
+    /// its acknowledgment, or several left the sender here and have lower octets than others just
+    /// before them.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, more: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
             return self.take_syn(side, at, packet);
+        }
+        if self.opened.is_some() {
+            self.find_place(side, at);
         }
         let (seq, bytes) = (packet.seq(), packet.seq_len());
         let own = &mut self.sides[side.index()];
@@ -148,7 +168,8 @@ impl DisorderWatch {
             let gap_acked = own.gap_acked(at, seq);
             let sent_earlier = own.note_begin(at, seq, packet.ip_id());
             proven = gap_acked == Some(true);
-            self.overtaken += u32::from(gap_acked.is_some() || sent_earlier);
+            let overtaken = gap_acked.is_some() || sent_earlier;
+            self.overtaken += u32::from(overtaken && self.at_senders[side.index()]);
             own.note_octets(at, seq, seq.wrapping_add(bytes.wrapping_mul(more + 1)));
         }
         let other = &mut self.sides[side.peer().index()];
@@ -156,10 +177,31 @@ impl DisorderWatch {
         proven || self.overtaken >= Self::OVERTAKEN_MIN
     }
 
+    /// Finds the place of the capture by the handshake, of which `side` sent a further packet at `at`.
+    #[cold]
+    fn find_place(&mut self, side: Side, at: Time) {
+        let Some((opener, asked, Some(answered))) = self.opened.take() else { return };
+        if side != opener {
+            return;
+        }
+        let (far, near) = (answered.saturating_since(asked), at.saturating_since(answered));
+        for (sender, far, near) in [(opener, far, near), (opener.peer(), near, far)] {
+            let mut path = PathTimes::default();
+            path.far_sample(far);
+            path.near_sample(near);
+            self.at_senders[sender.index()] |= path.vantage().0 == Vantage::Sender;
+        }
+    }
+
     /// Takes a SYN that `side` sent. Returns whether it is the first and the peer had just
     /// acknowledged it.
     #[cold]
     fn take_syn(&mut self, side: Side, at: Time, packet: &impl Observed) -> bool {
+        self.opened = match (self.opened, packet.flags().has(Flags::ACK)) {
+            (_, false) => Some((side, at, None)),
+            (Some((opener, asked, _)), true) if opener != side => Some((opener, asked, Some(at))),
+            (opened, true) => opened,
+        };
         let end = packet.seq().wrapping_add(1);
         let answer = self.sides[side.peer().index()].ack;
         let recent = answer.is_some_and(|(ack, since)| {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedPacket, Datagrams, Fault, PlainSegment, TcpView};
+use crate::wire::{CapturedIp, CapturedPacket, Datagrams, Fault, PlainSegment, TcpView};
 
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SharedState, Transcript};
@@ -140,12 +140,9 @@ impl Explainer {
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
         self.notes.take(packet);
-        let plain = match packet.captured_ip() {
-            Some(ip) if self.transcript.is_none() => PlainSegment::of(ip),
-            _ => None,
-        };
+        let plain = packet.captured_ip().and_then(|ip| Some((ip, PlainSegment::of(ip)?)));
         match plain {
-            Some((ends, segment)) => self.plain(packet.unix_ns, ends, &segment),
+            Some((ip, (ends, segment))) => self.plain(packet.unix_ns, ip, ends, &segment),
             None => self.take_other(packet),
         }
     }
@@ -192,12 +189,18 @@ impl Explainer {
         }
     }
 
-    /// Takes a plain segment between `ends`, which was captured at `unix_ns`.
+    /// Takes a plain segment between `ends`, which was captured in `ip` at `unix_ns`.
+    ///
+    /// A transcript changes nothing here but that it gets the segment, too: segments of other kinds
+    /// or in other numbers together could be explained differently.
     #[inline]
-    fn plain(&mut self, unix_ns: i64, ends: EndPair, segment: &PlainSegment) {
+    fn plain(&mut self, unix_ns: i64, ip: CapturedIp<'_>, ends: EndPair, segment: &PlainSegment) {
         let at = self.captured_at(unix_ns);
         let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
-        connection.take_later(sighting.side, at, segment, &mut self.shared);
+        let wanted = self.only.is_none_or(|only| only == sighting.number);
+        let transcript = self.transcript.as_mut().filter(|_| wanted);
+        let place = transcript.map(|transcript| transcript.add_plain(at, sighting, ip));
+        connection.take_later(sighting.side, at, segment, place, &mut self.shared);
         if self.flows.has_retired() {
             self.end_retired();
         }

@@ -32,8 +32,14 @@ fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
         Column::new("vantage_confidence", Data::OptionalF64(sure)),
         spans("near_ns", rows, |habits| habits.near),
         spans("far_ns", rows, |habits| habits.far),
-        counts("overtaken_packets", rows, |habits| habits.late.0),
-        counts("overtaken_by_segs_max", rows, |habits| habits.late.1 as u64),
+        counts("overtaken_packets", rows, |habits| habits.late.packets),
+        counts("overtaken_by_segs_max", rows, |habits| habits.late.by_max),
+        counts("overtaken_distance_segs_max", rows, |habits| habits.late.distance_max),
+        spans("overtaken_ns_max", rows, |habits| Some(habits.late.behind_max)),
+        counts("overtaken_in_acks_packets", rows, |habits| habits.late_in_acks.packets),
+        counts("overtaken_in_acks_distance_segs_max", rows, |habits| {
+            habits.late_in_acks.distance_max
+        }),
         counts("late_or_again_packets", rows, |habits| habits.late_or_again),
         counts("copied_packets", rows, |habits| habits.copies),
         counts("uncaptured_bytes", rows, |habits| habits.uncaptured_bytes),

@@ -53,7 +53,7 @@ pub use ended_way::EndedWay;
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{EndedBy, FLOORS, OtherFloors, TimerWait};
 pub use habits_table::habits_table;
-pub use infer::{AckHabits, Habits, StampTicks, TimerGrid, Traits, Vantage};
+pub use infer::{AckHabits, Habits, LatePackets, StampTicks, TimerGrid, Traits, Vantage};
 pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;
 pub use layout::RowLayout;

@@ -18,6 +18,9 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind<'a>,
+    /// Its place in the transcript, and the places of those that continue it. Empty if there is no
+    /// transcript.
+    places: &'a [u32],
     /// A word for each segment after it that continues it.
     continued: &'a [u64],
 }
@@ -27,8 +30,8 @@ pub struct PendingSegment<'a> {
 pub enum PendingKind<'a> {
     /// A plain one.
     Plain(PlainSegment),
-    /// Any other, with its place in the transcript.
-    Other(&'a TcpView, Option<u32>),
+    /// Any other.
+    Other(&'a TcpView),
 }
 
 /// The segments of a list, in order.
@@ -38,7 +41,7 @@ pub struct PendingIter<'a> {
     at: Time,
     words: &'a [u64],
     others: slice::Iter<'a, TcpView>,
-    places: slice::Iter<'a, u32>,
+    places: &'a [u32],
 }
 
 /// The segments of a connection that were captured and are not taken yet.
@@ -59,7 +62,7 @@ pub struct PendingSegments {
     first: Time,
     /// Those that are not plain, in order.
     others: Vec<TcpView>,
-    /// The places of those in the transcript. Empty if there is none.
+    /// The places of all in the transcript. Empty if there is none.
     places: Vec<u32>,
 }
 
@@ -101,8 +104,8 @@ impl<'a> Iterator for PendingIter<'a> {
         let (side, at) = (FirstWord(*first).side(), self.at);
         let Some(whole) = self.words.first_chunk().filter(|_| first & FirstWord::PLAIN != 0) else {
             self.words = rest;
-            let kind = PendingKind::Other(self.others.next()?, self.places.next().copied());
-            return Some(PendingSegment { side, at, kind, continued: &[] });
+            let (kind, places) = (PendingKind::Other(self.others.next()?), self.next_places(1));
+            return Some(PendingSegment { side, at, kind, places, continued: &[] });
         };
         let after = &self.words[whole.len()..];
         let many = after.iter().position(|word| !FirstWord(*word).continues());
@@ -110,11 +113,29 @@ impl<'a> Iterator for PendingIter<'a> {
         self.words = after;
         continued.iter().for_each(|word| self.at += FirstWord(*word).gap());
         let kind = PendingKind::Plain(PlainSegment::of_words(*whole));
-        Some(PendingSegment { side, at, kind, continued })
+        let places = self.next_places(1 + continued.len());
+        Some(PendingSegment { side, at, kind, places, continued })
+    }
+}
+
+impl<'a> PendingIter<'a> {
+    /// The places of the next `many` segments in the transcript.
+    #[inline]
+    fn next_places(&mut self, many: usize) -> &'a [u32] {
+        let (places, rest) = self.places.split_at(many.min(self.places.len()));
+        self.places = rest;
+        places
     }
 }
 
 impl PendingSegment<'_> {
+    /// The place in the transcript of the segment that comes `behind` this one and continues it, or of
+    /// this one for 0. `None` if there is no transcript.
+    #[inline]
+    pub fn place(&self, behind: usize) -> Option<u32> {
+        self.places.get(behind).copied()
+    }
+
     /// The segments that continue this one, if it is `plain`, each with the time since the one before.
     #[inline]
     pub fn continued(
@@ -146,9 +167,13 @@ impl PendingSegments {
         self.have_room(at) && self.others.len() < Self::MOST_OTHERS
     }
 
-    /// Adds a plain segment that `side` sent and that was captured at `at`. There must be room.
+    /// Adds a plain segment that `side` sent and that was captured at `at`, with its place in the
+    /// transcript. There must be room.
     #[inline]
-    pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment) {
+    pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment, place: Option<u32>) {
+        if let Some(place) = place {
+            self.places.push(place);
+        }
         let (gap, back) = (self.gap_to(at), Self::back(side));
         let mut own = segment.to_words();
         if self.words.len() + 4 > self.words.capacity() {
@@ -211,18 +236,19 @@ impl PendingSegments {
             at: self.first,
             words: &self.words,
             others: self.others.iter(),
-            places: self.places.iter(),
+            places: &self.places,
         }
     }
 
-    /// Whether packets among them are out of order.
-    pub fn are_disordered(&self) -> bool {
-        let mut watch = DisorderWatch::default();
+    /// Whether the capture holds them out of order. `at_senders` says whether it is known to have been
+    /// taken at the sender, by the side that sends.
+    pub fn are_disordered(&self, at_senders: [bool; 2]) -> bool {
+        let mut watch = DisorderWatch::new(at_senders);
         self.iter().any(|one| match &one.kind {
             PendingKind::Plain(plain) => {
                 watch.take(one.side, one.at, plain, one.continued.len() as u32)
             }
-            PendingKind::Other(view, _) => {
+            PendingKind::Other(view) => {
                 let tells = view.flags.has(Flags::ACK) || view.flags.has(Flags::SYN);
                 tells && !view.flags.has(Flags::RST) && watch.take(one.side, one.at, *view, 0)
             }
@@ -296,21 +322,22 @@ mod tests {
                 Some((7 + place, 9)),
                 3,
             );
-            pending.add_plain(Side::To, at(place.into()), &segment);
+            pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
         // Another side, another window, no payload, another echo, a stamp of long after.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
-        pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3));
-        pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3));
-        pending.add_plain(Side::To, at(22), &plain(next + 1000, 1000, 6, Some((17, 9)), 3));
-        pending.add_plain(Side::To, at(23), &plain(next + 2000, 0, 6, Some((17, 9)), 3));
-        pending.add_plain(Side::To, at(24), &plain(next + 2000, 0, 6, Some((17, 9)), 3));
-        pending.add_plain(Side::To, at(25), &plain(next + 2000, 9, 6, Some((17, 8)), 3));
+        pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
+        pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);
+        pending.add_plain(Side::To, at(22), &plain(next + 1000, 1000, 6, Some((17, 9)), 3), None);
+        pending.add_plain(Side::To, at(23), &plain(next + 2000, 0, 6, Some((17, 9)), 3), None);
+        pending.add_plain(Side::To, at(24), &plain(next + 2000, 0, 6, Some((17, 9)), 3), None);
+        pending.add_plain(Side::To, at(25), &plain(next + 2000, 9, 6, Some((17, 8)), 3), None);
         pending.add_plain(
             Side::To,
             at(26),
             &plain(next + 2009, 9, 6, Some((17 + (1 << 16), 8)), 3),
+            None,
         );
         assert_eq!(words(&pending), 4 + 9 + 7 * 4);
     }
@@ -330,7 +357,7 @@ mod tests {
                 let gap = u64::from(mark) * u64::from(mark) % (FirstWord::MOST_GAP + 1);
                 at += Duration::from_nanos(if added.is_empty() { 0 } else { gap });
                 prop_assert!(pending.have_room(at));
-                pending.add_plain(side, at, &segment);
+                pending.add_plain(side, at, &segment, None);
                 added.push((side, at, segment));
             }
             let mut found = Vec::new();

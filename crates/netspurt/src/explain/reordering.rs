@@ -17,8 +17,8 @@ use super::infer::Vantage;
 pub enum EitherSegment {
     /// A plain one.
     Plain(PlainSegment),
-    /// Any other, with its place in the transcript.
-    Other(TcpView, Option<u32>),
+    /// Any other.
+    Other(TcpView),
 }
 
 /// A segment that waits until no segment that passed earlier can still arrive.
@@ -30,6 +30,8 @@ pub struct HeldSegment {
     pub at: Time,
     /// Itself.
     pub segment: EitherSegment,
+    /// Its place in the transcript.
+    pub place: Option<u32>,
     marks: OrderMarks,
 }
 
@@ -77,15 +79,17 @@ impl OrderMarks {
 }
 
 impl HeldSegment {
-    /// The plain `segment`, which `side` sent and which was captured at `at`.
-    pub fn plain(side: Side, at: Time, segment: PlainSegment) -> Self {
-        Self { side, at, segment: EitherSegment::Plain(segment), marks: OrderMarks::of(&segment) }
+    /// The plain `segment`, which `side` sent and which was captured at `at`. `place` is its place in
+    /// the transcript.
+    pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
+        let marks = OrderMarks::of(&segment);
+        Self { side, at, segment: EitherSegment::Plain(segment), place, marks }
     }
 
-    /// A segment that is not plain. `place` is its place in the transcript.
+    /// As [`plain`](Self::plain), for any other segment.
     pub fn other(side: Side, at: Time, segment: &TcpView, place: Option<u32>) -> Self {
         let marks = OrderMarks::of(segment);
-        Self { side, at, segment: EitherSegment::Other(*segment, place), marks }
+        Self { side, at, segment: EitherSegment::Other(*segment), place, marks }
     }
 }
 

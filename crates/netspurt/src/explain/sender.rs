@@ -1,5 +1,6 @@
 //! Infers why one side of a captured connection retransmits.
 
+mod known;
 mod repeated;
 
 use crate::observe::{Answer, CoveredBy};
@@ -8,11 +9,11 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits,
-    InferenceReport, Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene,
-    SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
+    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits, Inferred,
+    LabelHint, LateBy, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
+    SendingOrder, Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
+use super::kept::{Acknowledged, CapturedOctets, CapturedSegment, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -218,13 +219,7 @@ impl Sender {
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
             self.answers_syn || last.is_some_and(|(sent, _)| self.answered_at > sent);
-        let mut age = self.order.age(at, packet, last, answered_since);
-        let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
-        // Beside the receiver a SYN and its retransmission may come together, if one was late.
-        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
-        if opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
-            age = Age::Copy;
-        }
+        let mut age = self.age_of(at, packet, last, answered_since);
         // A sender learns of a hole only a round trip after it sent the octets above the hole.
         // Octets that come sooner after those are an original that was overtaken. At the receiver
         // the limit is close to a round trip; elsewhere it is lower, because delays on the rest of
@@ -233,12 +228,14 @@ impl Sender {
         let vantage = self.path.vantage().0;
         let far = age == Age::Unknown && vantage == Vantage::Receiver;
         let least = if far { round * 7 / 8 } else { round * 3 / 5 };
-        let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
+        let behind = above.map_or(Duration::ZERO, |one| at.saturating_since(one.first_sent));
+        let soon = above.is_some() && behind < least;
         let beyond = age == Age::Unknown && vantage != Vantage::Sender;
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
         }
-        let overtook = outstanding.len() - first;
+        let overtook = (outstanding.len() - first) as u64;
+        let late_by = LateBy { overtook, distance: self.segs_between(right, known), behind };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
@@ -246,25 +243,52 @@ impl Sender {
         let original =
             far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
         match age {
-            Age::Unknown if original => trouble.overtaken(overtook),
-            Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
-                trouble.overtaken(overtook);
-            }
+            Age::Unknown if original => trouble.overtaken(late_by),
+            Age::Older if missing => trouble.overtaken(late_by),
+            Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
-                let una = octets.una();
                 // At the receiver it was needed if any of its octets had not arrived.
                 let gaps = &self.trouble.get_or_insert_default().gaps;
                 let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
-                let old =
-                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
+                let old = Old {
+                    left,
+                    right,
+                    known,
+                    una: octets.una(),
+                    first_sent,
+                    missing,
+                    before_tail,
+                    unordered,
+                };
                 self.again(at, packet, old);
             }
         }
         if let Some(trouble) = &mut self.trouble {
             trouble.gaps.remove(left, right);
         }
+    }
+
+    /// Returns when `packet` was sent, compared with the newest one of its direction.
+    fn age_of(
+        &self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        last: Option<(Time, CapturedSegment)>,
+        answered_since: bool,
+    ) -> Age {
+        let age = self.order.age(at, packet, last, answered_since);
+        let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
+        // Beside the receiver a SYN and its retransmission may come together, if one was late.
+        let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
+        let copy = opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT;
+        if copy { Age::Copy } else { age }
+    }
+
+    /// The number of full segments that two octets are apart.
+    fn segs_between(&self, left: u64, right: u64) -> u64 {
+        right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
     /// Whether the capture lacks an earlier copy of all these octets. `unseen` says whether no
@@ -420,6 +444,10 @@ impl Sender {
             && !(segment.sacked && in_order)
         {
             let once = segment.retransmissions == 0;
+            if let Some(top) = trouble.sacked.top().filter(|top| once && *top > segment.right) {
+                let distance = (top - segment.right).div_ceil(u64::from(self.smss_bytes).max(1));
+                trouble.late_in_acks.add(LateBy { distance, ..LateBy::default() });
+            }
             let least = self.path.far().unwrap_or(Duration::ZERO);
             if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
                 trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
@@ -527,73 +555,5 @@ impl Sender {
         let highest = octets.sequence().highest();
         trouble.window_grows(at, una, highest, packet);
         trouble.acknowledged(una);
-    }
-
-    /// Returns a sender that goes on after its connection rested.
-    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
-        Self { earlier, ..Self::default() }
-    }
-
-    /// The observed behaviour of sender, receiver and path. `None` if nothing was missing or sent
-    /// again.
-    pub fn habits(&self) -> Option<Box<Habits>> {
-        let Some(trouble) = &self.trouble else { return self.earlier.clone() };
-        Some(Box::new(Habits {
-            vantage: self.path.vantage(),
-            near: self.path.near_known(),
-            far: self.path.far(),
-            timer_grid: None,
-            stamps: self.order.stamp_ticks(),
-            acks: self.acks,
-            traits: trouble.machine.traits,
-            late: trouble.late,
-            late_or_again: self.report().map_or(0, |report| {
-                trouble.found.iter().filter(|one| report.may_be_late(one)).count() as u64
-            }),
-            copies: trouble.copies,
-            uncaptured_bytes: trouble.uncaptured_bytes,
-            reports_duplicates: trouble.reports_duplicates,
-        }))
-    }
-
-    /// Copies of segments that the network or the capture made.
-    #[inline]
-    pub fn copies(&self) -> u64 {
-        self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
-    }
-
-    /// Counts a segment that the capture holds twice.
-    pub fn copied(&mut self) {
-        self.trouble.get_or_insert_default().copies += 1;
-    }
-
-    /// The latest retransmission, with what is known about it so far.
-    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
-        self.trouble.as_ref()?.found.last()
-    }
-
-    /// What is known about the whole direction and affects every retransmission. `None` if nothing
-    /// was missing or sent again.
-    fn report(&self) -> Option<InferenceReport> {
-        let trouble = self.trouble.as_ref()?;
-        Some(InferenceReport {
-            vantage: self.path.vantage().0,
-            traits: trouble.machine.traits,
-            sack: self.sack.known() == Some(true),
-            reports_duplicates: trouble.reports_duplicates,
-            hides_duplicates: trouble.hides_duplicates(),
-            unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
-            reorders: trouble.late.0 > 0,
-        })
-    }
-
-    /// Returns all retransmissions in order, when the connection or the capture has ended. A
-    /// segment that may be a late original is left out.
-    pub fn finish(self) -> Vec<ExplainedRetransmission> {
-        let Some(report) = self.report() else { return Vec::new() };
-        let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();
-        found.retain(|one| !report.may_be_late(one));
-        found.iter_mut().for_each(|one| report.finish(one));
-        found
     }
 }

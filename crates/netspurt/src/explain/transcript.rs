@@ -12,7 +12,7 @@ use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
 use crate::seq::to_wire;
 use crate::units::Time;
-use crate::wire::TcpView;
+use crate::wire::{CapturedIp, TcpView};
 
 use super::round_trips_table::RoundTripRows;
 use super::{EndedConnection, ExplainedRetransmission, Verdict};
@@ -77,6 +77,17 @@ impl Transcript {
         let place = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets");
         self.packets.push(Logged { at, connection, side, view: *view, sample: None });
         place
+    }
+
+    /// As [`add`](Self::add), for a packet with a plain segment that was captured in `ip`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the segment is not plain.
+    #[cold]
+    pub fn add_plain(&mut self, at: Time, sighting: Sighting, ip: CapturedIp<'_>) -> u32 {
+        let view = TcpView::of(ip.bytes, ip.original_bytes as usize);
+        self.add(at, sighting, &view.expect("plain segments can be read"))
     }
 
     /// Notes the sample of the round trip that the packet at `place` ends.

@@ -157,7 +157,7 @@ class Group {
     for (const kind of kinds) {
       for (const n of sides) {
         const own = this.panels.filter((panel) => panel.side === n && panel.picture.kind === kind);
-        this.frame.append(own.length ? own[0].root : element("p", { class: "none" }, ["not recorded"]));
+        this.frame.append(own.length ? own[0].root : element("p", { class: "none" }, [this.told.sides[n].absent]));
       }
     }
     this.redraw();

@@ -181,7 +181,8 @@ class Panel {
     this.frame(pen, heights, span);
     pen.save();
     pen.beginPath();
-    pen.rect(this.map.left, this.map.top - 2 * dot, this.map.width, this.map.height + 6 * dot);
+    // A mark at the last instant is drawn whole.
+    pen.rect(this.map.left, this.map.top - 2 * dot, this.map.width + 6 * dot, this.map.height + 6 * dot);
     pen.clip();
     for (const mark of this.shown()) {
       if (lengthOf(mark)) drawMark(pen, mark, this.map, look.ink(mark.ink));

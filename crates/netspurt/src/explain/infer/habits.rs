@@ -40,6 +40,40 @@ impl AckHabits {
     }
 }
 
+/// Packets that others overtook, which were sent later (RFC 4737 §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LatePackets {
+    /// Their number.
+    pub packets: u64,
+    /// The most packets that overtook one of them. Zero if it is not known.
+    pub by_max: u64,
+    /// The most full segments from one of them up to the highest octet that came before.
+    pub distance_max: u64,
+    /// The longest time from a packet to one that it had overtaken. Zero if it is not known.
+    pub behind_max: Duration,
+}
+
+impl LatePackets {
+    /// Counts a packet that is late by this.
+    pub fn add(&mut self, one: LateBy) {
+        self.packets += 1;
+        self.by_max = self.by_max.max(one.overtook);
+        self.distance_max = self.distance_max.max(one.distance);
+        self.behind_max = self.behind_max.max(one.behind);
+    }
+}
+
+/// By how much a packet is late; zeros where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LateBy {
+    /// The packets that overtook it.
+    pub overtook: u64,
+    /// The full segments from it up to the highest octet that came before.
+    pub distance: u64,
+    /// The time since the nearest of the packets that overtook it.
+    pub behind: Duration,
+}
+
 /// What was seen of one direction's sender, receiver and path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Habits {
@@ -57,8 +91,10 @@ pub struct Habits {
     pub stamps: Option<StampTicks>,
     /// What the receiver does.
     pub acks: AckHabits,
-    /// How many packets others had overtaken, and the most packets that overtook one of them.
-    pub late: (u64, usize),
+    /// The packets that others had overtaken before the capture.
+    pub late: LatePackets,
+    /// The packets that others had overtaken before the receiver, as acknowledgments tell.
+    pub late_in_acks: LatePackets,
     /// Packets that filled a gap at the receiver and had no marks that tell whether they were late
     /// or sent again.
     pub late_or_again: u64,

@@ -18,7 +18,7 @@ mod waking;
 
 pub use after_lone::{AfterLone, FreshSegment};
 pub use flow_label::{FlowLabels, LabelHint};
-pub use habits::{AckHabits, Habits};
+pub use habits::{AckHabits, Habits, LateBy, LatePackets};
 pub use lately::Lately;
 pub use order::{Age, SendingOrder, StampTicks};
 pub use path::{PathTimes, Vantage};

@@ -8,6 +8,7 @@ use crate::wire::CapturedTcp;
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::after_lone::{AfterLone, FreshSegment};
+use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
@@ -41,8 +42,11 @@ pub struct SenderTrouble {
     pub newest: (Time, u64),
     /// Octets acknowledged that were never captured.
     pub uncaptured_bytes: u64,
-    /// How many packets others had overtaken, and the most packets that overtook one of them.
-    pub late: (u64, usize),
+    /// The packets that others had overtaken before the capture.
+    pub late: LatePackets,
+    /// The packets that were acknowledged after others that had been sent later, and that were sent
+    /// once: others overtook them before the receiver.
+    pub late_in_acks: LatePackets,
     /// Copies that the network or the capture made.
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
@@ -65,7 +69,8 @@ impl Default for SenderTrouble {
             found: Vec::new(),
             newest: (Time::ZERO, 0),
             uncaptured_bytes: 0,
-            late: (0, 0),
+            late: LatePackets::default(),
+            late_in_acks: LatePackets::default(),
             copies: 0,
             reports_duplicates: false,
             after_lone: None,
@@ -158,9 +163,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Counts a packet that `by` segments had overtaken; it is no retransmission.
-    pub fn overtaken(&mut self, by: usize) {
-        self.late = (self.late.0 + 1, self.late.1.max(by));
+    /// Counts a packet that others had overtaken; it is no retransmission.
+    pub fn overtaken(&mut self, by: LateBy) {
+        self.late.add(by);
     }
 
     /// Whether these octets came within the last round trip as a retransmission whose original had

@@ -138,6 +138,10 @@ impl Talk {
     }
 
     pub(super) fn explained(&self) -> Explanation {
+        self.explained_by(Explainer::default())
+    }
+
+    pub(super) fn explained_by(&self, explainer: Explainer) -> Explanation {
         let hosts = match self.labels {
             None => ["10.0.0.1:4000", "10.0.0.2:80"],
             Some(_) => ["[2001:db8::1]:4000", "[2001:db8::2]:80"],
@@ -156,7 +160,7 @@ impl Talk {
             file.packet((at * 1e6) as u64, &bytes, None).unwrap();
         }
         let bytes = file.finish().unwrap();
-        read_all(&bytes, Explainer::default())
+        read_all(&bytes, explainer)
     }
 
     pub(super) fn way(&self) -> EndedWay {
@@ -456,7 +460,7 @@ fn an_overtaken_packet_is_no_retransmission() {
     late.1 = 300.0;
     talk.packets.push(late);
     assert_eq!(talk.causes(), []);
-    assert_eq!(talk.way().habits.unwrap().late, (1, 3));
+    assert_eq!(talk.way().habits.unwrap().late.by_max, 3);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Captures out of order, as of several queues.
 
+use crate::ids::Side;
 use crate::segment::Cause;
 
-use super::causes::Talk;
+use super::super::{Explainer, Explanation, LatePackets, WaitingFor};
+use super::causes::{Talk, at_receiver};
 
 /// Three flights over a path of 100 ms, captured at the sender. Of the second one a segment is lost,
 /// and a repair by SACK sends it again.
@@ -86,4 +88,107 @@ fn a_syn_behind_its_answer_is_no_retransmission() {
     let ways = late.explained().connections.remove(0).ways;
     let again = ways.iter().flatten().map(|way| way.retransmissions.len());
     assert_eq!(again.sum::<usize>(), 0);
+}
+
+/// Fifty flights over a path of 100 ms that holds back all but the last segment of each flight: it
+/// comes first, and the others `apart` milliseconds after each other. Beside the receiver, or beside the
+/// sender.
+fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
+    let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
+    for flight in 0..50_u32 {
+        let (at, first) = (1000.0 + 200.0 * f64::from(flight), 10_000 * flight);
+        let came = |n: u32| at + if n == 9 { 0.0 } else { apart * f64::from(n + 1) };
+        // The sender numbers its packets in the order in which it sends them.
+        for n in 0..10 {
+            talk.data(if beside_receiver { came(n) } else { at }, first + 1000 * n);
+        }
+        let back = if beside_receiver { 0.005 } else { 100.0 };
+        talk.sack(came(9) + back, first, &[(first + 9000, first + 10_000)]);
+        for n in 0..8 {
+            let next = first + 1000 * (n + 1);
+            talk.sack(came(n) + back, next, &[(first + 9000, first + 10_000)]);
+        }
+        talk.ack(came(8) + back, first + 10_000);
+    }
+    talk.sort();
+    talk
+}
+
+fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePackets {
+    talk.way().habits.map_or(LatePackets::default(), |habits| of(&habits))
+}
+
+/// The receiver acknowledges each packet just after it came, so the capture is in order.
+#[test]
+fn what_the_path_reordered_is_late_and_neither_disorder_nor_repair() {
+    for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
+        let mut talk = reordered_by_the_path(apart, true);
+        if v6 {
+            // Without identifications only the time tells a late original.
+            talk.over_ipv6();
+        }
+        let found = talk.explained();
+        assert_eq!(found.notes.lines(), [""; 0], "{apart}");
+        assert_eq!(talk.causes(), [], "{apart}");
+        assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 0, "{apart}");
+        let late = late_of(&talk, |habits| habits.late);
+        assert_eq!((late.packets, late.by_max, late.distance_max), (450, 1, 9), "{apart}");
+        let behind = late.behind_max.as_nanos().abs_diff((9e6 * apart) as u64);
+        assert!(behind < 1000, "{apart} {behind}");
+    }
+}
+
+#[test]
+fn beside_the_sender_the_blocks_tell_how_many_packets_were_overtaken() {
+    let talk = reordered_by_the_path(0.3, false);
+    assert_eq!(talk.causes(), []);
+    let late = late_of(&talk, |habits| habits.late_in_acks);
+    assert_eq!((late.packets, late.distance_max), (450, 9));
+    assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "it was sent again");
+}
+
+/// A repair begins with a segment that is sent again and lasts until all is acknowledged.
+#[test]
+fn a_hole_that_a_retransmission_fills_is_still_a_repair() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 2).ack(1000.01, 2000);
+    for n in 1..10_u32 {
+        let at = 1100.0 + 0.1 * f64::from(n);
+        talk.data(at, 2000 + 1000 * n).sack(at + 0.01, 2000, &[(3000, 3000 + 1000 * n)]);
+    }
+    talk.data(1201.5, 2000).octets(1201.6, 5000, 1000).ack(1211.6, 12_000);
+    let found = talk.explained();
+    assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
+}
+
+/// All that is said of an explanation but the packets themselves.
+fn told(found: &Explanation) -> String {
+    format!("{:?} {:?} {:?}", found.passed, found.notes, found.connections)
+}
+
+/// Segments were taken in smaller batches with a transcript, and what is found in a batch depended on
+/// its size.
+#[test]
+fn a_transcript_changes_nothing_in_what_is_explained() {
+    let mut talks = vec![reordered_by_the_path(0.02, true), reordered_by_the_path(0.3, false)];
+    talks.extend((1..40).map(|seed| shuffled(&repaired(), seed)));
+    for seed in 1..20 {
+        // Twelve of these flights in one batch, of which the last are out of order.
+        let mut talk = Talk::opened(true, true);
+        for flight in 0..12 {
+            talk.flight(100.0 + f64::from(flight) * 10.0, 3000 * flight, 3);
+            talk.ack(105.0 + f64::from(flight) * 10.0, 3000 * (flight + 1));
+        }
+        talks.push(shuffled(&talk, seed));
+    }
+    let mut disordered = 0;
+    for (number, talk) in talks.iter().enumerate() {
+        let without = talk.explained();
+        let with = talk.explained_by(Explainer::default().with_transcript(None));
+        assert_eq!(told(&without), told(&with), "{number}");
+        disordered += u32::from(without.notes.disorder.packets > 0);
+        let way = without.connections[0].way(Side::From).unwrap();
+        assert!(way.statistics.data.packets > 0);
+    }
+    assert!(disordered > 20, "{disordered}");
 }

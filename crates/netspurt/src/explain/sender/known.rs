@@ -1,0 +1,78 @@
+//! What is known of a sender so far, and in the end.
+
+use crate::units::Time;
+
+use super::super::infer::{Habits, InferenceReport};
+use super::super::retransmission::ExplainedRetransmission;
+use super::Sender;
+
+impl Sender {
+    /// Returns a sender that goes on after its connection rested.
+    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
+        Self { earlier, ..Self::default() }
+    }
+
+    /// The observed behaviour of sender, receiver and path. `None` if nothing was missing or sent
+    /// again.
+    pub fn habits(&self) -> Option<Box<Habits>> {
+        let Some(trouble) = &self.trouble else { return self.earlier.clone() };
+        Some(Box::new(Habits {
+            vantage: self.path.vantage(),
+            near: self.path.near_known(),
+            far: self.path.far(),
+            timer_grid: None,
+            stamps: self.order.stamp_ticks(),
+            acks: self.acks,
+            traits: trouble.machine.traits,
+            late: trouble.late,
+            late_in_acks: trouble.late_in_acks,
+            late_or_again: self.report().map_or(0, |report| {
+                trouble.found.iter().filter(|one| report.may_be_late(one)).count() as u64
+            }),
+            copies: trouble.copies,
+            uncaptured_bytes: trouble.uncaptured_bytes,
+            reports_duplicates: trouble.reports_duplicates,
+        }))
+    }
+
+    /// Copies of segments that the network or the capture made.
+    #[inline]
+    pub fn copies(&self) -> u64 {
+        self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
+    }
+
+    /// Counts a segment that the capture holds twice.
+    pub fn copied(&mut self) {
+        self.trouble.get_or_insert_default().copies += 1;
+    }
+
+    /// The latest retransmission, with what is known about it so far.
+    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
+        self.trouble.as_ref()?.found.last()
+    }
+
+    /// What is known about the whole direction and affects every retransmission. `None` if nothing
+    /// was missing or sent again.
+    fn report(&self) -> Option<InferenceReport> {
+        let trouble = self.trouble.as_ref()?;
+        Some(InferenceReport {
+            vantage: self.path.vantage().0,
+            traits: trouble.machine.traits,
+            sack: self.sack.known() == Some(true),
+            reports_duplicates: trouble.reports_duplicates,
+            hides_duplicates: trouble.hides_duplicates(),
+            unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
+            reorders: trouble.late.packets > 0,
+        })
+    }
+
+    /// Returns all retransmissions in order, when the connection or the capture has ended. A
+    /// segment that may be a late original is left out.
+    pub fn finish(self) -> Vec<ExplainedRetransmission> {
+        let Some(report) = self.report() else { return Vec::new() };
+        let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();
+        found.retain(|one| !report.may_be_late(one));
+        found.iter_mut().for_each(|one| report.finish(one));
+        found
+    }
+}

@@ -1,0 +1,125 @@
+"""Captures of a path that reorders packets, at both ends, and two ways to explain one capture."""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.reordered import reorderings
+from netspurt.captures import explain
+
+from captured_path import captured
+from conftest import ROOT, Command
+
+
+@pytest.fixture(scope="module")
+def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulate a transfer over a path that loses nothing, and on which 2 % of the packets overtake.
+
+    The packets leave 30 µs apart, so others come within 0.1 ms after a packet that overtook them.
+    """
+    link = 'order = "overtaking"\nreorder = { probability = 0.98, by = "6 ms" }'
+    folder = tmp_path_factory.mktemp("reordered")
+    return captured(folder, rate="400 Mbit/s", send="6 MB", link=link)
+
+
+def words(netspurt: Command, *arguments: str | Path) -> str:
+    result = netspurt("explain", *arguments)
+    assert result.returncode == 0, result.stderr
+    return " ".join(result.stdout.split())
+
+
+def test_both_ends_name_the_same_reordering_and_no_repair(
+    reordered: Path, netspurt: Command
+) -> None:
+    counts = []
+    for end, seen in (("a", "were acknowledged"), ("b", "came")):
+        found = explain(reordered / f"{end}.pcapng")
+        assert found.notes == []
+        (one,) = reorderings(found.tables)
+        assert one.late > 1000
+        assert one.by_segs_max > 40
+        assert one.again == 0
+        counts.append(one.late)
+        if end == "b":
+            assert one.behind_s_max is not None
+            assert 0.004 < one.behind_s_max < 0.02
+        told = words(netspurt, reordered / f"{end}.pcapng")
+        assert "The path reordered packets of connection 0:" in told
+        assert f"data packets {seen} after packets that were sent later, by up to" in told
+        alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
+        assert "The path reordered packets of connection 0:" in alone
+    # An acknowledgment answers two segments, so a segment that comes with a later one is not seen.
+    assert 0.7 * counts[1] < counts[0] <= counts[1], counts
+
+
+def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
+    reordered: Path, netspurt: Command
+) -> None:
+    found = explain(reordered / "b.pcapng")
+    assert len(found.table("retransmissions")) == 0
+    assert found.table("spent")["repair_ns"].sum() == 0
+    told = words(netspurt, reordered / "b.pcapng")
+    assert "repair" not in told
+    assert "No retransmission was seen, so it cost only that data which had arrived waited" in told
+
+
+def test_a_path_that_keeps_the_order_is_not_said_to_reorder(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured(tmp_path, loss=0.01)
+    for end in ("a", "b"):
+        assert reorderings(explain(folder / f"{end}.pcapng").tables) == []
+        assert "reordered" not in words(netspurt, folder / f"{end}.pcapng")
+
+
+def test_one_sentence_says_where_a_capture_was_taken(reordered: Path, netspurt: Command) -> None:
+    for end in ("a", "b"):
+        told = words(netspurt, reordered / f"{end}.pcapng")
+        which = "sent" if end == "a" else "received"
+        taken = re.search(r"The capture was taken at ([\d.]+), which (\w+) all the data\.", told)
+        assert taken is not None, told
+        assert taken.group(2) == which
+        assert "by capture point" not in told
+
+
+def test_the_page_of_a_capture_has_the_text_of_explain(
+    reordered: Path, netspurt: Command, tmp_path: Path
+) -> None:
+    said = netspurt("explain", reordered / "b.pcapng").stdout
+    page = tmp_path / "page.html"
+    assert netspurt("report", reordered / "b.pcapng", "--out", page).returncode == 0
+    text = " ".join(html.unescape(re.sub("<[^>]+>", "", page.read_text())).split())
+    assert "Directions with data: 1." in text
+    assert "The connections that waited longest" not in text
+    for line in said.split("\n")[1:]:
+        for cell in re.split(" {2,}", line):
+            assert cell.strip() in text, line
+
+
+def mutated(capture: bytes, seed: int) -> bytes:
+    """Return a capture with some octets behind the first headers changed."""
+    stream, octets = random.Random(seed), bytearray(capture)
+    for _ in range(40):
+        octets[stream.randrange(300, len(octets))] = stream.randrange(256)
+    return bytes(octets)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_keeping_the_packets_changes_nothing_in_the_tables(
+    reordered: Path, tmp_path: Path, seed: int
+) -> None:
+    files = [*sorted((ROOT / "data" / "captures").glob("*/*.pcapng")), reordered / "b.pcapng"]
+    assert len(files) > 30
+    for file in files:
+        copy = tmp_path / "capture.pcapng"
+        copy.write_bytes(file.read_bytes() if seed == 0 else mutated(file.read_bytes(), seed))
+        plain, kept = explain(copy), explain(copy, segments=True)
+        assert plain.notes == kept.notes, file
+        assert plain.fault == kept.fault, file
+        for name, table in plain.tables.items():
+            assert table.records() == kept.table(name).records(), (file, name)
