@@ -185,7 +185,7 @@ fn unknown_format(content: &str) -> RecordingError {
     let is_text =
         |one: char| one == '\t' || !one.is_control() && one != char::REPLACEMENT_CHARACTER;
     if !content.chars().take(TOLD_BY).all(|one| is_text(one) || matches!(one, '\n' | '\r')) {
-        return RecordingError::new(format!("{ALIEN}; it is no text"), Format::hint());
+        return RecordingError::new(format!("{UNKNOWN_FORMAT}; it is no text"), Format::hint());
     }
     let shown: String = first.chars().take(30).collect();
     if let Some(names) = table::names(content) {

@@ -26,7 +26,7 @@
 //! * The end of a window never moves back: a receiver should not shrink it (§3.8.6), and an older
 //!   acknowledgment may come late.
 
-use crate::observe::OneWay;
+use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
