@@ -526,7 +526,7 @@ def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
     assert f"See: netspurt explain {capture} --connection" in output
 
 
-def test_a_capture_beside_the_receiver_says_why_its_repairs_are_short_and_its_causes_unsure(
+def test_beside_the_receiver_repairs_last_as_long_as_at_the_sender_and_causes_are_unsure(
     netspurt: Command, tmp_path: Path
 ) -> None:
     folder = captured(tmp_path, loss=0.01, send="8 MB")
@@ -534,12 +534,6 @@ def test_a_capture_beside_the_receiver_says_why_its_repairs_are_short_and_its_ca
     for end in ("a", "b"):
         found = explain(folder / f"{end}.pcapng")
         repair_s[end] = float(found.table("spent").seconds("repair_ns").sum())
-        for options in ((), ("--connection", "0")):
-            shown = netspurt("explain", folder / f"{end}.pcapng", *options).stdout
-            words = " ".join(shown.split())
-            assert ("so a capture beside the sender has more time in repair" in words) == (
-                end == "b"
-            )
         words = " ".join(netspurt("explain", folder / f"{end}.pcapng").stdout.split())
         again = found.table("retransmissions")
         guesses = again.select(
@@ -549,8 +543,7 @@ def test_a_capture_beside_the_receiver_says_why_its_repairs_are_short_and_its_ca
         assert ("Beside the receiver 'loss seen in ACKs' is 74% to 87% " + told in words) == (
             end == "b"
         )
-    # Both figures are right for what the capture shows; they differ by far.
-    assert repair_s["b"] < 0.5 * repair_s["a"]
+    assert repair_s["b"] == pytest.approx(repair_s["a"], rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from netspurt.cli.pooled import (
     lost_before,
     pooled_lines,
     reordering_lines,
-    repair_beside,
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
@@ -116,7 +115,6 @@ def lines(
         yield from lost_before(found, connection)
         yield ""
         yield time_line(found, connection)
-        yield from repair_beside(found, connection)
         yield from limit_lines(found, connection)
         yield from reordering_lines(found, connection)
         names = ("waits", "floors", "habits", "spent")

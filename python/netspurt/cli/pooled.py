@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.on_its_way import words
 from netspurt.analysis.seen import heard, octets_by_vantage, vantages
 from netspurt.analysis.spent import BRIEFLY, largest_parts, parts, whole_s
-from netspurt.causes import SEEN, SEEN_IN_ACKS, TIMERS, WORDS
+from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, duration, number, rate
@@ -42,7 +42,6 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from reordering_lines(found)
     yield ""
     yield time_line(found)
-    yield from repair_beside(found)
     yield from limit_lines(found)
     yield from remedy_lines(found.tables)
     yield from _longest(found)
@@ -247,20 +246,6 @@ def lost_before(found: Explained, connection: int | None = None) -> Iterator[str
             "receiver: lost between the sender and the capture. A queue on the sender's own host, "
             "such as a shaper of tc, does this, too. The capture does not show how long data waits "
             "there, so causes and times of waiting are less certain than they are beside a sender."
-        )
-
-
-def repair_beside(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield how much of repairs a capture beside the receiver shows, if there were repairs."""
-    again, where = found.table("retransmissions"), vantages(found.tables)
-    again = again.select(~np.isin(again["cause"], TIMERS))
-    of = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
-    beside = {key[0] for key in of if where.get(key) == "receiver"}
-    if beside if connection is None else connection in beside:
-        yield (
-            "Beside the receiver a repair is seen from the arrival of its first retransmission to "
-            "the last ACK. The sender repairs for about a round trip longer, so a capture beside "
-            "the sender has more time in repair."
         )
 
 
