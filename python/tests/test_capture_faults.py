@@ -138,9 +138,8 @@ def test_no_heading_is_printed_if_no_file_can_be_read(netspurt: Command, tmp_pat
 def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "a.pcap", talk(5))
     output = netspurt("compare", file, file).stdout
-    assert "0 only in a.pcap (first) and 0 only in a.pcap (second)" in output.replace(
-        f"{tmp_path}/", ""
-    )
+    names = " ".join(output.replace(f"{tmp_path}/", "").split())
+    assert "0 only in a.pcap (first) and 0 only in a.pcap (second)" in names
 
 
 def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_path: Path) -> None:

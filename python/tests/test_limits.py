@@ -167,15 +167,16 @@ tcp.receive_buffer = "14480 B"
 
 
 @pytest.mark.parametrize("loss", [0, 0.01])
-def test_the_receive_window_has_the_same_share_beside_the_receiver_and_beside_the_sender(
+def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
+    """Only beside the sender does the round trip before a window is filled count, too."""
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
         share(explain(folder / f"{node}.pcapng"), "receive_window") for node in "ab"
     )
     assert sender > 0.1
-    assert abs(receiver - sender) < 0.03
+    assert sender - 0.07 < receiver < sender + 0.01
 
 
 def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_scale(

@@ -63,7 +63,7 @@ def test_the_page_of_a_long_run_has_hours_and_begins_at_zero(browser: Any, tmp_p
     section = Section("long", [Part("long")], groups=[Group([Side("long", [flow])])])
     file.write_text(page([section], file))
     opened(browser, file)
-    assert all_of(browser, "output.span")[0].text == "0.00 to 11.67 h"
+    assert all_of(browser, "output.span")[0].text == "0.00 to 11.11 h"
     all_of(browser, ".frame")[0].send_keys(".", ".")
     settled(browser)
     spoken = all_of(browser, ".spoken")[0].get_attribute("value")
