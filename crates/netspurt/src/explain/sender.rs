@@ -220,16 +220,11 @@ impl Sender {
         let answered_since =
             self.answers_syn || last.is_some_and(|(sent, _)| self.answered_at > sent);
         let mut age = self.age_of(at, packet, last, answered_since);
-        // A sender learns of a hole only a round trip after it sent the octets above the hole.
-        // Octets that come sooner after those are an original that was overtaken. At the receiver
-        // the limit is close to a round trip; elsewhere it is lower, because delays on the rest of
-        // the path vary.
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;
         let far = age == Age::Unknown && vantage == Vantage::Receiver;
-        let least = if far { round * 7 / 8 } else { round * 3 / 5 };
         let behind = above.map_or(Duration::ZERO, |one| at.saturating_since(one.first_sent));
-        let soon = above.is_some() && behind < least;
+        let soon = above.is_some() && Self::is_soon(behind, round, far);
         let beyond = age == Age::Unknown && vantage != Vantage::Sender;
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
@@ -268,6 +263,14 @@ impl Sender {
         if let Some(trouble) = &mut self.trouble {
             trouble.gaps.remove(left, right);
         }
+    }
+
+    /// Whether octets came so shortly `behind` higher ones that they are an original that was
+    /// overtaken: a sender learns of a hole only a round trip after it sent the octets above the
+    /// hole. At the receiver (`far`) the limit is close to a `round` trip. Elsewhere it is lower,
+    /// because delays on the rest of the path vary.
+    fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
+        behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
     /// Returns when `packet` was sent, compared with the newest one of its direction.

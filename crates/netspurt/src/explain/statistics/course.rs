@@ -9,8 +9,8 @@ use crate::units::{Duration, Time};
 /// beginning.
 ///
 /// There are at most 16 spans. When they are full, two neighbours become one, so each is twice as
-/// long. Each span also counts the octets that were sent and delivered in its rounds. A round is as
-/// long as the shortest round trip.
+/// long. Each span also counts the octets that were sent and delivered in its intervals. An
+/// interval is as long as the shortest round trip.
 ///
 /// ```
 /// use netspurt::explain::Course;
@@ -27,11 +27,11 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
     begin: Time,
-    /// How long a round lasts, and when the current one ends.
-    round: Duration,
-    /// See [`round`](Self::round).
-    round_end: Time,
-    /// New octets that were sent, and octets that were delivered, in the current round.
+    /// How long an interval lasts, and when the current one ends.
+    interval: Duration,
+    /// See [`interval`](Self::interval).
+    interval_end: Time,
+    /// New octets that were sent, and octets that were delivered, in the current interval.
     now: [u64; 2],
     /// A span lasts two to the power of this many nanoseconds.
     shift: u32,
@@ -48,15 +48,15 @@ struct CourseSpan {
     /// The sum of round trips in nanoseconds, and their number.
     rtt_ns: u64,
     samples: u64,
-    /// The number of rounds that ended.
-    rounds: u64,
-    /// New octets that were sent, and octets that were delivered, in these rounds.
-    each: [RoundOctets; 2],
+    /// The number of intervals that ended.
+    intervals: u64,
+    /// New octets that were sent, and octets that were delivered, in these intervals.
+    each: [IntervalOctets; 2],
 }
 
-/// Octets in rounds: their sum, and the sum of their squares.
+/// Octets in intervals: their sum, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct RoundOctets {
+struct IntervalOctets {
     sum: u64,
     squares: f64,
 }
@@ -72,10 +72,11 @@ pub struct SteadyCourse {
     pub bytes: u64,
     /// The mean round trip in it, in nanoseconds.
     pub rtt_ns_mean: f64,
-    /// How much the new octets sent in a round differ from their mean, as a share of it: the standard
-    /// deviation within a span, in the median of the spans. `None` if the rounds are too few.
+    /// How much the new octets sent in an interval differ from their mean, as a share of it: the
+    /// standard deviation within a span, in the median of the spans. `None` if the intervals are
+    /// too few.
     pub sent_variation: Option<f64>,
-    /// The same of the octets that were delivered in a round.
+    /// The same of the octets that were delivered in an interval.
     pub delivered_variation: Option<f64>,
 }
 
@@ -97,18 +98,18 @@ impl Course {
     const SPANS_MIN: usize = 6;
     /// In a steady rate, each span has its mean less or plus at most this part of it.
     const OFF_MOST: u64 = 10;
-    /// A round lasts at least this long.
-    const ROUND_MIN: Duration = Duration::from_millis(1);
-    /// Fewer rounds in a span show no variation.
-    const ROUNDS_MIN: u64 = 4;
+    /// An interval lasts at least this long.
+    const INTERVAL_MIN: Duration = Duration::from_millis(1);
+    /// Fewer intervals in a span show no variation.
+    const INTERVALS_MIN: u64 = 4;
 
     /// Returns a course that begins at `begin`. `rtt` is the shortest round trip.
     pub fn from(begin: Time, rtt: Duration) -> Self {
-        let round = rtt.max(Self::ROUND_MIN);
+        let interval = rtt.max(Self::INTERVAL_MIN);
         Self {
             begin,
-            round,
-            round_end: begin + round,
+            interval,
+            interval_end: begin + interval,
             now: [0; 2],
             shift: Self::SHIFT,
             latest: 0,
@@ -119,25 +120,25 @@ impl Course {
     /// Takes `bytes` new octets that were sent at `at`.
     #[inline]
     pub fn sent(&mut self, at: Time, bytes: u64) {
-        if at >= self.round_end {
-            self.end_rounds(at);
+        if at >= self.interval_end {
+            self.end_intervals(at);
         }
         self.now[0] += bytes;
     }
 
-    /// Ends the rounds that ended before `at`.
-    fn end_rounds(&mut self, at: Time) {
-        let round = self.round.as_nanos();
-        let empty = at.saturating_since(self.round_end).as_nanos() / round;
-        let place = self.place(self.round_end);
+    /// Ends the intervals that ended before `at`.
+    fn end_intervals(&mut self, at: Time) {
+        let interval = self.interval.as_nanos();
+        let empty = at.saturating_since(self.interval_end).as_nanos() / interval;
+        let place = self.place(self.interval_end);
         let span = &mut self.spans[place];
-        span.rounds += 1 + empty;
+        span.intervals += 1 + empty;
         for (each, bytes) in span.each.iter_mut().zip(self.now) {
             each.sum += bytes;
             each.squares += (bytes as f64) * (bytes as f64);
         }
         self.now = [0; 2];
-        self.round_end += Duration::from_nanos(round * (1 + empty));
+        self.interval_end += Duration::from_nanos(interval * (1 + empty));
     }
 
     /// The place of the span at `at`.
@@ -154,8 +155,8 @@ impl Course {
     /// them had the round trip `rtt`.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
-        if at >= self.round_end {
-            self.end_rounds(at);
+        if at >= self.interval_end {
+            self.end_intervals(at);
         }
         self.now[1] += bytes;
         let place = self.place(at);
@@ -198,14 +199,14 @@ impl Course {
         })
     }
 
-    /// How much the octets of rounds vary within a span, in the median of `spans`: those that were
-    /// sent (0), or those that were delivered (1).
+    /// How much the octets of intervals vary within a span, in the median of `spans`: those that
+    /// were sent (0), or those that were delivered (1).
     fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
         let of = |span: &CourseSpan| {
-            let RoundOctets { sum, squares } = span.each[which];
-            let (rounds, sum) = (span.rounds as f64, sum as f64);
-            let known = span.rounds >= Self::ROUNDS_MIN && sum > 0.0;
-            known.then(|| (rounds * squares / (sum * sum) - 1.0).max(0.0).sqrt())
+            let IntervalOctets { sum, squares } = span.each[which];
+            let (intervals, sum) = (span.intervals as f64, sum as f64);
+            let known = span.intervals >= Self::INTERVALS_MIN && sum > 0.0;
+            known.then(|| (intervals * squares / (sum * sum) - 1.0).max(0.0).sqrt())
         };
         let mut each: Vec<f64> = spans.iter().filter_map(of).collect();
         each.sort_by(f64::total_cmp);
@@ -219,13 +220,13 @@ impl CourseSpan {
             bytes: self.bytes + other.bytes,
             rtt_ns: self.rtt_ns.saturating_add(other.rtt_ns),
             samples: self.samples + other.samples,
-            rounds: self.rounds + other.rounds,
+            intervals: self.intervals + other.intervals,
             each: array::from_fn(|which| self.each[which].plus(other.each[which])),
         }
     }
 }
 
-impl RoundOctets {
+impl IntervalOctets {
     fn plus(self, other: Self) -> Self {
         Self { sum: self.sum + other.sum, squares: self.squares + other.squares }
     }
@@ -233,29 +234,29 @@ impl RoundOctets {
 
 impl PackedValue for Course {
     fn put(&self, into: &mut Vec<u8>) {
-        (self.begin, (self.round, self.round_end)).put(into);
+        (self.begin, (self.interval, self.interval_end)).put(into);
         (self.now[0], self.now[1]).put(into);
         u64::from(self.shift).put(into);
         (self.latest as u64).put(into);
         for span in &self.spans[..=self.latest] {
-            (span.bytes, (span.rtt_ns, (span.samples, span.rounds))).put(into);
+            (span.bytes, (span.rtt_ns, (span.samples, span.intervals))).put(into);
             span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
         }
     }
 
     fn get(from: &mut &[u8]) -> Self {
-        let (begin, (round, round_end)) = PackedValue::get(from);
-        let mut course = Self { round_end, ..Self::from(begin, round) };
+        let (begin, (interval, interval_end)) = PackedValue::get(from);
+        let mut course = Self { interval_end, ..Self::from(begin, interval) };
         course.now = [u64::get(from), u64::get(from)];
         course.shift = u64::get(from) as u32;
         course.latest = u64::get(from) as usize;
         for span in &mut course.spans[..=course.latest] {
-            let (bytes, (rtt_ns, (samples, rounds))) = PackedValue::get(from);
+            let (bytes, (rtt_ns, (samples, intervals))) = PackedValue::get(from);
             let each = array::from_fn(|_| {
                 let (sum, squares) = PackedValue::get(from);
-                RoundOctets { sum, squares }
+                IntervalOctets { sum, squares }
             });
-            *span = CourseSpan { bytes, rtt_ns, samples, rounds, each };
+            *span = CourseSpan { bytes, rtt_ns, samples, intervals, each };
         }
         course
     }
@@ -279,11 +280,11 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_sending_that_varies_by_rounds_is_told_from_a_delivery_that_does_not() {
+    fn a_rate_of_sending_that_varies_by_intervals_is_told_from_a_delivery_that_does_not() {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);
-            // A quarter more in one round, and a quarter less in the next, of every eight.
+            // A quarter more in one interval, and a quarter less in the next, of every eight.
             course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
             course.take(at, 1000, Some(Duration::from_millis(30)));
         }
@@ -293,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn rounds_without_octets_count() {
+    fn intervals_without_octets_count() {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in (0..16_000).filter(|ms| ms % 16 < 4) {
             let at = Time::ZERO + Duration::from_millis(ms);
             course.sent(at, 1000);
             course.take(at, 1000, Some(Duration::from_millis(10)));
         }
-        // One round of four has all octets: the deviation is the root of three times the mean.
+        // One interval of four has all octets: the deviation is the root of three times the mean.
         let variation = course.steady().unwrap().sent_variation.unwrap();
         assert!((variation - 3_f64.sqrt()).abs() < 0.1, "{variation}");
     }
