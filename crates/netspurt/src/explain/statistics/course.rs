@@ -89,7 +89,7 @@ impl SteadyCourse {
 
 impl Course {
     /// With fewer octets of data there is no course.
-    pub const FEWEST_BYTES: u64 = 1 << 16;
+    pub const FEWEST_BYTES: u64 = 1 << 17;
     /// The number of spans.
     const SPANS: usize = 16;
     /// The first spans last 8 ms.
