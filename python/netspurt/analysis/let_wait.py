@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.analysis.seen import heard
+from netspurt.analysis.seen import heard, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration
@@ -32,19 +32,29 @@ class LetWait:
         The time in which neither end had data to send, and after which this end sent data [s].
     share
         The share of the connection's time in which neither end had data to send.
+    is_seen
+        False if the capture was taken beside the other end. There data that was lost or late on the
+        way looks like a wait for the application.
     """
 
     connection: int
     end: str
     waited_s: float
     share: float
+    is_seen: bool
 
     def sentence(self, who: str) -> str:
         """Return sentences on what the connection `who` waited for, and where to look."""
+        ended = f"{self.end} ended {duration(self.waited_s)} of it by sending data"
+        if self.is_seen:
+            return (
+                f"For {self.share:.0%} of the time of {who} neither end had data to send. {ended}, "
+                "so its application made the other end wait. Look there first."
+            )
         return (
-            f"For {self.share:.0%} of the time of {who} neither end had data to send. "
-            f"{self.end} ended {duration(self.waited_s)} of it by sending data, so its application "
-            "made the other end wait. Look there first."
+            f"For {self.share:.0%} of the time of {who} no data was seen on its way. {ended}. So "
+            "its application made the other end wait, or its data was lost or late before the "
+            "capture. Only a capture beside this end shows which of the two it was."
         )
 
 
@@ -56,7 +66,7 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `spent`.
+        The tables of an explained capture: `connections`, `habits`, `spent`.
     """
     spent = heard(tables)
     whole, paused = whole_s(spent), spent.seconds("application_ns")
@@ -72,11 +82,12 @@ def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
     }
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], list(known)))
-    found = []
+    found, where = [], vantages(tables)
     for row in own.records():
         paused_s, share = known[row["connection"]]
         waited_s = row["application_ns"] / 1e9
         if waited_s >= _PART_MIN * paused_s:
             end = f"{row['source']} (port {row['source_port']})"
-            found.append(LetWait(int(row["connection"]), end, waited_s, share))
+            seen = where.get((row["connection"], row["direction"])) != "receiver"
+            found.append(LetWait(int(row["connection"]), end, waited_s, share, is_seen=seen))
     return sorted(found, key=lambda one: -one.waited_s)

@@ -41,7 +41,8 @@ class Paced:
             f"{duration(self.lasted_s)}, and queues were short: round trips took "
             f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. The "
             "capture does not show whether the slowest link was full, or whether the sender itself "
-            "sent no faster because of its pacing, its congestion window or its send buffer."
+            "sent no faster because of its application, its pacing, its congestion window or its "
+            "send buffer."
         )
         if self.losses is None:
             return told

@@ -21,6 +21,9 @@ _SHARE_MIN = 0.25
 #: application had not read. From the first value on, the size of the receive buffer limits the
 #: window; below the second, an application that reads slowly does.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
+#: The minimum ratio of the mean round trip to the shortest, and of the rate that the window would
+#: allow in the round trips of the handshake to the rate, at which data waited in a queue.
+_QUEUE_MIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class WindowLimit:
         The largest window.
     rtt_s
         The mean round trip, in seconds; beside the receiver, that of the handshake.
+    rtt_s_min
+        The shortest round trip, in seconds.
     rtt_seen
         True if the capture shows the round trips of data.
     open_share
@@ -60,6 +65,7 @@ class WindowLimit:
     share: float
     window_bytes: int
     rtt_s: float
+    rtt_s_min: float
     rtt_seen: bool
     open_share: float
     mean_bytes: float
@@ -82,6 +88,13 @@ class WindowLimit:
         """The rate that the largest window allows in these round trips, in bits per second."""
         return 8 * self.window_bytes / self.rtt_s
 
+    @property
+    def has_queue(self) -> bool:
+        """Whether data waited in a queue, or may have waited in one."""
+        if self.rtt_seen:
+            return self.rtt_s >= _QUEUE_MIN * self.rtt_s_min
+        return self.allowed_bps >= _QUEUE_MIN * self.had_bps
+
     def sentence(self, who: str) -> str:
         """Return sentences on what held the connection `who` back, and what helps."""
         if self.is_possible:
@@ -91,11 +104,12 @@ class WindowLimit:
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
             reads = "" if self.is_open else ", or an application that reads faster,"
-            return (
+            allows = (
                 f"{held}. {self.receiver} announced at most {most}. With round trips of "
-                f"{duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}. A larger "
-                f"receive buffer at {self.receiver}{reads} helps."
+                f"{duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}."
             )
+            helps = f"A larger receive buffer at {self.receiver}{reads} helps"
+            return f"{allows} {self._with_queue(helps) if self.has_queue else f'{helps}.'}"
         times = "once" if self.closed == 1 else f"{number(self.closed)} times"
         closed = f", and {self.receiver} closed it {times}" if self.closed else ""
         return (
@@ -103,6 +117,20 @@ class WindowLimit:
             f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
             f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
             "larger receive buffer does not help for long."
+        )
+
+    def _with_queue(self, helps: str) -> str:
+        """Return sentences on whether the remedy `helps` if data waits in a queue."""
+        if self.rtt_seen:
+            return (
+                f"The shortest round trip took {duration(self.rtt_s_min)}, so data waited in a "
+                f"queue. {helps} only if other traffic fills this queue: if this connection fills "
+                "its slowest link, a larger buffer only makes the queue longer."
+            )
+        return (
+            f"The rate was {rate(self.had_bps)}, so round trips of data were longer, or something "
+            f"else held it back, too. {helps} only if this connection did not fill its slowest "
+            "link."
         )
 
     def _possible(self, who: str) -> str:
@@ -195,6 +223,7 @@ def _limit(
         share=share,
         window_bytes=window,
         rtt_s=trip.mean_s,
+        rtt_s_min=trip.min_s,
         rtt_seen=trip.of_data,
         open_share=1.0 if opened is None else opened,
         mean_bytes=window if mean is None else mean,

@@ -102,9 +102,11 @@ class Outages:
     ----------
     silences
         The number of these silences.
-    waited_s, failed_s
-        How long all of them lasted, and how long the path certainly failed in them: until the last
-        unanswered copy left. In seconds.
+    waited_s
+        How long all of them lasted together, in seconds.
+    failed_s
+        How long at least one connection certainly lost all its copies: until the last unanswered
+        one left. In seconds.
     floor_s
         The floor that was tried, in seconds. `None` if the senders have no higher one.
     least_s, most_s
@@ -132,6 +134,8 @@ class Silences:
     ----------
     connection
         The number of the connection.
+    began_s
+        When the last progress was, in seconds since the beginning of the capture.
     waited_s
         The time from the last progress to the last retransmission, in seconds.
     unanswered_s
@@ -142,7 +146,8 @@ class Silences:
     answered
         True if new data was acknowledged after the silence.
     late
-        True if this answer was to an earlier copy, because it came too soon for the last one.
+        True if this answer was to an earlier copy: it came too soon for the last one, or the
+        verdict on the last one is that the original had arrived.
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
@@ -153,6 +158,7 @@ class Silences:
     """
 
     connection: NDArray[np.uint64]
+    began_s: Floats
     waited_s: Floats
     unanswered_s: Floats
     timeouts: NDArray[np.int64]
@@ -220,11 +226,12 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     far = np.concatenate([[0], np.cumsum(_is_far(waits))])
     return Silences(
         connection=waits["connection"][begins],
+        began_s=(waits.seconds("t_ns") - waits.seconds("waited_ns"))[begins],
         waited_s=until[ends + 1] - until[begins],
         unanswered_s=until[ends] - until[begins],
         timeouts=ends - begins + 1,
         answered=answered[ends],
-        late=answered[ends] & _is_late(waits, tables["habits"])[ends],
+        late=answered[ends] & _is_late(waits, tables, whole or tables)[ends],
         far=far[ends + 1] > far[begins],
         above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
@@ -293,7 +300,7 @@ def outages(of: Silences) -> Outages | None:
     return Outages(
         silences=int(which.sum()),
         waited_s=float(of.waited_s[which].sum()),
-        failed_s=float(of.unanswered_s[which].sum()),
+        failed_s=_union(of.began_s[which], of.unanswered_s[which]),
         floor_s=_IN_OUTAGES_S if tried.any() else None,
         least_s=float(least.sum()),
         most_s=float(most.sum()),
@@ -317,14 +324,35 @@ def _directions(rows: Table) -> list[tuple[int, str]]:
     return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
 
 
-def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
-    """Return, for each wait, whether the answer came too soon to be to its retransmission."""
+def _is_late(
+    waits: Table, tables: Mapping[str, Table], whole: Mapping[str, Table]
+) -> NDArray[np.bool_]:
+    """Return, for each wait, whether the answer was to a copy before its retransmission."""
+    habits = tables["habits"]
     known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
     shortest = {key: far for key, far in known if far is not None}
     least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
     after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
-    late: NDArray[np.bool_] = after < _OF_SHORTEST * least
-    return late
+    early: NDArray[np.bool_] = after < _OF_SHORTEST * least
+    return early | _was_spurious(waits, whole)
+
+
+def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
+    """Return, for each wait, whether its retransmission was spurious by the verdict."""
+    if "retransmissions" not in whole:
+        return np.zeros(len(waits), bool)
+    again = whole["retransmissions"].where(verdict="spurious")
+    keys = set(zip(_directions(again), again["t_ns"].tolist(), strict=True))
+    of = zip(_directions(waits), waits["t_ns"].tolist(), strict=True)
+    return np.array([key in keys for key in of], bool)
+
+
+def _union(begins: Floats, lasted: Floats) -> float:
+    """Return how long at least one of some spans lasted [s]."""
+    order = np.argsort(begins)
+    begins, ends = begins[order], (begins + lasted)[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(ends)[:-1]])
+    return float(np.maximum(ends - np.maximum(begins, before), 0.0).sum())
 
 
 def _above_srtt(first: Table, whole: Mapping[str, Table]) -> Floats:

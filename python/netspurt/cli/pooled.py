@@ -331,9 +331,12 @@ def _of_window(one: LossLimit) -> str:
     """Return what twice the rate of a connection needs, or the rate that its window allows."""
     if told := one.window_sentence():
         return told
-    needs = "The rate doubles with a quarter of the losses, or with half the round trip"
+    needs = (
+        "The rate doubles with a quarter of the losses, or with half the round trip, unless the "
+        "link is full before"
+    )
     if one.window_bps is None:
-        return f"{needs}, if the receive window allows it; the capture does not show the window."
+        return f"{needs}. The receive window must allow it; the capture does not show the window."
     return f"{needs}."
 
 

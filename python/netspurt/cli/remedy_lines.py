@@ -128,10 +128,10 @@ def _failed(of: Outages) -> Iterator[str]:
         else (f"{of.silences:,} silences", "these waits", "each outage")
     )
     yield (
-        f"In {where} several timeouts followed each other. An outage made {these} of "
-        f"{duration(of.waited_s)}, not the timer: the path failed for at least "
-        f"{duration(of.failed_s)}, until the last unanswered copy left. The timer only decides how "
-        f"soon after {outages} the next copy leaves."
+        f"In {where} several timeouts followed each other. Not the timer made {these} of "
+        f"{duration(of.waited_s)}, but an outage, or a queue that stayed full: all copies were "
+        f"lost for at least {duration(of.failed_s)}, until the last unanswered one left. The timer "
+        f"only decides how soon after {outages} the next copy leaves."
     )
     if of.floor_s is not None:
         yield (
@@ -146,9 +146,9 @@ def _late(count: int) -> Iterator[str]:
     """Yield why silences with an answer to an earlier copy cannot be shortened."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
-            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
-            "saved nothing."
+            f"In {counted(count, 'silence')} the answer was to an earlier copy: it came too soon "
+            "after the timeout, or shows that the original had arrived. So the path had only "
+            "delayed this copy, and a shorter timer would have saved nothing."
         )
 
 
