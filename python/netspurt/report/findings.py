@@ -22,7 +22,7 @@ from netspurt.wording import counted, number, plain
 #: How the lines begin that say where the time went, and what the lines on remedies and on outages
 #: contain.
 _TIME = "Time went to"
-_REMEDIES = ("would have saved", "An outage made")
+_REMEDIES = ("would have saved", "several timeouts followed each other")
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
