@@ -422,7 +422,7 @@ def test_a_silence_whose_retransmission_was_spurious_cannot_be_shortened() -> No
     for verdict in ("needed", "spurious"):
         again = {name: tables["waits"][name] for name in ("connection", "direction", "t_ns")}
         of = {**tables, "retransmissions": Table(made({**again, "verdict": [verdict]}))}
-        assert silences(of).late.tolist() == [verdict == "spurious"]
+        assert silences(of).arrived.tolist() == [verdict == "spurious"]
         assert bool(remedies(of)) == (verdict == "needed")
 
 
@@ -445,7 +445,7 @@ def test_an_answer_that_came_too_soon_was_to_a_copy_that_the_path_had_delayed() 
         assert outages(silences(delayed)) is None
         assert bool(remedies(timely)) == (backoffs == [0, 0])
         words = " ".join(remedy_lines(delayed))
-        assert "the answer was to an earlier copy" in words
+        assert "the path had only delayed an earlier copy" in words
         assert "An outage" not in words
         assert "delayed an earlier copy" not in " ".join(remedy_lines(timely))
 

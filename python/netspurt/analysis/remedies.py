@@ -146,8 +146,11 @@ class Silences:
     answered
         True if new data was acknowledged after the silence.
     late
-        True if this answer was to an earlier copy: it came too soon for the last one, or the
-        verdict on the last one is that the original had arrived.
+        True if this answer was to an earlier copy, because it came too soon for the last one.
+    arrived
+        True if the original had arrived before a single timeout, by the verdict on the
+        retransmission. The path had delayed it or its acknowledgment, or had lost the
+        acknowledgment. A shorter timer saves time only in the last case.
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
@@ -164,6 +167,7 @@ class Silences:
     timeouts: NDArray[np.int64]
     answered: NDArray[np.bool_]
     late: NDArray[np.bool_]
+    arrived: NDArray[np.bool_]
     far: NDArray[np.bool_]
     above_srtt_s: Floats
     first: Table
@@ -224,6 +228,7 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     until = np.concatenate([[0.0], np.cumsum(waits.seconds("waited_ns"))])
     answered = ~np.ma.getmaskarray(np.ma.asarray(waits["answered_ns"]))
     far = np.concatenate([[0], np.cumsum(_is_far(waits))])
+    late = answered[ends] & _is_late(waits, tables["habits"])[ends]
     return Silences(
         connection=waits["connection"][begins],
         began_s=(waits.seconds("t_ns") - waits.seconds("waited_ns"))[begins],
@@ -231,7 +236,8 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         unanswered_s=until[ends] - until[begins],
         timeouts=ends - begins + 1,
         answered=answered[ends],
-        late=answered[ends] & _is_late(waits, tables, whole or tables)[ends],
+        late=late,
+        arrived=(ends == begins) & ~late & _was_spurious(waits, whole or tables)[ends],
         far=far[ends + 1] > far[begins],
         above_srtt_s=_above_srtt(waits.select(places == 0), whole or tables),
         first=waits.select(places == 0),
@@ -324,17 +330,14 @@ def _directions(rows: Table) -> list[tuple[int, str]]:
     return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
 
 
-def _is_late(
-    waits: Table, tables: Mapping[str, Table], whole: Mapping[str, Table]
-) -> NDArray[np.bool_]:
-    """Return, for each wait, whether the answer was to a copy before its retransmission."""
-    habits = tables["habits"]
+def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
+    """Return, for each wait, whether the answer came too soon to be to its retransmission."""
     known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
     shortest = {key: far for key, far in known if far is not None}
     least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
     after = np.ma.filled(np.ma.asarray(waits["answered_ns"], dtype=np.int64) - waits["t_ns"], 0)
-    early: NDArray[np.bool_] = after < _OF_SHORTEST * least
-    return early | _was_spurious(waits, whole)
+    late: NDArray[np.bool_] = after < _OF_SHORTEST * least
+    return late
 
 
 def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]:
@@ -466,9 +469,10 @@ def _remedy(
     """Return a remedy from the time saved in each silence; NaN where it does not apply.
 
     A silence that would not end earlier counts as 0, and so does one without an answer, one with an
-    answer to an earlier copy, and one with several timeouts.
+    answer to an earlier copy, one whose original had arrived, and one with several timeouts.
     """
-    judged_here = in_capture.answered & ~in_capture.in_outages & ~in_capture.late
+    judged_here = in_capture.answered & ~in_capture.in_outages
+    judged_here &= ~in_capture.late & ~in_capture.arrived
     gained = np.where(judged_here, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
     total = _share_of(in_capture.connection, gained, in_capture.waited_s)
     waited = float(in_capture.waited_s.sum())

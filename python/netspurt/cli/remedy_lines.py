@@ -41,9 +41,10 @@ def remedy_lines(
     if failed:
         yield from _failed(failed)
     yield from _late(int(of.late.sum()))
+    yield from _arrived(int(of.arrived.sum()))
     waits = judged(tables)
     if not found:
-        explained = (failed.silences if failed else 0) + int(of.late.sum())
+        explained = (failed.silences if failed else 0) + int((of.late | of.arrived).sum())
         if not explained or explained < len(of.timeouts):
             yield _why_none(tables["waits"], waits, of)
         return
@@ -146,9 +147,19 @@ def _late(count: int) -> Iterator[str]:
     """Yield why silences with an answer to an earlier copy cannot be shortened."""
     if count:
         yield (
-            f"In {counted(count, 'silence')} the answer was to an earlier copy: it came too soon "
-            "after the timeout, or shows that the original had arrived. So the path had only "
-            "delayed this copy, and a shorter timer would have saved nothing."
+            f"In {counted(count, 'silence')} the answer came too soon after the timeout to be its "
+            "answer: the path had only delayed an earlier copy, so a shorter timer would have "
+            "saved nothing."
+        )
+
+
+def _arrived(count: int) -> Iterator[str]:
+    """Yield why nothing is counted where the original had arrived."""
+    if count:
+        yield (
+            f"In {counted(count, 'silence')} the original had arrived, so the retransmission was "
+            "spurious: the path had delayed the original or its ACK, or had lost the ACK. A "
+            "shorter timer saves time only if the ACK was lost, so nothing is counted there."
         )
 
 
