@@ -26,6 +26,9 @@ WORDS = {
     "unknown": "unknown",
 }
 
+#: What the lines on changes of timers and on outages contain. A headline takes the first such line.
+SAVED, FAILED = "would have saved", "several timeouts followed each other"
+
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration
 #: decides between them, and a capture does not show it. So they have one confidence.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")

@@ -52,6 +52,8 @@ class Transfer:
         The octets of a read.
     beside
         The end beside which the capture was taken.
+    buffer
+        The octets of the receiver's buffer. The window is what is free of it.
     """
 
     pace_s: float
@@ -90,6 +92,7 @@ class Transfer:
         return made_up(sorted(self.packets))
 
     def handshake(self) -> None:
+        """Record the three packets that open the connection."""
         far, near = (0.0, HALF_S) if self.beside == 0 else (HALF_S, 0.0)
         first = 0.0 if self.beside == 0 else HALF_S
         self._record(first, 0, (0, 0, SYN, 60_000, 0))

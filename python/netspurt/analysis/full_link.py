@@ -23,14 +23,13 @@ import numpy as np
 
 from netspurt.analysis.loss_rate import losses_at_a_constant_rate
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import QUEUE_RATIO, heard, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
-#: The minimum ratio of the mean round trip, while the rate was constant, to the shortest.
-_RTT_RATIO_MIN = 1.25
-#: The same, if the sender sent faster in some round trips and the data did not arrive faster.
+#: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
+#: trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
 #: in all, and as a part of the other.
@@ -209,7 +208,7 @@ def _by_round_trips(one: ConstantRate) -> FullLink | None:
         return None
     full = FullLink(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min)
     ratio, (sent, arrived) = one.rtt_s / one.rtt_s_min, one.variations
-    if ratio >= _RTT_RATIO_MIN:
+    if ratio >= QUEUE_RATIO:
         return full
     if sent is None or arrived is None:
         return None

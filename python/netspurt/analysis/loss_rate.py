@@ -29,9 +29,6 @@ _RATE_FACTOR_MAX = 2.0
 _MUCH_MORE = 4.0
 #: The maximum variation of what arrives in a round trip, if losses do not limit the rate.
 _VARIATION_MAX = 0.05
-#: The maximum ratio of the mean to the minimum round trip. If the ratio is larger, a full queue may
-#: have caused the losses.
-_RTT_RATIO_MAX = 1.25
 
 
 @dataclass(frozen=True)
@@ -183,8 +180,8 @@ def _limit(
 ) -> Iterator[LossLimit]:
     connection = int(row["connection"])
     found = round_trip(row, tables["connections"], beside=beside)
-    # A long queue may have caused the losses.
-    if found is None or found.mean_s > _RTT_RATIO_MAX * found.min_s:
+    # A full queue may have caused the losses.
+    if found is None or found.has_queue:
         return
     rtt_s = found.mean_s
     cuts = _cuts(tables["retransmissions"], row, rtt_s)

@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import busiest, heard, vantages
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
@@ -50,9 +50,5 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
 
 def _beside_senders(tables: Mapping[str, Table]) -> list[int]:
     """Return the connections that were captured beside the sender of most of their data."""
-    where, most = vantages(tables), dict[int, tuple[int, str]]()
-    names = ("connection", "direction", "unique_bytes")
-    columns = (tables["connections"][name].tolist() for name in names)
-    for connection, direction, octets in zip(*columns, strict=True):
-        most[connection] = max(most.get(connection, (0, "")), (octets, direction))
-    return [one for one, (_, way) in most.items() if where.get((one, way)) == "sender"]
+    where = vantages(tables)
+    return [one for one, way in busiest(tables).items() if where.get((one, way)) == "sender"]

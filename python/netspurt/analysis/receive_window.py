@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import heard, receiver_of, round_trip, vantages, window_max
+from netspurt.analysis.seen import (
+    QUEUE_RATIO,
+    RoundTrip,
+    heard,
+    receiver_of,
+    round_trip,
+    vantages,
+    window_max,
+)
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
@@ -21,9 +29,6 @@ _SHARE_MIN = 0.25
 #: application had not read. From the first value on, the size of the receive buffer limits the
 #: window; below the second, an application that reads slowly does.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
-#: The minimum ratio of the mean round trip to the shortest, and of the rate that the window would
-#: allow in the round trips of the handshake to the rate, at which data waited in a queue.
-_QUEUE_MIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,8 @@ class WindowLimit:
         The share of the connection's time.
     window_bytes
         The largest window.
-    rtt_s
-        The mean round trip, in seconds; beside the receiver, that of the handshake.
-    rtt_s_min
-        The shortest round trip, in seconds.
-    rtt_seen
-        True if the capture shows the round trips of data.
+    trip
+        The round trips; beside the receiver, that of the handshake.
     open_share
         The open part of the largest window so far, mean over the time. The rest is data that the
         application had not read.
@@ -64,9 +65,7 @@ class WindowLimit:
     receiver: str
     share: float
     window_bytes: int
-    rtt_s: float
-    rtt_s_min: float
-    rtt_seen: bool
+    trip: RoundTrip
     open_share: float
     mean_bytes: float
     closed: int
@@ -86,27 +85,28 @@ class WindowLimit:
     @property
     def allowed_bps(self) -> float:
         """The rate that the largest window allows in these round trips, in bits per second."""
-        return 8 * self.window_bytes / self.rtt_s
+        return 8 * self.window_bytes / self.trip.mean_s
 
     @property
     def has_queue(self) -> bool:
         """Whether data waited in a queue, or may have waited in one."""
-        if self.rtt_seen:
-            return self.rtt_s >= _QUEUE_MIN * self.rtt_s_min
-        return self.allowed_bps >= _QUEUE_MIN * self.had_bps
+        if self.trip.of_data:
+            return self.trip.has_queue
+        # Round trips that allow only this rate are longer than that of the handshake.
+        return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
         """Return sentences on what held the connection `who` back, and what helps."""
         if self.is_possible:
             return self._possible(who)
-        about, trips = ("", "") if self.rtt_seen else ("about ", " at the handshake")
+        about, trips = ("", "") if self.trip.of_data else ("about ", " at the handshake")
         held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
             reads = "" if self.is_open else ", or an application that reads faster,"
             allows = (
                 f"{held}. {self.receiver} announced at most {most}. With round trips of "
-                f"{duration(self.rtt_s)}{trips} this allows {rate(self.allowed_bps)}."
+                f"{duration(self.trip.mean_s)}{trips} this allows {rate(self.allowed_bps)}."
             )
             helps = f"A larger receive buffer at {self.receiver}{reads} helps"
             return f"{allows} {self._with_queue(helps) if self.has_queue else f'{helps}.'}"
@@ -121,9 +121,9 @@ class WindowLimit:
 
     def _with_queue(self, helps: str) -> str:
         """Return sentences on whether the remedy `helps` if data waits in a queue."""
-        if self.rtt_seen:
+        if self.trip.of_data:
             return (
-                f"The shortest round trip took {duration(self.rtt_s_min)}, so data waited in a "
+                f"The shortest round trip took {duration(self.trip.min_s)}, so data waited in a "
                 f"queue. {helps} only if other traffic fills this queue: if this connection fills "
                 "its slowest link, a larger buffer only makes the queue longer."
             )
@@ -158,7 +158,9 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
     )
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
     limits = _limits(tables, spent.select(slow & ~_is_long(spent) & (_busy_s(spent) > 0)))
-    return [replace(one, is_possible=True) for one in limits if one.is_slow and not one.rtt_seen]
+    return [
+        replace(one, is_possible=True) for one in limits if one.is_slow and not one.trip.of_data
+    ]
 
 
 def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
@@ -222,9 +224,7 @@ def _limit(
         receiver=str(row["destination"]),
         share=share,
         window_bytes=window,
-        rtt_s=trip.mean_s,
-        rtt_s_min=trip.min_s,
-        rtt_seen=trip.of_data,
+        trip=trip,
         open_share=1.0 if opened is None else opened,
         mean_bytes=window if mean is None else mean,
         closed=int(back["window_closings"]),

@@ -13,6 +13,8 @@ from netspurt.table import Table
 
 #: If one half of a handshake is this many times shorter, the capture was taken at its host.
 _SHORTER = 8
+#: If the mean round trip is this many times the shortest, data waited in a queue.
+QUEUE_RATIO = 1.25
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class RoundTrip:
     min_s: float
     of_data: bool
 
+    @property
+    def has_queue(self) -> bool:
+        """Whether data waited in a queue."""
+        return self.mean_s >= QUEUE_RATIO * self.min_s
+
 
 def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     """Return where each direction of each connection was captured, as far as it is known.
@@ -42,6 +49,16 @@ def vantages(tables: Mapping[str, Table]) -> dict[tuple[int, str], str]:
     told = zip(keys, habits["vantage"].tolist(), strict=True)
     by_packets = {key: vantage for key, vantage in told if vantage != "unknown"}
     return _by_handshakes(tables["connections"]) | by_packets
+
+
+def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
+    """Return for each connection the direction with most of its data."""
+    most = dict[int, tuple[int, str]]()
+    names = ("connection", "direction", "unique_bytes")
+    columns = (tables["connections"][name].tolist() for name in names)
+    for connection, direction, octets in zip(*columns, strict=True):
+        most[connection] = max(most.get(connection, (0, "")), (octets, direction))
+    return {connection: direction for connection, (_, direction) in most.items()}
 
 
 def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:

@@ -124,12 +124,13 @@ def _at_two_points(
     runs: list[Run | Explained], ways: list[ComparedWay], names: list[str]
 ) -> list[str]:
     """Return lines on the connection if two captures hold the same one; else none."""
+    from netspurt.pictures.view import connection_of
     from netspurt.report.two_points import sentences
 
     captures = [run for run in runs if is_explained(run)]
     if len(captures) < len(runs):
         return []
-    return sentences(captures, [int(way.flow.removeprefix("c")) for way in ways], names)
+    return sentences(captures, [connection_of(way.flow) for way in ways], names)
 
 
 def _all_lines(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.seen import busiest, heard, vantages
 from netspurt.analysis.spent import BRIEFLY, largest_parts
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun, believed, since_sent_ns, tallied
@@ -205,13 +205,9 @@ def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
 def _of_busiest(found: Explained, lost: Mapping[str, float]) -> dict[tuple[int, str], str]:
     """Return the time of waiting of connections that are not known to have retransmitted."""
     again = set(found.table("retransmissions")["connection"].tolist())
-    most: dict[int, tuple[int, str]] = {}
-    for row in found.table("connections").records():
-        own = (int(row["unique_bytes"]), row["direction"])
-        most[row["connection"]] = max(most.get(row["connection"], (0, "")), own)
     return {
         (connection, direction): span(lost_s)
-        for connection, (_, direction) in most.items()
+        for connection, direction in busiest(found.tables).items()
         if connection not in again and (lost_s := lost.get(f"c{connection}", 0.0))
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 from netspurt.analysis.compare import Comparison, Seen, compare, events, parting, why
 from netspurt.analysis.outcomes import faster, outcome_of
 from netspurt.captures import Explained
+from netspurt.pictures.view import connection_of
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Room, Way, ways
@@ -130,7 +131,7 @@ def _same(subjects: Sequence[Subject]) -> list[str]:
         ((first, second), *_) = _pairs(*captures)
     except ValueError:
         return []
-    numbers = [int(way.flow.removeprefix("c")) for way in (first, second)]
+    numbers = [connection_of(way.flow) for way in (first, second)]
     return sentences(captures, numbers, [one.name for one in subjects])
 
 

@@ -14,15 +14,13 @@ from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import heard, octets_by_vantage
 from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
-from netspurt.causes import tallied
+from netspurt.causes import FAILED, SAVED, tallied
 from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
-#: How the lines begin that say where the time went, and what the lines on remedies and on outages
-#: contain.
+#: How the line begins that says where the time went.
 _TIME = "Time went to"
-_REMEDIES = ("would have saved", "several timeouts followed each other")
 
 
 def finding(found: Explained, lines: Sequence[str]) -> str:
@@ -61,7 +59,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
         if repair:
             yield f"Repair delayed new data by {span(repair)}."
-    yield from [line for line in lines if any(words in line for words in _REMEDIES)][:1]
+    yield from [line for line in lines if SAVED in line or FAILED in line][:1]
 
 
 def _held_back(found: Explained) -> Iterator[str]:

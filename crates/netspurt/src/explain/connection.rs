@@ -149,8 +149,10 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        let at_senders =
-            self.ways.each_ref().map(|way| way.as_deref().is_some_and(CapturedWay::is_at_sender));
+        let at_senders = self
+            .ways
+            .each_ref()
+            .map(|way| way.as_deref().is_some_and(|way| way.sender.path.is_beside_sender()));
         if shared.disorder.is_found() || self.pending.are_disordered(at_senders) {
             shared.disorder.note();
             return self.reorder_pending(shared);

@@ -7,7 +7,7 @@ use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::infer::{PathTimes, Vantage};
+use super::infer::PathTimes;
 
 /// How many packets of a capture are out of order, and by how much.
 ///
@@ -189,7 +189,7 @@ impl DisorderWatch {
             let mut path = PathTimes::default();
             path.far_sample(far);
             path.near_sample(near);
-            self.at_senders[sender.index()] |= path.vantage().0 == Vantage::Sender;
+            self.at_senders[sender.index()] |= path.is_beside_sender();
         }
     }
 

@@ -129,7 +129,7 @@ impl OtherFloors {
             return;
         }
         if let Some(estimate) = self.estimate
-            && sample.rtt > timer(estimate, FLOORS[0])
+            && sample.rtt > estimate.timer_above(FLOORS[0])
         {
             self.count(sample, started, estimate);
         }
@@ -151,7 +151,7 @@ impl OtherFloors {
         let waited = sample.at.saturating_since(started);
         let expired = self.expired.get_or_insert_default();
         for (expired, floor) in expired.iter_mut().zip(FLOORS) {
-            let timer = timer(estimate, floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
+            let timer = estimate.timer_above(floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
             if waited > timer && sample.sent >= expired.until {
                 *expired = Expired { count: expired.count + 1, until: sample.at };
             }
@@ -213,12 +213,6 @@ impl OtherFloors {
     pub fn waits(&self) -> &[TimerWait] {
         &self.waits
     }
-}
-
-/// The timer as Linux computes it: srtt and four variations, which count as `floor` if they are
-/// less. RFC 6298 §2.4 instead has a floor for the whole timer.
-fn timer(estimate: MeanDeviation, floor: Duration) -> Duration {
-    estimate.mean() + (estimate.variation() * 4).max(floor)
 }
 
 /// Whether SACK blocks had reported octets that were sent after the last transmission before `again`,

@@ -2,14 +2,13 @@
 //!
 //! A sender may send up to the end of the window that it knows (RFC 9293 §3.8.6): the acknowledgment
 //! number and the window of the newest acknowledgment that reached it. In a capture at the sender an
-//! acknowledgment reaches the sender when it is captured. Elsewhere it must still
-//! travel to the sender, and the data that the sender sends in answer must travel to the capture. Both
-//! together take the near round trip.
-//! So an acknowledgment that passes the capture at u changes what the sender sends from u + near on.
-//! Until then the sender is judged by the acknowledgments before. Everything that depends on
-//! acknowledgments waits for them in this way: whether the window has room, whether a repair
+//! acknowledgment reaches the sender when it is captured. Elsewhere it must still travel to the
+//! sender, and the data that the sender sends in answer must travel to the capture. Both together take
+//! the near round trip. So an acknowledgment that passes the capture at u changes what the sender sends
+//! from u + near on. Until then the sender is judged by the acknowledgments before. Everything that
+//! depends on acknowledgments waits for them in this way: whether the window has room, whether a repair
 //! goes on, and whether the window cut the last segment. So the answers are those of a capture at the
-//! sender, later by the way of the data to the capture.
+//! sender, later by the time that data takes to the capture.
 //!
 //! * The number of an acknowledgment counts at u + near, and its window when the sender has had time to
 //!   use it, because a window that is filled at once held the sender back all the time.

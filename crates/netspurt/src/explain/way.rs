@@ -2,7 +2,6 @@
 
 use crate::observe::{OneWay, Sequence};
 
-use super::infer::Vantage;
 use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sender, Statistics};
 
 /// What one side of a captured connection sends.
@@ -39,11 +38,6 @@ impl CapturedWay {
     pub fn begin_again(&mut self, sequence: Sequence) {
         let before = std::mem::replace(self, Self::new(sequence));
         self.octets = before.octets.begun_again(sequence);
-    }
-
-    /// Whether the capture is known to have been taken at the sender.
-    pub fn is_at_sender(&self) -> bool {
-        self.sender.path.vantage().0 == Vantage::Sender
     }
 
     /// Whether all octets that were sent were captured and are acknowledged.

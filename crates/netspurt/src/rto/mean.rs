@@ -58,6 +58,12 @@ impl MeanDeviation {
         (self.mean() + self.variation() * 4).max(floor)
     }
 
+    /// The timer with a floor as in Linux (`rto_min`): the mean and four variations, which count as
+    /// `floor` if they are shorter. [`timer`](Self::timer) has the floor of RFC 6298 §2.4 instead.
+    pub fn timer_above(self, floor: Duration) -> Duration {
+        self.mean() + (self.variation() * 4).max(floor)
+    }
+
     /// The values after the first sample (RFC 6298 §2.2).
     pub(super) fn first(rtt: Smooth) -> Self {
         Self { srtt: rtt, rttvar: rtt.half() }
