@@ -91,13 +91,20 @@ impl CapturedConnection {
         self.ways = resting.unpacked().map(|way| way.map(|way| Box::new(way.wake())));
     }
 
-    /// Ends the connection and returns its directions, by the side that sends.
-    pub fn finish(self) -> [Option<EndedWay>; 2] {
+    /// Ends the connection and returns its directions, by the side that sends. Its memory goes to
+    /// `shared`.
+    pub fn finish(self, shared: &mut SharedState) -> [Option<EndedWay>; 2] {
+        shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
             return resting.unpacked().map(|way| way.map(EndedWay::of_rested));
         }
-        let [from, to] = self.ways;
-        [from.map(|way| EndedWay::of(*way)), to.map(|way| EndedWay::of(*way))]
+        self.ways.map(|way| {
+            way.map(|mut way| {
+                let ended = EndedWay::of(&mut way);
+                shared.keep(way);
+                ended
+            })
+        })
     }
 
     /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is
@@ -132,7 +139,8 @@ impl CapturedConnection {
         if !self.pending.have_room_for_other(at) {
             self.make_room(shared);
         }
-        self.pending.add_other(side, at, segment, place);
+        let other = shared.others.add(segment);
+        self.pending.add_other(side, at, other, place);
     }
 
     /// Takes the segments that were not taken yet.
@@ -153,7 +161,7 @@ impl CapturedConnection {
             .ways
             .each_ref()
             .map(|way| way.as_deref().is_some_and(|way| way.sender.path.is_beside_sender()));
-        if shared.disorder.is_found() || self.pending.are_disordered(at_senders) {
+        if shared.disorder.is_found() || self.pending.are_disordered(at_senders, &shared.others) {
             shared.disorder.note();
             return self.reorder_pending(shared);
         }
@@ -168,8 +176,9 @@ impl CapturedConnection {
                         self.take_continued(one.side, one.at, segment, continued, shared);
                     }
                 }
-                PendingKind::Other(segment) => {
-                    let answer = self.take(one.side, one.at, *segment, shared);
+                PendingKind::Other(other) => {
+                    let segment = shared.others.take(*other);
+                    let answer = self.take(one.side, one.at, &segment, shared);
                     shared.sampled(one.place(0), answer.sample);
                 }
             }
@@ -194,8 +203,9 @@ impl CapturedConnection {
                         self.hold(HeldSegment::plain(one.side, at, next, place), shared);
                     }
                 }
-                PendingKind::Other(segment) => {
-                    self.hold(HeldSegment::other(one.side, one.at, segment, one.place(0)), shared);
+                PendingKind::Other(other) => {
+                    let segment = shared.others.take(*other);
+                    self.hold(HeldSegment::other(one.side, one.at, &segment, one.place(0)), shared);
                 }
             }
         }

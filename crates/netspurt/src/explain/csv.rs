@@ -67,7 +67,7 @@ const PAIRS: [[u8; 2]; 100] = {
 impl RowText {
     /// The most octets of a row. No value has more than 48: a rate has 8 · 2⁶⁴ bits in a nanosecond
     /// at most.
-    const ROOM: usize = 1 << 12;
+    pub const ROOM: usize = 1 << 12;
 
     fn clear(&mut self) {
         self.start = Self::ROOM;

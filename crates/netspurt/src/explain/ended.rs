@@ -49,7 +49,7 @@ impl EndedConnection {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);
         let (first_side, spent) = (state.first_side(), state.spent());
-        let mut ways = state.finish();
+        let mut ways = state.finish(shared);
         let silent =
             |way: &Option<EndedWay>| way.as_ref().is_none_or(|way| way.statistics.packets.all == 0);
         if ways.iter().any(silent) {

@@ -1,5 +1,7 @@
 //! Directions of connections that have ended.
 
+use std::mem::take;
+
 use crate::observe::Sequence;
 
 use super::resting::RestedWay;
@@ -34,14 +36,14 @@ impl EndedWay {
         (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
     }
 
-    /// Converts a direction of a connection that has ended.
-    pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay {
-            octets, statistics, sender, floors, earlier: mut retransmissions, ..
-        } = way;
+    /// Converts a direction of a connection that has ended, and leaves the direction empty.
+    pub fn of(way: &mut CapturedWay) -> Self {
+        let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
         let habits = sender.habits();
-        retransmissions.extend(sender.finish());
+        let mut retransmissions = take(earlier);
+        retransmissions.extend(take(sender).finish());
         let (sequence, una) = (*octets.sequence(), octets.una());
+        let (statistics, floors) = (take(statistics), take(floors));
         Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 

@@ -83,6 +83,9 @@ impl Explainer {
         let (mut text, mut out) = (RowText::default(), Vec::new());
         while out.len() < ENOUGH {
             let Some(connection) = self.next_ended(over) else { break };
+            if out.capacity() == 0 {
+                out.reserve_exact(ENOUGH + RowText::ROOM);
+            }
             layout.write(&connection, file, &mut text, &mut out)?;
         }
         Ok(out)

@@ -23,6 +23,7 @@ mod kept;
 mod layout;
 mod limits;
 mod notes;
+mod other_segments;
 mod passed_acks;
 mod pending;
 mod reordering;

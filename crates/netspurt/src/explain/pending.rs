@@ -1,13 +1,12 @@
 //! Captured segments that are kept until their connection takes several at once.
 
-use std::slice;
-
 use crate::ids::Side;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{PlainSegment, TcpView};
 
 use super::disorder::DisorderWatch;
+use super::other_segments::OtherSegments;
 
 /// A segment that its connection has not taken, and those that continue it.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,7 @@ pub struct PendingSegment<'a> {
     /// When it was captured.
     pub at: Time,
     /// The segment.
-    pub kind: PendingKind<'a>,
+    pub kind: PendingKind,
     /// Its place in the transcript, and the places of those that continue it. Empty if there is no
     /// transcript.
     places: &'a [u32],
@@ -27,11 +26,11 @@ pub struct PendingSegment<'a> {
 
 /// A segment in the form in which it is kept.
 #[derive(Clone, Copy, Debug)]
-pub enum PendingKind<'a> {
+pub enum PendingKind {
     /// A plain one.
     Plain(PlainSegment),
-    /// Any other.
-    Other(&'a TcpView),
+    /// Any other, by its place among those of all connections.
+    Other(u32),
 }
 
 /// The segments of a list, in order.
@@ -40,7 +39,6 @@ pub struct PendingIter<'a> {
     /// When the segment before was captured.
     at: Time,
     words: &'a [u64],
-    others: slice::Iter<'a, TcpView>,
     places: &'a [u32],
 }
 
@@ -58,17 +56,17 @@ pub struct PendingSegments {
     words: Vec<u64>,
     /// The place of the last segment with four words, if all segments behind it continue it.
     whole: Option<u16>,
+    /// The number of those that are not plain.
+    others: u16,
     /// When the first one was captured.
     first: Time,
-    /// Those that are not plain, in order.
-    others: Vec<TcpView>,
     /// The places of all in the transcript. Empty if there is none.
     places: Vec<u32>,
 }
 
 /// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
 /// the segment before in 29 bits, whether [`Side::To`] sent it, and a half that depends on the kind of
-/// the segment. That of one that is not plain is empty.
+/// the segment. That of one that is not plain has its place among those of all connections.
 struct FirstWord(u64);
 
 impl FirstWord {
@@ -104,7 +102,7 @@ impl<'a> Iterator for PendingIter<'a> {
         let (side, at) = (FirstWord(*first).side(), self.at);
         let Some(whole) = self.words.first_chunk().filter(|_| first & FirstWord::PLAIN != 0) else {
             self.words = rest;
-            let (kind, places) = (PendingKind::Other(self.others.next()?), self.next_places(1));
+            let (kind, places) = (PendingKind::Other(*first as u32), self.next_places(1));
             return Some(PendingSegment { side, at, kind, places, continued: &[] });
         };
         let after = &self.words[whole.len()..];
@@ -153,7 +151,7 @@ impl PendingSegments {
     /// The most words.
     const MOST: usize = 256;
     /// The most segments that are not plain. They need more memory.
-    const MOST_OTHERS: usize = 32;
+    const MOST_OTHERS: u16 = 32;
 
     /// Whether there is room for a segment that was captured at `at`.
     #[inline]
@@ -164,7 +162,7 @@ impl PendingSegments {
 
     /// Whether there is room for a segment that was captured at `at` and is not plain.
     pub fn have_room_for_other(&self, at: Time) -> bool {
-        self.have_room(at) && self.others.len() < Self::MOST_OTHERS
+        self.have_room(at) && self.others < Self::MOST_OTHERS
     }
 
     /// Adds a plain segment that `side` sent and that was captured at `at`, with its place in the
@@ -195,15 +193,12 @@ impl PendingSegments {
         self.words.extend_from_slice(&own);
     }
 
-    /// Adds any other segment.
-    pub fn add_other(&mut self, side: Side, at: Time, segment: &TcpView, place: Option<u32>) {
+    /// Adds the segment that is at `other` among those of all connections that are not plain.
+    pub fn add_other(&mut self, side: Side, at: Time, other: u32, place: Option<u32>) {
         let word = self.gap_to(at) | Self::back(side);
-        self.words.push(word);
+        self.words.push(word | u64::from(other));
         self.whole = None;
-        if self.others.len() == self.others.capacity() {
-            self.others.reserve_exact(Self::MOST_OTHERS / 8);
-        }
-        self.others.push(*segment);
+        self.others += 1;
         self.places.extend(place);
     }
 
@@ -235,22 +230,22 @@ impl PendingSegments {
         PendingIter {
             at: self.first,
             words: &self.words,
-            others: self.others.iter(),
             places: &self.places,
         }
     }
 
     /// Whether the capture holds them out of order. `at_senders` says whether it is known to have been
     /// taken at the sender, by the side that sends.
-    pub fn are_disordered(&self, at_senders: [bool; 2]) -> bool {
+    pub fn are_disordered(&self, at_senders: [bool; 2], others: &OtherSegments) -> bool {
         let mut watch = DisorderWatch::new(at_senders);
         self.iter().any(|one| match &one.kind {
             PendingKind::Plain(plain) => {
                 watch.take(one.side, one.at, plain, one.continued.len() as u32)
             }
-            PendingKind::Other(view) => {
+            PendingKind::Other(place) => {
+                let view = others.at(*place);
                 let tells = view.flags.has(Flags::ACK) || view.flags.has(Flags::SYN);
-                tells && !view.flags.has(Flags::RST) && watch.take(one.side, one.at, *view, 0)
+                tells && !view.flags.has(Flags::RST) && watch.take(one.side, one.at, view, 0)
             }
         })
     }
@@ -258,7 +253,7 @@ impl PendingSegments {
     /// Removes all.
     pub fn clear(&mut self) {
         self.words.clear();
-        self.others.clear();
+        self.others = 0;
         self.places.clear();
     }
 
@@ -270,15 +265,6 @@ impl PendingSegments {
     /// Whether there is memory for any.
     pub fn have_memory(&self) -> bool {
         self.words.capacity() > 0
-    }
-
-    /// The memory of an empty list. Without that for segments that are not plain if it is much more
-    /// than most connections need.
-    #[must_use]
-    pub fn spared(self) -> Self {
-        let most = Self::MOST_OTHERS / 2;
-        let others = if self.others.capacity() > most { Vec::new() } else { self.others };
-        Self { others, ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::observe::Sequence;
 use crate::sample::RttSample;
 use crate::units::Duration;
 
+use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
 use super::{CapturedWay, Disorder};
 
@@ -18,6 +19,8 @@ pub struct SharedState {
     ways: Vec<Box<CapturedWay>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
+    /// The pending segments that are not plain.
+    pub others: OtherSegments,
     /// A buffer for packing a direction before its packed length is known.
     pub packing: Vec<u8>,
     /// Whether the capture is out of order.
@@ -52,8 +55,8 @@ impl SharedState {
 
     /// Keeps the memory of an empty list that is no longer needed.
     pub fn keep_pending(&mut self, pending: PendingSegments) {
-        if self.pending.len() < Self::MOST_PENDING {
-            self.pending.push(pending.spared());
+        if pending.have_memory() && self.pending.len() < Self::MOST_PENDING {
+            self.pending.push(pending);
         }
     }
 
