@@ -1,4 +1,5 @@
-//! Captures away from a sender: acknowledgments reach it later than they pass the capture.
+//! Captures away from a sender: acknowledgments reach the sender some time after they pass the
+//! capture.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -9,25 +10,24 @@ use super::passed_acks::ReachedBy;
 use super::{CapturedConnection, CapturedWay, WaitingFor};
 
 impl CapturedWay {
-    /// What an acknowledgment does next that reached the sender by `at`, and when, as seen from the
-    /// capture.
+    /// The next event of an acknowledgment at the sender, and the time at which its effect passes
+    /// the capture. `None` if the event may not have happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
         self.limits.reached(at, self.sender.path.near_now())
     }
 }
 
 impl CapturedConnection {
-    /// Whether an acknowledgment that passed the capture has reached its sender by `at`, and this is
-    /// not counted yet.
+    /// Whether an acknowledgment has reached a sender by `at`, and this is not counted yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
         self.afar && self.ways.iter().flatten().any(|way| way.reached(at).is_some())
     }
 
-    /// Lets acknowledgments reach their senders that did so before a packet of `side`, which was
-    /// captured at `at`. Counts the time until the last of them did.
+    /// Lets those acknowledgments reach their senders that did so before a packet of `side` was
+    /// captured at `at`. Counts the time up to the last of these events.
     ///
-    /// Returns what the connection has waited for since then, if the packet was `on_its_way` while all
-    /// data that was captured was acknowledged.
+    /// Returns what the connection has waited for since then. `None` unless the packet was
+    /// `on_its_way` while all captured data was acknowledged.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,
@@ -50,7 +50,8 @@ impl CapturedConnection {
         self.held_back(side, on_its_way)
     }
 
-    /// What an acknowledgment does next that reached its sender by `at`: the sender, what, and when.
+    /// The next event of an acknowledgment at its sender by `at`: the sender, the event, and the
+    /// time.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
             let (by, reached) = self.ways[side.index()].as_deref()?.reached(at)?;
@@ -62,7 +63,7 @@ impl CapturedConnection {
         }
     }
 
-    /// What holds back the sender `side`, if its data is `on_its_way`.
+    /// What holds back the sender `side`. `None` unless its data is `on_its_way`.
     fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
         let way = self.ways[side.index()].as_deref().filter(|_| on_its_way)?;
         Some(way.limits.held_back_by(&way.octets))

@@ -1,4 +1,4 @@
-//! A captured connection.
+//! A captured connection and its two directions.
 
 use std::mem::take;
 
@@ -17,15 +17,15 @@ use super::{
     WaitingFor,
 };
 
-/// A connection, observed at the point of the capture. Its beginning or one of its directions may
-/// be missing.
+/// A connection, as the capture shows it. The capture may lack its beginning or one of its
+/// directions.
 ///
-/// A closed connection rests: it is stored in a packed form and unpacked if a late packet comes.
-/// Pending segments are what most packets need, so they come first.
+/// A closed connection rests: it is stored in a packed form, and unpacked if a late packet comes.
+/// Most packets need only the pending segments, so this field comes first.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
-    /// Segments that were captured and are not taken yet.
+    /// Captured segments that are not taken yet.
     pending: PendingSegments,
     /// The two directions, by the side that sends. Both are `None` while the connection rests.
     pub(super) ways: [Option<Box<CapturedWay>>; 2],
@@ -33,19 +33,20 @@ pub struct CapturedConnection {
     resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// The window shift that the SYN of each side offers, by the side that advertises the windows.
+    /// The window shift that the last SYN of each side offers, by the side that advertises the
+    /// windows.
     shifts: [Option<u8>; 2],
     /// When the last SYN of either side was captured.
     syns: [Option<Time>; 2],
-    /// Whether data may be sent.
+    /// Whether the two SYNs have passed, so data may follow.
     established: bool,
     /// Whether acknowledgments of a direction may be on their way from the capture to its sender.
     pub(super) afar: bool,
     /// The time that the connection spent on each thing that it waited for.
     pub(super) spent: TimeSpent,
-    /// The latest packets, if the capture holds some of them twice.
+    /// The latest packets, for finding copies. `None` until a first copy is found.
     pub(super) twins: Option<Box<Twins>>,
-    /// The latest packets, if the capture is out of order.
+    /// The packets that wait to be put into order. `None` unless the capture is out of order.
     reordering: Option<Box<Reordering>>,
 }
 
@@ -59,8 +60,8 @@ impl CapturedConnection {
         self.first.unwrap_or(Side::From)
     }
 
-    /// The time that the connection spent on each thing that it waited for. Repairs that go on have
-    /// ended.
+    /// The time that the connection spent on each thing that it waited for. Repairs that go on
+    /// count as if they ended now.
     pub fn spent(&self) -> TimeSpent {
         let mut spent = self.spent;
         for way in self.ways.iter().flatten() {
@@ -69,8 +70,8 @@ impl CapturedConnection {
         spent
     }
 
-    /// Packs a closed connection if no more of its packets are expected: all that was sent was
-    /// captured and acknowledged. Its memory goes to `shared`.
+    /// Packs a closed connection if all its octets were captured and acknowledged, because then no
+    /// more packets are expected. The memory of its directions goes to `shared`.
     pub fn rest(&mut self, shared: &mut SharedState) {
         self.take_pending(shared);
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
@@ -151,8 +152,8 @@ impl CapturedConnection {
         }
     }
 
-    /// Takes the segments that were not taken yet. If the capture is out of order, those wait before
-    /// which a segment that passed earlier may still come.
+    /// Takes the pending segments. If the capture is out of order, a segment waits as long as a
+    /// segment that passed earlier may still come.
     fn make_room(&mut self, shared: &mut SharedState) {
         if self.pending.is_empty() {
             return;
@@ -187,8 +188,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Puts the segments that were not taken yet into order. Takes those before which no other segment
-    /// can come.
+    /// Puts the pending segments into order. Takes each segment before which no other segment can
+    /// come.
     #[cold]
     fn reorder_pending(&mut self, shared: &mut SharedState) {
         let mut pending = take(&mut self.pending);
@@ -213,7 +214,8 @@ impl CapturedConnection {
         self.pending = pending;
     }
 
-    /// Adds `segment` to those held. Takes those before which no other segment can come.
+    /// Adds `segment` to the held segments. Takes each segment before which no other segment can
+    /// come.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
         let ways = self.ways.each_ref().map(Option::as_deref);
@@ -222,7 +224,8 @@ impl CapturedConnection {
         self.take_held(false, shared);
     }
 
-    /// Takes the segments that are held: all of them if the connection is `over`.
+    /// Takes each held segment before which no other segment can come, or all if the connection is
+    /// `over`.
     fn take_held(&mut self, over: bool, shared: &mut SharedState) {
         while let Some(one) = self.reordering.as_mut().and_then(|held| held.next(over)) {
             let answer = match &one.segment {
@@ -234,7 +237,7 @@ impl CapturedConnection {
     }
 
     /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
-    /// acknowledges of the other direction. A new direction takes its memory from `shared`.
+    /// acknowledges in the other direction. A new direction gets its memory from `shared`.
     pub fn take(
         &mut self,
         side: Side,
@@ -263,14 +266,14 @@ impl CapturedConnection {
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
-            // Only the two SYNs come before the last ACK of the handshake.
+            // The handshake has no other packets than the two SYNs and this one.
             self.established = true;
         }
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
         let waited = waited.or(on_its_way);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
-            // The copy of a SYN asks for no further answer.
+            // A host does not answer the copy of a SYN that the capture made.
             self.syns = syns;
         }
         let answer = match packet.flags().has(Flags::ACK) {
@@ -284,7 +287,7 @@ impl CapturedConnection {
         answer
     }
 
-    /// Notes what data of `side` tells of the time before.
+    /// Notes what data of `side` shows about the time before it.
     fn note_data(&mut self, side: Side) {
         let Self { ways, spent, .. } = self;
         let Some(way) = ways[side.index()].as_deref() else { return };
@@ -294,12 +297,12 @@ impl CapturedConnection {
         }
     }
 
-    /// The copies of segments of `side` so far.
+    /// The number of copies of segments of `side` so far.
     fn copies(&self, side: Side) -> u64 {
         self.ways[side.index()].as_deref().map_or(0, |way| way.sender.copies())
     }
 
-    /// Counts a packet that the capture holds already.
+    /// Counts a packet that is a copy of an earlier packet.
     #[cold]
     fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
         let shift = self.shift_offered(side);
@@ -324,9 +327,9 @@ impl CapturedConnection {
         self.spent.packet(at, None, self.waiting());
     }
 
-    /// What the connection waited for before data of `side` came, if that was sent too early for its
-    /// application to have paused: the last acknowledgment had just reached the sender. Beside the
-    /// receiver all data that was seen may be acknowledged while more is on its way.
+    /// What the connection waited for before data of `side` came. `None` unless the data came so
+    /// soon after the last acknowledgment that the application did not pause. Beside the receiver
+    /// all captured data may be acknowledged while more data is on its way.
     #[inline]
     fn was_on_its_way(
         &self,
@@ -348,7 +351,7 @@ impl CapturedConnection {
         WaitingFor::of_senders(self.sender_waits(Side::From), self.sender_waits(Side::To))
     }
 
-    /// What `side` waits for as a sender. `None` if it has nothing outstanding and may send.
+    /// What `side` waits for as a sender. `None` if it waits for nothing.
     #[inline]
     pub(super) fn sender_waits(&self, side: Side) -> Option<WaitingFor> {
         self.ways[side.index()].as_deref().and_then(|way| way.limits.waiting(&way.octets))
@@ -364,7 +367,8 @@ impl CapturedConnection {
         }
     }
 
-    /// The shift of the windows that `side` advertises, if both SYNs that were captured offer scaling.
+    /// The shift of the windows that `side` advertises. `None` unless both SYNs were captured and
+    /// offer scaling.
     pub(super) fn shift_offered(&self, side: Side) -> Option<u8> {
         match self.shifts {
             [Some(_), Some(_)] => self.shifts[side.index()],
@@ -372,9 +376,9 @@ impl CapturedConnection {
         }
     }
 
-    /// Handles a packet as part of the direction in which it goes. Returns what the connection
-    /// waited for before the packet, if the packet tells. No timer sent a packet that `answers_syn`:
-    /// a SYN that came since the last SYN-ACK.
+    /// Handles a packet as a part of the direction in which it goes. Returns what the connection
+    /// waited for before the packet, if the packet shows it. `answers_syn` says that the packet
+    /// answers a SYN that came after the last SYN-ACK, so no timer sent the packet.
     fn send(
         &mut self,
         side: Side,
@@ -429,7 +433,7 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Answer {
         let shift = self.shift(side.peer());
-        // Acknowledged octets were sent, whether or not they were captured.
+        // Acknowledged octets were sent even if they were not captured.
         let way = self.ways[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack())));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;

@@ -1,10 +1,10 @@
-//! Segments that continue the one before: most of a flight.
+//! Segments that continue the segment before them. Most segments of a flight do.
 //!
 //! Such a segment carries the next octets, and its other header fields equal those of the segment
-//! before. So it has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990): it
-//! repeats the acknowledgment, the window and the echoed time stamp. Less code takes such segments
-//! than others, and their common part is counted once. They leave the state that
-//! [`CapturedConnection::take`] leaves.
+//! before. So it repeats the acknowledgment, the window and the echoed time stamp, and has little
+//! new information (compare Jacobson, "4BSD TCP Header Prediction", 1990). A shorter code path
+//! takes such segments and counts their common part once. It leaves the same state as
+//! [`CapturedConnection::take`].
 
 use crate::ids::Side;
 use crate::observe::Observed as _;
@@ -14,8 +14,8 @@ use crate::wire::{CapturedTcp as _, PlainSegment};
 use super::{CapturedConnection, CapturedSegment, CapturedWay, SharedState, WaitingFor};
 
 impl CapturedConnection {
-    /// Whether `segment`, which was taken last, has the last octets of `side`: the last that were
-    /// seen, the last that were sent, and the last that are outstanding.
+    /// Whether `segment`, which was taken last, ends with the highest octet of `side`, and this
+    /// octet is outstanding.
     fn goes_on(&self, side: Side, segment: &PlainSegment) -> bool {
         self.ways[side.index()].as_deref().is_some_and(|way| {
             let highest = way.octets.sequence().highest();
@@ -27,8 +27,8 @@ impl CapturedConnection {
         })
     }
 
-    /// Takes segments that `side` sent and that continue `before`, the segment that was taken last and
-    /// captured at `at`; each with the time since the one before.
+    /// Takes segments of `side` that continue `before`. The segment `before` was taken last and was
+    /// captured at `at`. Each of `segments` comes with the time since the segment before it.
     pub(super) fn take_continued(
         &mut self,
         side: Side,
@@ -37,7 +37,8 @@ impl CapturedConnection {
         segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone,
         shared: &mut SharedState,
     ) {
-        // Copies are looked for among all packets.
+        // Single segments are taken if copies are known, or if acknowledgments reach the sender in
+        // between.
         let alone = self.twins.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);
@@ -56,7 +57,8 @@ impl CapturedConnection {
         let Some(way) = &mut ways[side.index()] else { return };
         let CapturedWay { octets, statistics, sender, limits, .. } = &mut **way;
         let calm = sender.is_calm();
-        // They are alike, and `before` may have had no new octets.
+        // This is enough for all of them, because they are alike. `before` itself may have no new
+        // octets.
         limits.fresh(before);
         for (gap, segment) in segments {
             at += gap;

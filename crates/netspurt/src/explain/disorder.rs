@@ -1,4 +1,4 @@
-//! Finds out whether a capture is out of order, and by how much.
+//! Detects whether a capture is out of order, and by how much.
 
 use crate::ids::Side;
 use crate::observe::Observed;
@@ -26,8 +26,8 @@ pub struct Disorder {
 }
 
 impl Disorder {
-    /// Packets that are out of order by more than this were overtaken on the path, or they are
-    /// retransmissions.
+    /// The maximum time by which a capture puts packets out of order. Beyond it, packets were
+    /// overtaken on the path, or they are retransmissions.
     pub const LIMIT: Duration = Duration::from_micros(100);
 
     /// Notes that the capture is out of order.
@@ -67,14 +67,15 @@ impl core::ops::Add for Disorder {
 struct LatestNumbers {
     /// The last acknowledgment number, and when it was captured.
     ack: Option<(u32, Time)>,
-    /// The number after this side's last octet that was sent, or that the peer acknowledged.
+    /// The number after the highest octet of this side that was captured or that the peer
+    /// acknowledged.
     end: Option<u32>,
     /// The latest gap in this side's octets: the first missing octet, the next octet that is not
     /// missing, when the packet that showed the gap was captured, and whether that packet was the
     /// peer's acknowledgment.
     gap: Option<(u32, u32, Time, bool)>,
-    /// The lowest octet that was sent; and, of the last segment with octets, the IP identification
-    /// and the time of capture.
+    /// The lowest octet that was sent; and the IP identification and the time of capture of the
+    /// last segment with octets.
     begin: Option<(u32, u16, Time)>,
     /// Whether the side's SYN was captured.
     opened: bool,
@@ -94,9 +95,9 @@ impl LatestNumbers {
         }
     }
 
-    /// Notes a segment with octets from `from` on. Returns whether it was sent before the segment
-    /// that was captured just before it: no earlier segment had octets so low, and the IP
-    /// identification is lower or 0.
+    /// Notes a segment with octets from `from` on. Returns whether it was sent before the previous
+    /// segment, which was captured just before it. This is so if no earlier segment had octets so
+    /// low, and the IP identification is lower or 0.
     #[inline]
     fn note_begin(&mut self, at: Time, from: u32, id: u16) -> bool {
         let Some((begin, last_id, since)) = self.begin else {
@@ -122,8 +123,8 @@ impl LatestNumbers {
 /// Looks for packets out of order among consecutive packets of a connection.
 ///
 /// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
-/// Octets after higher ones show it only where they left: before any other capture the path, too, may
-/// have reordered them, and then the receiver got them in this order.
+/// Octets after higher octets show it only in a capture at their sender. Before any other capture
+/// the path may have reordered them, and then the receiver got them in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
@@ -131,25 +132,24 @@ pub struct DisorderWatch {
     at_senders: [bool; 2],
     /// The side that opened the connection, and when its SYN and the answer were captured.
     opened: Option<(Side, Time, Option<Time>)>,
-    /// How many packets came after others with higher octets, although they left the sender just
-    /// before the capture.
+    /// How many packets came after packets with higher octets in a capture at their sender.
     overtaken: u32,
 }
 
 impl DisorderWatch {
-    /// If at least so many packets of one batch were overtaken at their sender, the capture
-    /// disordered them. The sender's own queues may reorder a few.
+    /// If at least so many packets of one batch were overtaken at their sender, the capture put
+    /// them out of order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
-    /// Begins with what is known of the place of the capture.
+    /// Begins without packets. `at_senders` says whether the capture is known to have been taken at
+    /// the sender, by the side that sends.
     pub fn new(at_senders: [bool; 2]) -> Self {
         Self { at_senders, ..Self::default() }
     }
 
     /// Takes the next packet that `side` sent, and `more` packets that continue it. The packet must
     /// have ACK or SYN, and no RST. Returns whether packets are out of order: one came just after
-    /// its acknowledgment, or several left the sender here and have lower octets than others just
-    /// before them.
+    /// its acknowledgment, or several came just after higher octets in a capture at their sender.
     #[inline]
     pub fn take(&mut self, side: Side, at: Time, packet: &impl CapturedTcp, more: u32) -> bool {
         if packet.flags().has(Flags::SYN) {
@@ -177,7 +177,8 @@ impl DisorderWatch {
         proven || self.overtaken >= Self::OVERTAKEN_MIN
     }
 
-    /// Finds the place of the capture by the handshake, of which `side` sent a further packet at `at`.
+    /// Finds the place of the capture from the times of the handshake. `side` sent a packet after
+    /// the two SYNs at `at`.
     #[cold]
     fn find_place(&mut self, side: Side, at: Time) {
         let Some((opener, asked, Some(answered))) = self.opened.take() else { return };
@@ -193,8 +194,8 @@ impl DisorderWatch {
         }
     }
 
-    /// Takes a SYN that `side` sent. Returns whether it is the first and the peer had just
-    /// acknowledged it.
+    /// Takes a SYN that `side` sent. Returns whether it is the first SYN of this side, and the
+    /// capture has its acknowledgment just before it.
     #[cold]
     fn take_syn(&mut self, side: Side, at: Time, packet: &impl Observed) -> bool {
         self.opened = match (self.opened, packet.flags().has(Flags::ACK)) {

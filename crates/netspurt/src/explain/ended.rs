@@ -30,11 +30,11 @@ impl Ending {
 /// capture ended.
 #[derive(Clone, Debug)]
 pub struct EndedConnection {
-    /// Its number, in the order of the connections' first packets.
+    /// The number of the connection, in the order of the first packets.
     pub number: u64,
-    /// Its two ends; the first is the initiator.
+    /// The two ends. The first is the initiator.
     pub ends: [SocketAddr; 2],
-    /// The side that sent the first packet captured.
+    /// The side that sent the first captured packet.
     pub first_side: Side,
     /// The time that it spent on each thing that it waited for.
     pub spent: TimeSpent,
@@ -44,7 +44,8 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
-    /// Converts a connection that has ended. `shared` has memory for its directions.
+    /// Converts a connection that has ended. Segments that it has not taken yet are taken with the
+    /// state `shared`.
     pub fn of(retired: Retired<CapturedConnection>, shared: &mut SharedState) -> Self {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);

@@ -20,8 +20,8 @@ pub struct EndedWay {
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// The observed behaviour of its sender, receiver and path, if anything was missing or sent
-    /// again.
+    /// The observed behaviour of its sender, receiver and path. `None` if no octets were missing or
+    /// sent again.
     pub habits: Option<Box<Habits>>,
 }
 
@@ -31,7 +31,7 @@ impl EndedWay {
         &self.statistics
     }
 
-    /// The number of its SYN on the wire. `None` if no SYN was captured.
+    /// The sequence number of its SYN on the wire. `None` if no SYN was captured.
     pub fn initial_seq(&self) -> Option<u32> {
         (self.statistics.packets.syns > 0).then(|| self.sequence.isn())
     }

@@ -16,11 +16,11 @@ pub struct Passed {
     pub packets: u64,
     /// Packets of TCP.
     pub tcp: u64,
-    /// Packets without IP, or from links of a type that cannot be read.
+    /// Packets without IP, or from links with a type that cannot be read.
     pub no_ip: u64,
     /// Fragments of TCP. The fragment that completes a datagram does not count here.
     pub fragments: u64,
-    /// IP packets that are not TCP, or whose headers are cut or damaged.
+    /// IP packets without TCP, or with headers that are cut or damaged.
     pub other: u64,
 }
 
@@ -34,22 +34,22 @@ pub struct Passed {
 #[derive(Debug)]
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
-    /// What the connections share.
+    /// The state that the connections share.
     shared: SharedState,
     passed: Passed,
     notes: CaptureNotes,
-    /// Connections that have ended and that the caller has not taken yet.
+    /// Ended connections that the caller has not taken yet.
     ended: VecDeque<EndedConnection>,
     /// Connections that had not ended when the capture ended.
     rest: Option<OrderedFlows<CapturedConnection>>,
-    /// The number of all connections when the capture ended.
+    /// The number of all connections when the capture ended. Zero before that.
     born: u64,
     /// When the first and the latest packet of TCP was captured.
     start: Option<Time>,
     last: Time,
     datagrams: Datagrams,
     transcript: Option<Transcript>,
-    /// The only connection in the transcript; all are in it if this is `None`.
+    /// The only connection in the transcript. `None` if all connections are in it.
     only: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ pub struct Explainer {
 pub struct Explanation {
     /// The packets.
     pub passed: Passed,
-    /// Properties of the capture that limit what the connections tell.
+    /// Properties of the capture that limit what is known about the connections.
     pub notes: CaptureNotes,
     /// The connections.
     pub connections: Vec<EndedConnection>,
@@ -69,7 +69,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The connections of several captures, numbered one after the other; their packets are not
+    /// The connections of several captures, numbered one after the other. The transcripts are not
     /// kept.
     pub fn pooled<'a>(captures: impl IntoIterator<Item = &'a Explanation>) -> Self {
         let mut all = Self {
@@ -129,7 +129,7 @@ impl Explainer {
     /// A closed connection that had no packets for this long is kept in little memory.
     const QUIET: Duration = Duration::from_secs(1);
 
-    /// Keeps the packets, too: those of all connections, or those of connection `only`.
+    /// Keeps a transcript of the packets of all connections, or of connection `only`.
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
         Self { transcript: Some(Transcript::default()), only, ..self }
@@ -191,8 +191,8 @@ impl Explainer {
 
     /// Takes a plain segment between `ends`, which was captured in `ip` at `unix_ns`.
     ///
-    /// A transcript changes nothing here but that it gets the segment, too: segments of other kinds
-    /// or in other numbers together could be explained differently.
+    /// A transcript only gets the segment in addition. With or without it, the same segments must
+    /// be taken together, because otherwise the explanation could differ.
     #[inline]
     fn plain(&mut self, unix_ns: i64, ip: CapturedIp<'_>, ends: EndPair, segment: &PlainSegment) {
         let at = self.captured_at(unix_ns);
@@ -225,12 +225,12 @@ impl Explainer {
         ended.extend(flows.take_retired().map(|one| EndedConnection::of(one, shared)));
     }
 
-    /// The numbers of packets so far.
+    /// The numbers of packets by kind so far.
     pub fn passed(&self) -> Passed {
         self.passed
     }
 
-    /// Properties of the capture so far that limit what the connections tell.
+    /// Properties of the capture so far that limit what is known about the connections.
     pub fn notes(&self) -> CaptureNotes {
         let mut notes = self.notes;
         notes.disorder = self.shared.disorder;
@@ -250,8 +250,8 @@ impl Explainer {
     }
 
     /// Returns a connection that has ended, and forgets it. If the capture is `over`, all
-    /// connections have ended: those that were still open come last, in the order of their first
-    /// packets.
+    /// connections have ended. Connections that were still open then come last, in the order of
+    /// their first packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         if over && self.flows.live() > 0 {
             let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));

@@ -8,8 +8,8 @@ use crate::units::{Duration, Time};
 
 use super::ExplainedRetransmission;
 
-/// The floors of the timers that are tried. As in Linux, a floor is the least time that the timer
-/// adds to srtt (`rto_min`).
+/// The floors that are tried. As in Linux (`rto_min`), a floor is the minimum of the time that the
+/// timer adds to srtt.
 pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -19,7 +19,7 @@ pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 
-/// A timer is doubled at most this many times.
+/// The maximum number of doublings of a timer.
 const MOST_BACKOFFS: u32 = 16;
 
 /// The timer that ended a wait.
@@ -38,7 +38,7 @@ impl EndedBy {
     /// The names in tables, in the order of the values.
     pub const NAMES: [&str; 3] = ["retransmission", "probe", "syn"];
 
-    /// The timer of a cause, if a timer is the cause.
+    /// The timer that a cause names. `None` if the cause is no timer.
     pub fn of(cause: Option<Cause>) -> Option<Self> {
         match cause? {
             Cause::Rto => Some(Self::Retransmission),
@@ -56,26 +56,25 @@ pub struct TimerWait {
     pub at: Time,
     /// The timer.
     pub timer: EndedBy,
-    /// Its first octet.
+    /// The first octet of the retransmission.
     pub left: u64,
-    /// The time since data was last sent or acknowledged, which is when the timer started at the
-    /// latest.
+    /// The time since data was last sent or acknowledged. The timer started then, or earlier.
     pub waited: Duration,
     /// The number of earlier timeouts of the same octet.
     pub backoffs: u32,
-    /// The smoothed round trip and its variation at that time, as RFC 6298 computes them from every
-    /// sample.
+    /// The smoothed round trip and its variation when the timer fired. RFC 6298 computes them from
+    /// every sample.
     pub estimate: Option<MeanDeviation>,
-    /// Whether SACK blocks had reported octets that were sent after the last transmission of those
-    /// that were retransmitted. With RACK the sender had known that these were lost.
+    /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
+    /// had reported octets that were sent after the last transmission of the lost ones.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
-    /// When new data was acknowledged after it, if it was.
+    /// When new data was acknowledged after the retransmission. `None` if this did not happen.
     pub answered: Option<Time>,
 }
 
-/// Timers with other floors, which take the same samples as the sender of a direction.
+/// Timers with other floors. They take the same samples as the sender of a direction.
 ///
 /// ```
 /// use netspurt::explain::{FLOORS, OtherFloors};
@@ -87,7 +86,7 @@ pub struct TimerWait {
 ///     let rtt = Duration::from_millis(rtt);
 ///     floors.sample(&RttSample { sent: at(sent), at: at(sent) + rtt, rtt, ..RttSample::default() });
 /// }
-/// // The round trip of 50 ms is longer than the srtt of 5 ms and 40 ms, and not 100 ms.
+/// // srtt is 5 ms. The last round trip is above srtt + 40 ms and below srtt + 100 ms.
 /// assert_eq!(floors.spurious(), [1, 1, 1, 1, 0, 0]);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -113,12 +112,13 @@ struct Expired {
 }
 
 impl OtherFloors {
-    /// Takes the sample of a round trip that ended. Each timer that would have fired during the
-    /// round trip counts once for all data that was outstanding then.
+    /// Takes the sample of a round trip that ended. A timer that would have fired during the round
+    /// trip counts one timeout for all data that was outstanding then.
     ///
-    /// The ACK of new data restarts the timer (RFC 6298 §5.3), so a timer that fires is shorter than
-    /// the time since the ACK before, and not only shorter than the round trip. After a timeout the
-    /// timer stays doubled until a sample that is not ambiguous (§5.5, Karn and Partridge 1987).
+    /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
+    /// shorter than the time since the previous ACK of new data, even if the round trip is longer
+    /// than that. After a timeout the timer stays doubled until the next sample that is not
+    /// ambiguous (§5.5, Karn and Partridge 1987).
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));
@@ -137,7 +137,7 @@ impl OtherFloors {
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
     }
 
-    /// Records that new data was acknowledged after the last waits.
+    /// Records that new data was acknowledged after the last waits, at `at`.
     #[cold]
     fn answered(&mut self, at: Time) {
         self.unanswered = false;
@@ -158,8 +158,8 @@ impl OtherFloors {
         }
     }
 
-    /// Records that `timer` fired and sent `again`. The timer was started at `progress` at the
-    /// latest; `octets` has the outstanding segments.
+    /// Records that `timer` fired and sent `again`. The timer was started at `progress` or earlier.
+    /// `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
@@ -187,7 +187,8 @@ impl OtherFloors {
         });
     }
 
-    /// Keeps the waits that are `known`, for a direction whose acknowledgments were not captured.
+    /// Keeps only the waits that are `known`. This is for a direction whose acknowledgments were
+    /// not captured.
     pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
         self.waits.retain(known);
     }
@@ -197,7 +198,7 @@ impl OtherFloors {
         self.estimate
     }
 
-    /// For each of [`FLOORS`], how often a timer with this floor would have fired although the
+    /// For each of [`FLOORS`], how often a timer with this floor would have fired although an
     /// answer was on its way.
     pub fn spurious(&self) -> [u32; FLOORS.len()] {
         let expired = self.expired.as_ref();
@@ -215,10 +216,10 @@ impl OtherFloors {
     }
 }
 
-/// Whether SACK blocks had reported octets that were sent after the last transmission before `again`,
-/// so that a sender with RACK had known of the loss (RFC 8985 §6.2). A receiver that discarded what it
-/// had reported leaves no such knowledge: the first octets not acknowledged count as arrived (RFC
-/// 2018 §8).
+/// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
+/// It would if SACK blocks had reported octets that were sent after the previous transmission of
+/// the same octets. If the receiver discarded octets that it had reported, the reports do not
+/// count: then the first octets not acknowledged are reported ones (RFC 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
     let outstanding = octets.outstanding();
     let discarded = outstanding.front().is_some_and(|one| one.sacked);
@@ -244,7 +245,8 @@ mod tests {
 
     #[test]
     fn acks_of_new_data_restart_the_timer() {
-        // The last round trip is as long with and without ACKs on the way.
+        // The last round trip is equally long in both cases, but in one of them ACKs come during
+        // it.
         let quiet = [(0, 5), (10, 5), (20, 5), (30, 50)];
         let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
         assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);
@@ -255,7 +257,7 @@ mod tests {
     fn a_floor_is_added_to_srtt() {
         let mut trips: Vec<(u64, u64)> = (0..40).map(|n| (100 * n, 50)).collect();
         trips.push((4000, 80));
-        // The variation has become about 0, so the timers are 50 ms and the floor.
+        // The variation is about 0 now, so a timer is 50 ms plus its floor.
         assert_eq!(sampled(&trips).spurious(), [1, 1, 1, 0, 0, 0]);
     }
 

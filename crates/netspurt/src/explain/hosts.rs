@@ -10,9 +10,9 @@ use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{EndedConnection, Habits};
 
-/// Sets the cause of retransmitted lone segments whose cause was inferred from the time alone. They
-/// get the cause that other connections of the same host show, because tail loss probes are a
-/// setting of the host.
+/// Sets the cause of lone segments that were retransmitted and whose cause was inferred from the
+/// time alone. They get the cause that all connections of the same host show, because tail loss
+/// probes are a setting of the host.
 pub fn settle(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
@@ -36,8 +36,9 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
 }
 
-/// Finds the timer grid of each sender: first from the timeouts of all connections of its host, and
-/// if there is none, from those of the sender alone. One address may stand for several hosts.
+/// Finds the timer grid of each sender from the timeouts of all connections of its host. If they
+/// have no common grid, finds it from the timeouts of the sender alone, because one address may
+/// stand for several hosts.
 pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
     for one in connections.iter() {
@@ -60,21 +61,21 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     }
 }
 
-/// When the retransmission timer of `side` fired first for each loss. Later timeouts of the same
-/// octets do not count: they follow at multiples of the first wait, whatever the clock is.
+/// When the retransmission timer of `side` fired for the first time for each loss. Later timeouts
+/// of the same octets do not count: they follow at multiples of the first wait with any clock.
 fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
     let all = connection.way(side).map_or(&[][..], |way| &way.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
     all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
 }
 
-/// The hosts and habits of the senders of a connection. Captures at the receiver are left out,
-/// because the sender's timers do not show there.
+/// The hosts and habits of the senders of a connection. Directions that were captured at the
+/// receiver are left out, because such a capture does not show the sender's timers.
 fn seen(connection: &EndedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
     seen_sides(connection).map(|(side, habits)| (connection.ends[side.index()].ip(), habits))
 }
 
-/// The sides and habits of the senders, without captures at the receiver.
+/// The sides and habits of the senders, without directions that were captured at the receiver.
 fn seen_sides(connection: &EndedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
         let habits = connection.way(side)?.habits.as_deref()?;

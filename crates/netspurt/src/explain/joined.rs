@@ -1,25 +1,24 @@
-//! Captures joined in the order of time.
+//! Several captures, joined in the order of time.
 
 use crate::unpack::Unpacked;
 use crate::wire::{CaptureFault, CaptureReader, CaptureSource, CapturedPacket};
 
 use super::Explainer;
 
-/// A packet that waits for its turn: its description, and its octets.
+/// A packet that waits for its turn: the description and the octets.
 type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
-/// Several captures whose packets are joined in the order of time. A single capture keeps its
-/// order.
+/// Several captures whose packets are joined in the order of time.
 ///
 /// The packets of one capture keep their order. If a capture has a fault, its packets before the
-/// fault count, and the other captures are read to their ends.
+/// fault count. The other captures are read to the end.
 ///
-/// The sources have one type, so that this crate compiles the code that all packets take.
+/// All sources have the same type, so that this crate compiles the code that reads packets.
 pub struct JoinedCaptures {
     readers: Vec<CaptureReader<Unpacked<CaptureSource>>>,
     /// The next packet of each reader, if there are several readers.
     next: Vec<Option<WaitingCapture>>,
-    /// The numbers of the readers that could not read to the end, and why.
+    /// The numbers of the readers that could not read to the end, with their faults.
     faults: Vec<(usize, CaptureFault)>,
 }
 
@@ -32,7 +31,7 @@ impl JoinedCaptures {
         Self { readers, next: Vec::new(), faults: Vec::new() }
     }
 
-    /// The numbers of the captures that could not be read to the end so far, and why.
+    /// The numbers of the captures that could not be read to the end so far, with their faults.
     pub fn faults(&self) -> &[(usize, CaptureFault)] {
         &self.faults
     }

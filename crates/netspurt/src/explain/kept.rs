@@ -1,21 +1,21 @@
-//! What is kept of an outstanding segment.
+//! The marks of an outstanding segment that are kept.
 
 use crate::observe::{OneWay, Outstanding};
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-/// What is kept of an outstanding segment beside its place and its times.
+/// The marks of an outstanding segment. Its octets and times are kept elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapturedSegment {
-    /// The sender's time stamp on its last transmission, if it has one.
+    /// The sender's time stamp in its last transmission. `None` if it has no time stamp.
     pub ts_val: Option<u32>,
     /// The IP identification of its last transmission.
     pub ip_id: u16,
 }
 
 impl CapturedSegment {
-    /// Returns what is kept of `packet`.
+    /// Returns the marks of `packet`.
     pub fn of(packet: &impl CapturedTcp) -> Self {
         Self { ts_val: packet.timestamps().map(|stamps| stamps.val), ip_id: packet.ip_id() }
     }
@@ -24,11 +24,11 @@ impl CapturedSegment {
 /// A segment that the current acknowledgment is the first to cover.
 pub type Acknowledged = Outstanding<CapturedSegment>;
 
-/// The octets of one direction, with what is kept of each segment.
+/// The octets of one direction, with the marks of each outstanding segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
 
-/// The time between the sending of the last two outstanding segments. Octets were acknowledged last
-/// at `una_at`.
+/// The time before the sending of the last outstanding segment: since the previous segment was
+/// sent, or since `una_at` if this was later. New octets were acknowledged last at `una_at`.
 pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
     let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
     match (latest.next(), latest.next()) {

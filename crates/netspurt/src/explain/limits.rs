@@ -1,30 +1,34 @@
-//! What limits a sender, as far as its packets and their acknowledgments tell.
+//! What limits a sender, as far as its packets and their acknowledgments show.
 //!
-//! A sender may send up to the end of the window that it knows (RFC 9293 §3.8.6): the acknowledgment
-//! number and the window of the newest acknowledgment that reached it. In a capture at the sender an
-//! acknowledgment reaches the sender when it is captured. Elsewhere it must still travel to the
-//! sender, and the data that the sender sends in answer must travel to the capture. Both together take
-//! the near round trip. So an acknowledgment that passes the capture at u changes what the sender sends
-//! from u + near on. Until then the sender is judged by the acknowledgments before. Everything that
-//! depends on acknowledgments waits for them in this way: whether the window has room, whether a repair
-//! goes on, and whether the window cut the last segment. So the answers are those of a capture at the
-//! sender, later by the time that data takes to the capture.
+//! A sender may send up to the end of the receive window that it knows (RFC 9293 §3.8.6). This end
+//! is the sum of the acknowledgment number and the window of the newest acknowledgment that reached
+//! it. In a capture at the sender an acknowledgment reaches the sender when it is captured. In
+//! another capture the acknowledgment must still travel to the sender, and the sender's answer must
+//! travel back to the capture. Both together take the near round trip. So an acknowledgment that
+//! passes the capture at u changes the captured data from u + near on. Until then only earlier
+//! acknowledgments count. This rule holds for all questions that acknowledgments decide: whether
+//! the window has room, whether a repair goes on, and whether the window cut the last segment. So
+//! the results equal those of a capture at the sender, delayed by the time that data takes to the
+//! capture.
 //!
-//! * The number of an acknowledgment counts at u + near, and its window when the sender has had time to
-//!   use it, because a window that is filled at once held the sender back all the time.
-//! * Data needs a little longer than the shortest near round trip: other packets are before it. If it
-//!   comes within the time of a segment, or within a sixteenth of the near round trip, it was sent at
-//!   once. If nothing comes within this time, the sender did not need the window from u + near on.
-//! * The near round trip changes with the queues before the capture. The time from an acknowledgment
-//!   to the echo of its time stamp shows it (`PathTimes::near_now`). In addition a packet that echoes
-//!   an older time stamp than that of an acknowledgment left before this acknowledgment reached the
-//!   sender.
-//! * A first window with ample room needs none of this, so most directions keep no acknowledgments.
-//! * Without the near round trip the capture counts as one at the sender.
-//! * If all that was captured is acknowledged, only later data tells whether the sender had more to
+//! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
+//!   when the sender has had time to use it. For if the sender fills the new window at once, the
+//!   old window held the sender back all the time.
+//! * Data comes a little later than u + near, because other packets are before it. If it comes
+//!   within the time of a segment, or within a sixteenth of the near round trip, the sender sent it
+//!   at once. If nothing comes within this time, the window did not hold the sender back from u +
+//!   near on.
+//! * The near round trip changes with the queues before the capture. The time from an
+//!   acknowledgment to the echo of its time stamp shows it (`PathTimes::near_now`). A packet may
+//!   echo an older time stamp than the time stamp of an acknowledgment. The sender sent such a
+//!   packet before the acknowledgment reached it.
+//! * If the first window has ample room, this rule is not needed. So most directions keep no
+//!   acknowledgments.
+//! * If the near round trip is not known, the capture counts as one at the sender.
+//! * If all captured data is acknowledged, only later data shows whether the sender had more to
 //!   send. See `CapturedConnection::was_on_its_way`.
-//! * The end of a window never moves back: a receiver should not shrink it (§3.8.6), and an older
-//!   acknowledgment may come late.
+//! * The end of the window never moves back. A receiver should not shrink the window (§3.8.6), and
+//!   an old acknowledgment may come late.
 
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
@@ -37,45 +41,47 @@ use super::{CapturedSegment, WaitingFor};
 /// What limits one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// The octet after the highest one when the current repair began: the repair lasts until all
-    /// octets before it are acknowledged. `None` if no repair began since then.
+    /// The octet after the highest octet sent when the current repair began. The repair lasts until
+    /// all octets before this one are acknowledged. `None` if no repair goes on.
     repair_end: Option<u64>,
-    /// The octet after the last one that the receiver's window allows, as far as the sender knows it.
+    /// The octet after the last octet that the receive window allows, as far as the sender knows.
     window_end: Option<u64>,
     /// The largest window that the receiver advertised, in octets.
     window_max: u64,
-    /// Acknowledgments that have not reached the sender. `None` at the sender, and as long as it does
-    /// not matter which of them the sender knows.
+    /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
+    /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: the MSS in the receiver's SYN, or else the most seen.
+    /// Octets of payload in a full segment: the MSS in the receiver's SYN, or the largest payload
+    /// seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the receiver's SYN.
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
-    /// Octets outstanding after the last new ones were sent.
+    /// The octets that were outstanding after the last new octets were sent.
     flight: u64,
-    /// Whether more than half of these are acknowledged, and no new ones were sent. A sender with more
-    /// data sends some for each acknowledgment, so the application had no more data.
+    /// Whether more than half of `flight` is acknowledged and no new octets were sent. A sender
+    /// with more data sends some for each acknowledgment, so this application had no more data.
     drained: bool,
     /// Whether an acknowledgment was captured.
     heard: bool,
-    /// Whether data was sent, and no FIN.
+    /// Whether the sender may have more data: it sent data and no FIN.
     goes_on: bool,
-    /// When data was last sent or acknowledged, which restarts the retransmission timer.
+    /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
 }
 
-/// An acknowledgment, as far as it may tell what limits a sender.
+/// The parts of an acknowledgment that may show what limits a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct AckForLimits {
-    /// The octet after the last one that it acknowledges.
+    /// The octet after the last octet that it acknowledges.
     pub ack: u64,
-    /// The new octets that it acknowledges.
+    /// The number of new octets that it acknowledges.
     pub new_bytes: u64,
     /// The shift of its window; `None` if the SYNs were not captured.
     pub shift: Option<u8>,
-    /// The time from the capture to the sender and back; `None` at the sender, or if it is not known.
+    /// The time from the capture to the sender and back. `None` if the capture may have been taken
+    /// at the sender.
     pub near: Option<Duration>,
     /// Whether the capture was taken beside the sender.
     pub beside_sender: bool,
@@ -85,9 +91,9 @@ impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// Takes a segment of this direction, with the result `sent` of adding it to `octets`. A segment
-    /// with octets that were seen before, or that were missing, need not be a retransmission: it may
-    /// be late. `again` says whether it counts as one.
+    /// Takes a segment of this direction. `sent` is the result of adding it to `octets`. A segment
+    /// with old octets need not be a retransmission, because it may be late. `again` says whether
+    /// it counts as a retransmission.
     #[inline]
     pub fn sent(
         &mut self,
@@ -122,7 +128,8 @@ impl Limits {
         self.goes_on = true;
         self.drained = false;
         if !self.heard {
-            // The sender goes on, so acknowledgments that were not captured ended the repair.
+            // The sender sends new octets, so acknowledgments that were not captured ended the
+            // repair.
             self.repair_end = None;
         }
     }
@@ -132,8 +139,8 @@ impl Limits {
         self.flight = octets.sequence().highest().saturating_sub(octets.una());
     }
 
-    /// Takes an acknowledgment of this direction. Returns the new octets that were sent during a
-    /// repair, if the acknowledgment ends one.
+    /// Takes an acknowledgment of this direction. If it ends a repair, returns the number of new
+    /// octets that were sent during the repair.
     #[inline]
     pub fn answered(
         &mut self,
@@ -161,7 +168,7 @@ impl Limits {
         }
         let (una, highest) = (octets.una(), octets.sequence().highest());
         if near.is_some() && self.passed.is_none() {
-            // The sender can send nothing before it knows the first window.
+            // A sender knows the first window before it sends data.
             self.window_end = self.window_end.or(window_end);
             if self.has_ample_room(highest) {
                 return None;
@@ -174,15 +181,16 @@ impl Limits {
             return self.passes(&ack, how, repeats, highest);
         }
         if window_end.is_some() {
-            // If the window had no room for more, the last segment may be short because of that.
+            // If the window had no room for more, it may have cut the last segment.
             self.short &= !self.has_no_room(highest);
         }
         self.window_reaches(window_end);
         self.number_reaches(una, highest)
     }
 
-    /// Whether the first window that passed the capture still has room for half of the largest one, and
-    /// nothing was repaired. Then it does not matter which later acknowledgments the sender knows.
+    /// Whether the first window that passed the capture still has room for half of the largest
+    /// window, and no repair began. Then it does not matter which later acknowledgments the sender
+    /// knows.
     fn has_ample_room(&self, highest: u64) -> bool {
         let room = self.window_end.map(|end| end.saturating_sub(highest));
         self.repair_end.is_none() && room.is_none_or(|room| room > self.window_max / 2)
@@ -194,7 +202,7 @@ impl Limits {
         self.passed.is_some()
     }
 
-    /// Takes the end of a window that reaches the sender.
+    /// Takes the end of a window when it reaches the sender.
     #[inline]
     fn window_reaches(&mut self, window_end: Option<u64>) {
         if let Some(end) = window_end {
@@ -202,7 +210,7 @@ impl Limits {
         }
     }
 
-    /// Takes an acknowledgment number that reaches the sender. Returns what
+    /// Takes an acknowledgment number when it reaches the sender. Returns what
     /// [`answered`](Self::answered) returns.
     #[inline]
     fn number_reaches(&mut self, una: u64, highest: u64) -> Option<u64> {
@@ -210,9 +218,9 @@ impl Limits {
         Some(highest.saturating_sub(ended))
     }
 
-    /// Takes an acknowledgment that passes a capture away from the sender, and that may be one that
-    /// `repeats` another. If the capture turns out to be at the sender, all acknowledgments reach the
-    /// sender.
+    /// Takes an acknowledgment that passes a capture away from the sender. `repeats` says that it
+    /// is part of data and acknowledges nothing new. If the capture proves to be at the sender, all
+    /// kept acknowledgments reach the sender now.
     #[inline(never)]
     fn passes(
         &mut self,
@@ -229,27 +237,30 @@ impl Limits {
         let (known, window_end) = (ack.una.saturating_sub(how.new_bytes), self.window_end);
         let passed =
             self.passed.get_or_insert_with(|| Box::new(PassedAcks::none(known, window_end)));
-        // A segment of a flight in the other direction repeats what the one before told.
+        // Data segments of the other direction repeat the acknowledgment of the segment before
+        // them.
         if !repeats || passed.window_end() < ack.window_end {
             passed.add(*ack, near);
         }
         None
     }
 
-    /// Takes a packet of the sender, which echoes the time stamp `ecr`.
+    /// Takes a packet of the sender that echoes the time stamp `ecr`.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         if let Some(passed) = self.passed.as_deref_mut() {
             passed.echoed(at, ecr);
         }
     }
 
-    /// What an acknowledgment does next that reached the sender by `at`, and when, as seen from the
-    /// capture, which is `near` from the sender.
+    /// The next event at the sender, and the time at which its effect passes the capture. `None` if
+    /// the event may not have happened by `at`. `near` is the round trip between the capture and
+    /// the sender.
     pub fn reached(&self, at: Time, near: Duration) -> Option<(ReachedBy, Time)> {
         self.passed.as_deref()?.next(at, near, self.full_bytes.into())
     }
 
-    /// Does what an acknowledgment does next. Returns what [`answered`](Self::answered) returns.
+    /// Takes the event that [`reached`](Self::reached) returned. Returns what
+    /// [`answered`](Self::answered) returns.
     pub fn take_reached(&mut self, by: ReachedBy, octets: &OneWay<CapturedSegment>) -> Option<u64> {
         let (passed, highest) = (self.passed.as_deref_mut()?, octets.sequence().highest());
         match by {
@@ -268,36 +279,37 @@ impl Limits {
         }
     }
 
-    /// The new octets that were sent since the current repair began.
+    /// The number of new octets that were sent since the current repair began.
     pub fn sent_in_repair(&self, octets: &OneWay<CapturedSegment>) -> u64 {
         self.repair_end.map_or(0, |end| octets.sequence().highest().saturating_sub(end))
     }
 
-    /// Whether octets are missing, as far as the sender knows, that were sent before the current repair
-    /// began.
+    /// Whether a repair goes on: as far as the sender knows, octets are missing that were sent
+    /// before the repair began.
     #[inline]
     fn repairs(&self, octets: &OneWay<CapturedSegment>) -> bool {
         let una = || self.passed.as_deref().map_or(octets.una(), |passed| passed.una);
         self.repair_end.is_some_and(|end| una() < end)
     }
 
-    /// Whether the window that the sender knows has no room for a full segment after the octet
-    /// `highest`.
+    /// Whether the window that the sender knows has no room for a full segment that begins at the
+    /// octet `highest`.
     #[inline]
     fn has_no_room(&self, highest: u64) -> bool {
         self.window_end.is_some_and(|end| self.next_end(highest) > end)
     }
 
-    /// The octet after a full segment that follows the octet `highest`.
+    /// The octet after a full segment that begins at the octet `highest`.
     #[inline]
     fn next_end(&self, highest: u64) -> u64 {
         highest + u64::from(self.full_bytes.max(1))
     }
 
-    /// Whether a sender with nothing outstanding must wait until the receiver's window grows
-    /// (RFC 9293 §3.8.6.1): it has no room, or none for a full segment and for half of the largest
-    /// window (§3.8.6.2.1). If the last segment ended what the application had, it may have no more
-    /// data for a small window. Here the newest window counts: the receiver has all data.
+    /// Whether a sender with nothing outstanding must wait until the receive window grows (RFC 9293
+    /// §3.8.6.1). This is so if the window has no room at all. It is also so if the window has room
+    /// neither for a full segment nor for half of the largest window (§3.8.6.2.1). If the last
+    /// segment was short, the application may have no more data, so only a closed window counts.
+    /// The newest window counts here, because the receiver has all data.
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);
         let Some(end) = newest else { return false };
@@ -306,7 +318,8 @@ impl Limits {
         room == 0 || small && !self.short
     }
 
-    /// What the sender waits for. `None` if nothing is outstanding and the receiver's window is open.
+    /// What the sender waits for. `None` if nothing is outstanding, unless the sender may have more
+    /// data and the receive window is closed.
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {
@@ -316,7 +329,7 @@ impl Limits {
         Some(self.held_back_by(octets))
     }
 
-    /// What the sender waits for if it has data on its way.
+    /// What the sender waits for while its data is on its way.
     #[inline]
     pub fn held_back_by(&self, octets: &OneWay<CapturedSegment>) -> WaitingFor {
         if self.repairs(octets) {

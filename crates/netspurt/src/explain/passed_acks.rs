@@ -7,60 +7,62 @@ use crate::units::{Duration, Time};
 /// An acknowledgment that passed the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct PassedAck {
-    /// When it passed.
+    /// When it passed the capture.
     pub at: Time,
-    /// The octet after the last one that is acknowledged.
+    /// The octet after the last acknowledged octet.
     pub una: u64,
-    /// The octet after the last one that the receiver's window allows, if the window is known.
+    /// The octet after the last octet that the receiver's window allows. `None` if the window is
+    /// not known.
     pub window_end: Option<u64>,
-    /// Its time stamp.
+    /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
-    /// When a packet of the sender passed that was sent before this acknowledgment reached it: the
-    /// last one before a packet that echoes `val`.
+    /// The time at which the sender's last packet before the echo of `val` passed. The sender sent
+    /// this packet before the acknowledgment reached it.
     pub not_before: Time,
 }
 
-/// What an acknowledgment does that reached its sender.
+/// What the sender has done with an acknowledgment that reached it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReachedBy {
-    /// The sender knows its number and its window.
+    /// The sender knows the number and the window of the acknowledgment.
     Number,
-    /// The sender has used its window if it could.
+    /// The sender has had time to use the window of the acknowledgment.
     Window,
 }
 
 /// Acknowledgments on their way from the capture to the sender, and what the sender knows without
-/// them. They are as many as passed in a near round trip; those that passed at nearly the same time
-/// count as one.
+/// them. The list holds the acknowledgments of about one near round trip. Acknowledgments that
+/// passed at nearly the same time are one entry.
 #[derive(Clone, Debug, Default)]
 pub struct PassedAcks {
-    /// The octet after the last one of which the sender knows that it is acknowledged.
+    /// The octet after the last octet that the sender knows to be acknowledged.
     pub una: u64,
-    /// The end of the window of which the sender knows, whether or not it has used it.
+    /// The end of the window that the sender knows. The sender may not have used this window yet.
     pub known_end: Option<u64>,
-    /// Those whose windows the sender may not have used, the oldest first.
+    /// The acknowledgments whose windows the sender may not have used, the oldest first.
     acks: VecDeque<PassedAck>,
-    /// How many of them have numbers that the sender knows.
+    /// How many of `acks` have numbers that the sender knows.
     known: usize,
-    /// How many of them the sender has echoed.
+    /// How many of `acks` the sender has echoed.
     echoed: usize,
-    /// When the first of those passed that the newest one stands for.
+    /// When the first acknowledgment of the newest entry passed.
     began: Time,
-    /// The newest end of a window that passed.
+    /// The end of the newest window that passed the capture.
     window_end: Option<u64>,
-    /// When the last packet of the sender passed that echoes a time stamp.
+    /// When the sender's last packet with an echoed time stamp passed the capture.
     echo_at: Time,
 }
 
 impl PassedAcks {
-    /// Acknowledgments that pass within this part of the near round trip count as one, the last.
+    /// Acknowledgments that pass within this part of the near round trip are one entry: the last of
+    /// them.
     const PARTS: u64 = 32;
-    /// Data may take longer to pass the capture by this part of the near round trip.
+    /// Data may reach the capture later than expected by this part of the near round trip.
     const SLACK_PART: u64 = 16;
-    /// The most that are kept.
+    /// The maximum number of entries.
     const MOST: usize = 64;
 
-    /// Returns none. The sender knows `una` and `window_end`.
+    /// Returns an empty list for a sender that knows `una` and `window_end`.
     pub fn none(una: u64, window_end: Option<u64>) -> Self {
         Self { una, known_end: window_end, window_end, ..Self::default() }
     }
@@ -70,8 +72,8 @@ impl PassedAcks {
         self.window_end
     }
 
-    /// Adds an acknowledgment that passed. `near` is the time from the capture to the sender and
-    /// back.
+    /// Adds an acknowledgment that passed the capture. `near` is the time from the capture to the
+    /// sender and back.
     pub fn add(&mut self, mut ack: PassedAck, near: Duration) {
         self.window_end = self.window_end.max(ack.window_end);
         ack.window_end = self.window_end;
@@ -90,8 +92,8 @@ impl PassedAcks {
         }
     }
 
-    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. It was sent
-    /// before those with newer time stamps reached the sender.
+    /// Takes a packet of the sender that passed at `at` and echoes the time stamp `ecr`. When the
+    /// sender sent it, acknowledgments with newer time stamps had not reached the sender.
     pub fn echoed(&mut self, at: Time, ecr: u32) {
         while let Some(ack) = self.acks.get_mut(self.echoed)
             && ack.val.is_none_or(|val| val.wrapping_sub(ecr).cast_signed() <= 0)
@@ -102,11 +104,11 @@ impl PassedAcks {
         self.echo_at = at;
     }
 
-    /// What happens next, and when: data that the sender sends then passes the capture at that time.
-    /// `None` if it may not have happened by `at`.
+    /// The next event at the sender, and the time at which data that answers it passes the capture.
+    /// `None` if the event may not have happened by `at`.
     ///
-    /// A sender that waits for a window has the time of a segment of `full` octets more to use it, at
-    /// the rate that the window allows. If it has not used it then, it did not wait for it.
+    /// A sender that waited for a window uses it within the time of a segment of `full` octets, at
+    /// the rate that the window allows. A sender that takes longer did not wait for the window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);
@@ -125,16 +127,17 @@ impl PassedAcks {
         }
     }
 
-    /// The time to the sender and back of one of them, at the least.
+    /// The shortest possible time from the capture to the sender and back, for the entry at
+    /// `place`.
     ///
-    /// An echo may be old because the sender delays an acknowledgment of its own (RFC 7323 §4.3), so
-    /// it doubles the time at most.
+    /// An echo may also be old because the sender delays its acknowledgments (RFC 7323 §4.3). So an
+    /// echo doubles the time at most.
     fn near_of(&self, place: usize, ack: &PassedAck, near: Duration) -> Duration {
         let not_before = if place < self.echoed { ack.not_before } else { self.echo_at };
         near.max(not_before.saturating_since(ack.at).min(near * 2))
     }
 
-    /// The sender knows the number and the window of the next one.
+    /// Notes that the sender knows the number and the window of the next acknowledgment.
     pub fn take_number(&mut self) {
         if let Some(ack) = self.acks.get(self.known) {
             self.una = self.una.max(ack.una);
@@ -143,7 +146,8 @@ impl PassedAcks {
         }
     }
 
-    /// Takes the oldest one, whose window the sender has used if it could. Returns the window's end.
+    /// Removes the oldest entry, because the sender has had time to use the window. Returns the
+    /// window's end.
     pub fn take_window(&mut self) -> Option<u64> {
         let ack = self.acks.pop_front()?;
         (self.known, self.echoed) = (self.known.saturating_sub(1), self.echoed.saturating_sub(1));
@@ -201,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_echo_doubles_the_way_at_most() {
+    fn an_old_echo_doubles_the_near_round_trip_at_most() {
         let mut acks = PassedAcks::none(1, None);
         acks.add(ack(1000, 3001, Some(7)), ms(64));
         acks.echoed(at(1400), 6);

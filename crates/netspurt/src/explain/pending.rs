@@ -1,4 +1,4 @@
-//! Captured segments that are kept until their connection takes several at once.
+//! Captured segments that wait until their connection takes several at once.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -8,7 +8,7 @@ use crate::wire::{PlainSegment, TcpView};
 use super::disorder::DisorderWatch;
 use super::other_segments::OtherSegments;
 
-/// A segment that its connection has not taken, and those that continue it.
+/// A segment that its connection has not taken yet, and the segments that continue it.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingSegment<'a> {
     /// Who sent it.
@@ -17,63 +17,66 @@ pub struct PendingSegment<'a> {
     pub at: Time,
     /// The segment.
     pub kind: PendingKind,
-    /// Its place in the transcript, and the places of those that continue it. Empty if there is no
-    /// transcript.
+    /// The places in the transcript of this segment and of the segments that continue it. Empty if
+    /// there is no transcript.
     places: &'a [u32],
-    /// A word for each segment after it that continues it.
+    /// One word for each segment that continues it.
     continued: &'a [u64],
 }
 
 /// A segment in the form in which it is kept.
 #[derive(Clone, Copy, Debug)]
 pub enum PendingKind {
-    /// A plain one.
+    /// A plain segment.
     Plain(PlainSegment),
-    /// Any other, by its place among those of all connections.
+    /// Any other segment, by its place in [`OtherSegments`].
     Other(u32),
 }
 
 /// The segments of a list, in order.
 #[derive(Clone, Debug)]
 pub struct PendingIter<'a> {
-    /// When the segment before was captured.
+    /// When the previous segment was captured.
     at: Time,
     words: &'a [u64],
     places: &'a [u32],
 }
 
-/// The segments of a connection that were captured and are not taken yet.
+/// The captured segments of a connection that are not taken yet.
 ///
-/// A connection has some 2.5 KB of state, and a segment 32 octets or 8. If each segment were taken
-/// when it comes, the processor's caches would often have lost the state since the segment before.
+/// A connection has about 2.5 KB of state, and a pending segment needs 32 or 8 octets. If each
+/// segment were taken when it comes, the state would often have left the processor's caches since
+/// the previous segment.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PendingSegments {
-    /// When the last one was captured.
+    /// When the last segment was captured.
     last: Time,
-    /// All of them, in order. A plain segment has four words. One that continues the segment before
-    /// has one word, and one that is not plain has one, too.
+    /// All segments, in order. A plain segment has four words. A segment that continues the
+    /// previous segment has one word. A segment that is not plain has one word, too.
     words: Vec<u64>,
-    /// The place of the last segment with four words, if all segments behind it continue it.
+    /// The index of the last segment with four words. `None` unless all segments after it continue
+    /// it.
     whole: Option<u16>,
-    /// The number of those that are not plain.
+    /// The number of segments that are not plain.
     others: u16,
-    /// When the first one was captured.
+    /// When the first segment was captured.
     first: Time,
-    /// The places of all in the transcript. Empty if there is none.
+    /// The places of all segments in the transcript. Empty if there is no transcript.
     places: Vec<u32>,
 }
 
-/// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
-/// the segment before in 29 bits, whether [`Side::To`] sent it, and a half that depends on the kind of
-/// the segment. That of one that is not plain has its place among those of all connections.
+/// The layout of the first word of a segment. The high bits say whether it continues another
+/// segment, whether it is plain, and whether [`Side::To`] sent it. Then come the nanoseconds since
+/// the previous segment in 29 bits. The low half depends on the kind of the segment. If
+/// it is not plain, the half has its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {
     const CONTINUES: u64 = 1 << 63;
     const PLAIN: u64 = 1 << 62;
     const BACK: u64 = 1 << 61;
-    /// The longest gap between two segments in nanoseconds, some half a second.
+    /// The longest gap between two segments in nanoseconds, about half a second.
     const MOST_GAP: u64 = (1 << 29) - 1;
 
     #[inline]
@@ -127,14 +130,15 @@ impl<'a> PendingIter<'a> {
 }
 
 impl PendingSegment<'_> {
-    /// The place in the transcript of the segment that comes `behind` this one and continues it, or of
-    /// this one for 0. `None` if there is no transcript.
+    /// A place in the transcript: of this segment if `behind` is 0, else of the segment number
+    /// `behind` of those that continue it. `None` if there is no transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()
     }
 
-    /// The segments that continue this one, if it is `plain`, each with the time since the one before.
+    /// The segments that continue this segment, each with the time since the segment before it.
+    /// `plain` is this segment.
     #[inline]
     pub fn continued(
         &self,
@@ -148,9 +152,9 @@ impl PendingSegment<'_> {
 }
 
 impl PendingSegments {
-    /// The most words.
+    /// The maximum number of words.
     const MOST: usize = 256;
-    /// The most segments that are not plain. They need more memory.
+    /// The maximum number of segments that are not plain. They need more memory.
     const MOST_OTHERS: u16 = 32;
 
     /// Whether there is room for a segment that was captured at `at`.
@@ -165,8 +169,8 @@ impl PendingSegments {
         self.have_room(at) && self.others < Self::MOST_OTHERS
     }
 
-    /// Adds a plain segment that `side` sent and that was captured at `at`, with its place in the
-    /// transcript. There must be room.
+    /// Adds a plain segment that `side` sent and that was captured at `at`. `place` is its place in
+    /// the transcript. There must be room.
     #[inline]
     pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment, place: Option<u32>) {
         if let Some(place) = place {
@@ -193,7 +197,7 @@ impl PendingSegments {
         self.words.extend_from_slice(&own);
     }
 
-    /// Adds the segment that is at `other` among those of all connections that are not plain.
+    /// Adds the segment at the place `other` of [`OtherSegments`]. There must be room.
     pub fn add_other(&mut self, side: Side, at: Time, other: u32, place: Option<u32>) {
         let word = self.gap_to(at) | Self::back(side);
         self.words.push(word | u64::from(other));
@@ -207,7 +211,8 @@ impl PendingSegments {
         if side == Side::To { FirstWord::BACK } else { 0 }
     }
 
-    /// The time from the last segment to `at`, in its place in a word. Room says that it is short.
+    /// The time from the last segment to `at`, shifted to its place in a word. It fits, because
+    /// there is room.
     #[inline]
     fn gap_to(&mut self, at: Time) -> u64 {
         if self.words.is_empty() {
@@ -218,24 +223,20 @@ impl PendingSegments {
         gap << 32
     }
 
-    /// Makes room for a few segments, as most connections are short.
+    /// Makes room for a few segments only, because most connections are short.
     #[inline(never)]
     fn grow(&mut self) {
         self.words.reserve_exact(Self::MOST / 4);
     }
 
-    /// All of them, in order.
+    /// All segments, in order.
     #[inline]
     pub fn iter(&self) -> PendingIter<'_> {
-        PendingIter {
-            at: self.first,
-            words: &self.words,
-            places: &self.places,
-        }
+        PendingIter { at: self.first, words: &self.words, places: &self.places }
     }
 
-    /// Whether the capture holds them out of order. `at_senders` says whether it is known to have been
-    /// taken at the sender, by the side that sends.
+    /// Whether the capture holds the segments out of order. `at_senders` says whether the capture
+    /// is known to have been taken at the sender, by the side that sends.
     pub fn are_disordered(&self, at_senders: [bool; 2], others: &OtherSegments) -> bool {
         let mut watch = DisorderWatch::new(at_senders);
         self.iter().any(|one| match &one.kind {
@@ -250,19 +251,19 @@ impl PendingSegments {
         })
     }
 
-    /// Removes all.
+    /// Removes all segments.
     pub fn clear(&mut self) {
         self.words.clear();
         self.others = 0;
         self.places.clear();
     }
 
-    /// Whether there are none.
+    /// Whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether there is memory for any.
+    /// Whether memory was allocated.
     pub fn have_memory(&self) -> bool {
         self.words.capacity() > 0
     }
@@ -275,7 +276,7 @@ mod tests {
     use crate::wire::{CapturedIp, Packet, encode};
     use proptest::prelude::*;
 
-    /// The segment with these numbers, as it is captured.
+    /// A captured plain segment with these numbers.
     fn plain(
         seq: u32,
         len: u16,
@@ -311,7 +312,8 @@ mod tests {
             pending.add_plain(Side::To, at(place.into()), &segment, None);
         }
         assert_eq!(words(&pending), 4 + 9);
-        // Another side, another window, no payload, another echo, a stamp of long after.
+        // These differ by another side, another window, no payload, another echo, or a much later
+        // time stamp.
         let next = (u32::MAX - 3000).wrapping_add(10_000);
         pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3), None);
         pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3), None);

@@ -28,7 +28,7 @@ pub struct HeldSegment {
     pub side: Side,
     /// When it was captured.
     pub at: Time,
-    /// Itself.
+    /// The segment.
     pub segment: EitherSegment,
     /// Its place in the transcript.
     pub place: Option<u32>,
@@ -68,7 +68,8 @@ impl OrderMarks {
         }
     }
 
-    /// Whether its sequence and acknowledgment numbers can be compared: it has ACK and no RST.
+    /// Whether its sequence and acknowledgment numbers can be compared: it has the flag ACK and no
+    /// RST.
     fn is_comparable(&self) -> bool {
         self.flags.has(Flags::ACK) && !self.flags.has(Flags::RST)
     }
@@ -95,24 +96,27 @@ impl HeldSegment {
 
 /// The segments of a connection that wait because the capture is out of order.
 ///
-/// A new segment is moved before a held one if two conditions hold. It was captured at most
-/// [`Disorder::LIMIT`] and at most half a round trip later. And one of these shows that it passed
-/// first:
+/// A new segment is moved before a held segment if two conditions hold. First, it was captured at
+/// most [`Disorder::LIMIT`] and at most half a round trip later. Second, one of these rules shows
+/// that it passed first:
 ///
-/// * Both have the same sender, which sent the new one first. This is shown, in this order, by a SYN; by
-///   the timestamps; by the IP identifications, if they ascend; by the acknowledgment numbers (RFC
-///   9293 §3.4); by the sequence numbers, if both carry new octets or both carry old ones; and, if
-///   one of them carries no octets, by how many octets their SACK blocks cover.
-/// * The held one acknowledges all octets of the new one, and these had not been seen; or, in a
-///   capture at the receiver, these had not been acknowledged.
-/// * The capture was made at the sender, the held one is a retransmission, and the new one is an
-///   acknowledgment. It triggered the retransmission; it cannot answer it so soon.
+/// * Both have the same sender, which sent the new segment first. The first of these marks that
+///   differs shows it: a SYN; the time stamps; the IP identifications, if they ascend; the
+///   acknowledgment numbers (RFC 9293 §3.4); the sequence numbers, if both carry new octets or both
+///   carry old octets; and, if one of them carries no octets, the number of octets that their SACK
+///   blocks cover.
+/// * The held segment acknowledges all octets of the new segment, and these octets were not seen
+///   before. In a capture at the receiver it is enough that these octets were not acknowledged
+///   before.
+/// * The capture was taken at the sender, the held segment is a retransmission, and the new segment
+///   is an acknowledgment. The acknowledgment triggered the retransmission, because it came too
+///   soon to answer it.
 ///
-/// Otherwise segments keep their order. Each keeps the time at which it was captured.
+/// Otherwise segments keep their order. Each segment keeps its time of capture.
 #[derive(Clone, Debug, Default)]
 pub struct Reordering {
     held: VecDeque<HeldSegment>,
-    /// When the last one was captured.
+    /// When the last segment was captured.
     last: Time,
 }
 
@@ -217,7 +221,7 @@ fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
     if is_new(one.seq, way) {
         return by_number || by_block;
     }
-    // In a capture at the receiver, a retransmission is acknowledged as soon as new octets are.
+    // In a capture at the receiver, retransmissions are acknowledged as soon as new octets are.
     way.is_some_and(|way| {
         let is_outstanding = way.octets.una() < way.octets.sequence().octet(one.end);
         way.sender.path.vantage().0 == Vantage::Receiver

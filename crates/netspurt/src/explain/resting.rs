@@ -1,4 +1,4 @@
-//! A resting connection: its packets are over, as far as is known.
+//! A resting connection: probably no more of its packets will come.
 
 use std::mem::take;
 
@@ -9,24 +9,26 @@ use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, S
 
 /// A direction of a resting connection, unpacked.
 ///
-/// All that was sent counts as acknowledged. Of the sender's state only the retransmissions and
-/// habits are kept, so the causes of later retransmissions are inferred without earlier knowledge.
+/// All octets that were sent count as acknowledged. Only the retransmissions and the habits of the
+/// sender are kept. So the causes of later retransmissions are inferred without the rest of the
+/// sender's state.
 #[derive(Debug)]
 pub struct RestedWay {
     /// Its sequence space.
     pub sequence: Sequence,
     /// Its statistics.
     pub statistics: Statistics,
-    /// What else is known of it.
+    /// The parts that most directions do not have.
     pub further: RestedFurther,
 }
 
-/// What is known of few directions.
+/// The parts of a direction's state that most directions do not have.
 #[derive(Clone, Debug, Default)]
 pub struct RestedFurther {
     /// Its retransmissions.
     pub retransmissions: Box<[ExplainedRetransmission]>,
-    /// What timers with other floors would have done, if they fired or waited at all.
+    /// What timers with other floors would have done. `None` if no timer waited or would have
+    /// fired.
     pub floors: Option<Box<OtherFloors>>,
     /// The observed behaviour of its sender, receiver and path.
     pub habits: Option<Box<Habits>>,
@@ -35,14 +37,15 @@ pub struct RestedFurther {
 /// The two directions of a closed connection, packed into little memory.
 #[derive(Clone, Debug)]
 pub struct RestingConnection {
-    /// Sequence spaces and statistics. For each side, one octet says whether its direction exists.
+    /// The sequence space and the statistics of each direction. One octet before them says whether
+    /// the direction exists.
     packed: Box<[u8]>,
-    /// `None` if nothing more is known of either direction.
+    /// `None` if neither direction has such parts.
     further: Option<Box<[RestedFurther; 2]>>,
 }
 
 impl RestingConnection {
-    /// Packs the directions and leaves them empty. The buffer `room` is used for the packing.
+    /// Packs the directions and leaves them empty. The packing uses the buffer `room`.
     pub fn of(ways: [Option<&mut CapturedWay>; 2], room: &mut Vec<u8>) -> Self {
         room.clear();
         let further = ways.map(|way| {
@@ -69,7 +72,7 @@ impl RestingConnection {
 }
 
 impl RestedFurther {
-    /// Packs a direction. Returns what is not packed.
+    /// Packs a direction into `room`. Returns the parts that are not packed.
     fn packing(way: &mut CapturedWay, room: &mut Vec<u8>) -> Self {
         let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
         let highest = octets.sequence().highest().max(octets.una());
@@ -92,7 +95,7 @@ impl RestedFurther {
 }
 
 impl RestedWay {
-    /// Goes on with the direction.
+    /// Returns a direction that continues this one.
     pub fn wake(self) -> CapturedWay {
         let Self { sequence, statistics, further } = self;
         CapturedWay {

@@ -9,7 +9,7 @@ use super::rule::CauseRule;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Verdict {
-    /// It cannot be known from this capture.
+    /// The capture does not show it.
     #[default]
     Unknown,
     /// No earlier copy arrived in full.
@@ -23,38 +23,38 @@ impl Verdict {
     pub const NAMES: [&str; 3] = ["unknown", "needed", "spurious"];
 }
 
-/// What a verdict or a cause rests on.
+/// The evidence for a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum VerdictEvidence {
-    /// Nothing was seen that decides.
+    /// No evidence was seen.
     #[default]
     None,
     /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
     DSack,
-    /// An acknowledgment echoed a time stamp older than the retransmission's (RFC 3522 §3.2).
+    /// The echoed time stamp of an acknowledgment shows which copy arrived (RFC 3522 §3.2).
     Echo,
-    /// An acknowledgment came sooner than the path's shortest round trip allows.
+    /// An acknowledgment came too soon to answer the retransmission.
     Timing,
-    /// The octets were acknowledged, and no D-SACK followed from a receiver that sends them.
+    /// The octets were acknowledged, the connection uses SACK, and no D-SACK block reported them.
     NoDSack,
     /// The octets had been acknowledged before they were sent again.
     Acknowledged,
-    /// A duplicate acknowledgment followed a round trip later, as a duplicate segment calls for
-    /// (RFC 5681 §4.2), where the connection does not use SACK.
+    /// A duplicate acknowledgment followed a round trip later, as the answer to a duplicate segment
+    /// (RFC 5681 §4.2). This counts only if the receiver was not seen to send D-SACK blocks.
     DuplicateAck,
-    /// The capture was taken at the receiver, and shows whether an earlier copy had arrived.
+    /// The capture was taken at the receiver and shows whether an earlier copy had arrived.
     AtReceiver,
-    /// One acknowledgment covered more than the two segments that it may wait for (RFC 5681 §4.2),
-    /// so an earlier copy had arrived.
+    /// One acknowledgment covered more octets than the receiver acknowledges at once (RFC 5681
+    /// §4.2), so an earlier copy had arrived.
     Jump,
     /// SACK blocks had reported the octets before they were sent again.
     Reported,
 }
 
 impl VerdictEvidence {
-    /// Whether the receiver itself told that another copy arrived. That holds wherever the capture
-    /// was taken.
+    /// Whether the receiver reported that another copy had arrived. This evidence is certain
+    /// wherever the capture was taken.
     pub const fn is_surely_known(self) -> bool {
         matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
     }
@@ -83,9 +83,9 @@ pub struct ExplainedRetransmission {
     pub left: u64,
     /// The octet after its last.
     pub right: u64,
-    /// Time since the octets were captured last; zero if they were not.
+    /// The time since the last transmission of the octets; zero if this was not captured.
     pub gap: Duration,
-    /// Why it was sent; no code stands for *unknown*.
+    /// Why it was sent. An empty code means that the cause is not known.
     pub cause: CauseCode,
     /// The rule that gave the cause.
     pub rule: CauseRule,
@@ -95,15 +95,15 @@ pub struct ExplainedRetransmission {
     pub verdict: Verdict,
     /// The probability that the verdict is right, from 0 to 1.
     pub verdict_confidence: f32,
-    /// What the verdict rests on.
+    /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether neither IP identifications nor time stamps show that this is a later transmission.
-    /// If the capture lacks the original, this may be the original, which came late.
+    /// Whether IP identifications and time stamps do not show that this is a later transmission. If
+    /// the capture lacks the original, this may be the late original.
     pub unordered: bool,
-    /// Whether a timeout may have begun the repair to which this segment belongs. A capture at the
-    /// receiver may not show that timeout.
+    /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
+    /// not show this timeout.
     pub maybe_after_timeout: bool,
 }
 

@@ -1,7 +1,6 @@
-//! The rules by which causes are inferred.
+//! The rules that infer causes.
 
-/// The rule that gave a cause. Captures whose true causes are known show how often each rule is
-/// right.
+/// The rule that gave a cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CauseRule {
@@ -14,44 +13,45 @@ pub enum CauseRule {
     Reported,
     /// A hole is reported, and a reordering timer may have fired.
     Reordering,
-    /// The segment belongs to the repair of the holes of one window.
+    /// The segment belongs to a repair of several holes that has begun already.
     InRecovery,
-    /// The segment was retransmitted once more within a repair. In most cases segments that were sent
-    /// after the retransmission before have arrived, so that one was lost.
+    /// A repair sent the segment again. In most cases segments that were sent after the previous
+    /// retransmission have arrived, so the previous retransmission was lost.
     LostAgain,
-    /// No acknowledgment came for a long time, in most cases as long as a timeout takes, and then
-    /// the first missing octets were sent.
+    /// No acknowledgment came for a long time, in most cases for an RTO. Then the first missing
+    /// octets were sent.
     Silence,
-    /// A repair sent the head for the second time. Nothing shows that the first retransmission was
-    /// lost, or this was shown so long ago that the repair did not wait for it.
+    /// A repair sent the head for the second time. Either nothing shows that the first
+    /// retransmission was lost, or acknowledgments showed it so long ago that they did not trigger
+    /// this one.
     HeadAgain,
     /// The head was sent once more after a timeout.
     Backoff,
     /// The segment follows a timeout that marked everything outstanding as lost.
     AfterTimeout,
-    /// The last segment, which is not the head, was retransmitted although no hole is reported.
+    /// The last segment was retransmitted although no hole is reported. It is not the head.
     Tail,
-    /// The only outstanding segment was sent again after a silence. What the sender does elsewhere
-    /// shows whether a probe or a timeout sent it.
+    /// The only outstanding segment was sent again after a silence. The sender's behaviour
+    /// elsewhere shows whether it was a probe or a timeout.
     LoneByHabit,
     /// As [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows it.
     LoneByTime,
     /// As [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows it.
     LoneByBackoff,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but what the sender sent after the acknowledgment
-    /// shows it.
+    /// As [`LoneByHabit`](Self::LoneByHabit), but the segments that the sender sent after the
+    /// acknowledgment show it.
     LoneByWindow,
     /// As [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
     LoneByHost,
-    /// The flow label shows it. A timeout usually changes the label.
+    /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,
-    /// The sender repairs a whole window in order after a fast retransmit (Tahoe).
+    /// The sender sends all octets again in order after a fast retransmit (Tahoe).
     InOrder,
     /// The segment followed an acknowledgment that does not explain it.
     Guess,
-    /// SACK blocks had already reported these octets or later octets of the same repair. A sender that
-    /// uses SACK would not have sent them, so this one sends everything again from the first missing
-    /// octet.
+    /// SACK blocks had already reported these octets, or later octets of the same repair. A sender
+    /// that uses SACK would not have sent reported octets. So this sender sends everything again
+    /// from the first missing octet.
     ReportedBefore,
 }
 
@@ -87,8 +87,8 @@ impl CauseRule {
         0.9, 0.99, 0.9, 0.9, 0.99,
     ];
 
-    /// The same probabilities for a capture at the receiver, which shows neither when the sender's
-    /// timer fires nor what was lost on the path. They are fitted in the same way.
+    /// The same probabilities for a capture at the receiver, fitted in the same way. There a
+    /// capture shows neither the sender's timers nor the losses on the path.
     const RIGHT_FAR: [f32; 20] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
         0.97, 0.8, 0.48, 0.9,

@@ -22,63 +22,65 @@ use super::rule::CauseRule;
 struct Old {
     left: u64,
     right: u64,
-    /// The octet after the highest that is known to have been sent.
+    /// The octet after the highest octet that is known to have been sent.
     known: u64,
     /// The first octet not acknowledged.
     una: u64,
-    /// When its first octets were sent for the first time, if that was captured.
+    /// When its first octet was sent for the first time, if this was captured.
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,
-    /// The time between the sending of the last two outstanding segments.
+    /// See [`before_tail`].
     before_tail: Duration,
-    /// Whether the segment has no mark that tells in what order it was sent.
+    /// Whether the segment has no mark that shows the order of sending.
     unordered: bool,
 }
 
-/// What is inferred of the sender of one direction, from its segments and their acknowledgments.
+/// The sender of one direction, as its segments and their acknowledgments show it.
 ///
-/// Until something is missing or sent again it keeps a few numbers; after that, the state of a
-/// sender's loss recovery.
+/// At first it holds a few numbers. When octets are missing or are sent again, it also holds the
+/// state of the sender's loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    /// The times from the capture to either end.
+    /// The round trips from the capture to the two ends.
     pub(super) path: PathTimes,
     order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
-    /// Flow labels, which timeouts may change.
+    /// Flow labels. A timeout may change them.
     labels: FlowLabels,
-    /// The most octets that were outstanding.
+    /// The maximum of the outstanding octets.
     widest_bytes: u64,
     /// Whether a segment was captured.
     started: bool,
-    /// The receiver's last window, before scaling.
+    /// The last window that the receiver advertised, before scaling.
     window: Option<u16>,
     /// The payload of the largest segment.
     smss_bytes: u32,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
-    /// Acknowledgments in a row that told nothing new while nothing was outstanding.
+    /// Acknowledgments in a row that acknowledged nothing new while nothing was outstanding.
     idle_acks: u32,
     /// The state before the current acknowledgment: the first octet not acknowledged, and whether
     /// exactly one segment was outstanding.
     before: (u64, bool),
-    /// The time stamp of the first FIN without data, if no octets before it have the same stamp.
+    /// The time stamp of the first FIN without data. `None` if octets before the FIN have the same
+    /// stamp.
     fin_val: Option<u32>,
-    /// When octets were acknowledged last.
+    /// When new octets were acknowledged last.
     una_at: Time,
-    /// When an acknowledgment last told anything.
+    /// When an acknowledgment last had news: it acknowledged new octets, was a duplicate, or had
+    /// SACK blocks.
     answered_at: Time,
-    /// When the sender last sent anything, and when it last sent new octets.
+    /// When the sender last sent a segment, and when it last sent new octets.
     sent_at: Time,
     /// See [`sent_at`](Self::sent_at).
     fresh_at: Time,
     /// The new octets that were seen lately.
     lately: Lately,
-    /// What left after the last long silence.
+    /// What the sender sent after the last long silence.
     waking: Waking,
-    /// Whether the current segment answers a SYN that came since the last SYN-ACK.
+    /// Whether the current segment answers a SYN that was captured after the last SYN-ACK.
     pub(super) answers_syn: bool,
     trouble: Option<Box<SenderTrouble>>,
     /// What the sender did before its connection rested.
@@ -86,8 +88,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// No SYN is retransmitted sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK may be
-    /// sent again sooner, because it answers each SYN.
+    /// No sender retransmits a SYN sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK
+    /// may be sent again sooner, because a host answers each SYN with one.
     const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
@@ -116,7 +118,7 @@ impl Sender {
         self.left(at, packet, (left, fresh), octets);
     }
 
-    /// Whether nothing is, or may be, missing.
+    /// Whether no octets are missing, and no sign of missing octets was seen.
     #[inline]
     pub fn is_calm(&self) -> bool {
         self.trouble.is_none() && self.dup_acks == 0
@@ -127,8 +129,8 @@ impl Sender {
         self.order.ascends()
     }
 
-    /// Notes what every segment tells that occupies sequence numbers from `left` on. `fresh` says
-    /// whether they are new.
+    /// Notes what each segment with sequence numbers shows. Its first octet is `left`; `fresh` says
+    /// whether its octets are new.
     #[inline]
     pub(super) fn left(
         &mut self,
@@ -160,8 +162,8 @@ impl Sender {
         }
     }
 
-    /// Takes a segment while octets are, or may be, missing. Returns whether all its octets are
-    /// new.
+    /// Takes a segment while octets are missing or may be missing. Returns whether all its octets
+    /// are new.
     fn sending_in_trouble(
         &mut self,
         at: Time,
@@ -214,7 +216,7 @@ impl Sender {
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);
         let missing = self.is_missing((left, right), earlier.is_none() && left >= octets.una());
-        // A copy has the edges of the packet that it copies.
+        // A copy has the same first and last octet as its original.
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since =
@@ -243,7 +245,7 @@ impl Sender {
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
-                // At the receiver it was needed if any of its octets had not arrived.
+                // At the receiver the segment was needed if any of its octets had not arrived.
                 let gaps = &self.trouble.get_or_insert_default().gaps;
                 let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
@@ -265,15 +267,16 @@ impl Sender {
         }
     }
 
-    /// Whether octets came so shortly `behind` higher ones that they are an original that was
-    /// overtaken: a sender learns of a hole only a round trip after it sent the octets above the
-    /// hole. At the receiver (`far`) the limit is close to a `round` trip. Elsewhere it is lower,
-    /// because delays on the rest of the path vary.
+    /// Whether octets came so soon after higher octets that they are an original that was
+    /// overtaken. `behind` is the time since the higher octets. A sender learns of a hole only a
+    /// round trip after it sent the octets above the hole. At the receiver (`far`) the limit is
+    /// close to a `round` trip. Elsewhere the limit is lower, because delays on the rest of the
+    /// path vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }
 
-    /// Returns when `packet` was sent, compared with the newest one of its direction.
+    /// Returns whether `packet` was sent before or after the newest packet of its direction.
     fn age_of(
         &self,
         at: Time,
@@ -283,19 +286,19 @@ impl Sender {
     ) -> Age {
         let age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
-        // Beside the receiver a SYN and its retransmission may come together, if one was late.
+        // Beside the receiver a SYN and its retransmission may come together if the SYN was late.
         let alike = self.order.may_be_same(packet, last.map(|(_, kept)| kept));
         let copy = opens && alike && at.saturating_since(self.sent_at) < Self::SYN_WAIT;
         if copy { Age::Copy } else { age }
     }
 
-    /// The number of full segments that two octets are apart.
+    /// The distance between two octets in full segments.
     fn segs_between(&self, left: u64, right: u64) -> u64 {
         right.saturating_sub(left).div_ceil(u64::from(self.smss_bytes).max(1))
     }
 
-    /// Whether the capture lacks an earlier copy of all these octets. `unseen` says whether no
-    /// original is outstanding that begins before their end.
+    /// Whether the capture lacks an earlier copy of all these octets. `unseen` says that no
+    /// outstanding segment overlaps these octets, and that the first of them is not acknowledged.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool) -> bool {
         let Some(trouble) = &self.trouble else { return unseen };
         unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
@@ -304,7 +307,7 @@ impl Sender {
     /// Records a retransmission and infers its cause.
     fn again(&mut self, at: Time, packet: &impl CapturedTcp, old: Old) {
         let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
-        // A SYN may leave again although its SYN-ACK was captured.
+        // A sender may send its SYN again although the capture has the SYN-ACK.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at, una_heard);
         let scene =
@@ -318,7 +321,7 @@ impl Sender {
         };
         let begin = trouble.machine.first + 1;
         match rule {
-            // The retransmissions since the fast retransmit were in order, too.
+            // The retransmissions between the fast retransmit and this one were in order, too.
             CauseRule::InOrder if begin < number => {
                 trouble.relabel(begin, number, Some(cause).into(), rule);
             }
@@ -350,7 +353,8 @@ impl Sender {
     /// Returns the circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
-        // If the original was lost in a queue before the capture, its retransmission waited there.
+        // If a queue before the capture dropped the original, the retransmission waited in this
+        // queue.
         let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
         let near = self.path.near() + queue;
         let round = self.path.least().map_or(near, |least| least + queue);
@@ -364,10 +368,10 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // The sender's answer to a packet passes the capture one near round trip after that packet.
+        // The sender's answer to a packet passes the capture one near round trip after the packet.
         let una_heard = self.una_at + near;
-        // Far from the sender, the acknowledgment that it answers passed the capture that long
-        // ago.
+        // Far from the sender, this segment answers an acknowledgment that passed the capture about
+        // one near round trip ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(self.answered_at);
@@ -398,7 +402,7 @@ impl Sender {
         }
     }
 
-    /// Returns how octets that are sent again lie beside others.
+    /// Returns where the retransmitted octets lie among the other octets of the direction.
     fn place(&self, at: Time, old: &Old) -> ScenePlace {
         let &Old { left, right, una, first_sent, .. } = old;
         let near = self.path.near();
@@ -438,7 +442,7 @@ impl Sender {
         }
     }
 
-    /// Notes that the acknowledgment is the first to cover `segment`.
+    /// Notes that the current acknowledgment is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;

@@ -8,10 +8,10 @@ use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
 use super::{CapturedWay, Disorder};
 
-/// The state that all connections of a capture share: what they found out about the capture, and memory.
+/// The state that all connections of a capture share: facts about the capture, and unused memory.
 ///
-/// New connections get the memory of resting ones, because this costs less than to free it and to
-/// allocate it again.
+/// New connections get the memory of resting connections. This costs less than freeing it and
+/// allocating it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
 pub struct SharedState {
@@ -25,9 +25,11 @@ pub struct SharedState {
     pub packing: Vec<u8>,
     /// Whether the capture is out of order.
     pub disorder: Disorder,
-    /// Packets that are copies of earlier ones, and the longest time from one to its copy.
+    /// The number of packets that are copies of earlier packets, and the longest time from a packet
+    /// to its copy.
     pub copies: (u64, Duration),
-    /// Samples of the round trips that packets of the transcript end, with their places there.
+    /// Samples of the round trips that packets end, with the places of these packets in the
+    /// transcript.
     pub samples: Vec<(u32, RttSample)>,
 }
 
@@ -60,7 +62,7 @@ impl SharedState {
         }
     }
 
-    /// Notes the sample of the round trip that a packet ends, if the packet has a `place` in the
+    /// Notes the sample of the round trip that a packet ends. `place` is the packet's place in the
     /// transcript.
     #[inline]
     pub fn sampled(&mut self, place: Option<u32>, sample: Option<RttSample>) {

@@ -1,4 +1,4 @@
-//! What a connection spent its time on.
+//! The time of a connection, divided by what the connection waited for.
 
 use crate::ids::Side;
 use crate::units::{Duration, Time};
@@ -12,10 +12,10 @@ pub enum WaitingFor {
     Handshake,
     /// An application: all data is acknowledged, and neither side has sent more.
     Application,
-    /// The path: all data that the application had is on its way.
+    /// The path: the sender has sent all the data that its application had.
     Delivery,
-    /// The congestion window, or the pacing of the sender: data is on its way, and the receiver
-    /// would allow more.
+    /// The congestion window or the pacing of the sender: data is on its way, and the receive
+    /// window has room for more.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
@@ -51,8 +51,8 @@ impl WaitingFor {
 }
 
 impl WaitingFor {
-    /// What a connection waits for whose senders wait for these. Senders with nothing outstanding
-    /// wait for nothing.
+    /// What a connection waits for, from what its two senders wait for. `None` is a sender that
+    /// waits for nothing.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
@@ -66,9 +66,10 @@ impl WaitingFor {
 ///
 /// The span between two packets counts for the thing that the connection waited for after the first
 /// packet, as seen where the capture was taken. A span that a timer ended counts as
-/// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So beside
-/// the sender, when data fills the window, the round trip before counts as
-/// [`WaitingFor::ReceiveWindow`]. In the end a repair counts only as far as it delayed new data.
+/// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
+/// if a capture beside the sender shows that data fills the window, the round trip before this data
+/// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection a repair counts only as
+/// far as it delayed new data.
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -87,17 +88,17 @@ pub struct TimeSpent {
     waiting: WaitingFor,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
-    /// The time since data was last held back by anything but the congestion window.
+    /// How long the connection has waited for the congestion window without a break.
     on_its_way: Duration,
-    /// The time since neither end has had data to send.
+    /// How long neither end had data to send, up to now.
     paused: Duration,
-    /// For each side, the time until it sent data after neither end had data to send.
+    /// For each side, the time in which neither end had data to send until this side sent data.
     let_wait: [Duration; 2],
 }
 
 impl TimeSpent {
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
-    /// the packet, if the packet tells; from `at` on it waits for `waiting`.
+    /// the packet, if the packet shows it. From `at` on the connection waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
@@ -115,8 +116,8 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
-    /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it also
-    /// counts as time that the window held the sender back.
+    /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it
+    /// also counts as [`WaitingFor::ReceiveWindow`].
     #[inline]
     pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
         if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {
@@ -128,12 +129,12 @@ impl TimeSpent {
         }
     }
 
-    /// Whether neither end had data to send for some time.
+    /// Whether neither end has had data to send for some time.
     pub const fn is_paused(&self) -> bool {
         !self.paused.is_zero()
     }
 
-    /// Notes that `side` sent new data, which ends a time in which neither end had data to send.
+    /// Notes that `side` sent new data. This ends a time in which neither end had data to send.
     pub fn went_on(&mut self, side: Side) {
         let own = &mut self.let_wait[side.index()];
         *own = *own + std::mem::take(&mut self.paused);
@@ -149,13 +150,13 @@ impl TimeSpent {
         self.repair_bytes += bytes;
     }
 
-    /// Returns the time in which a repair only counts as far as it delayed new data. The connection
-    /// sent `bytes` new octets in all.
+    /// Returns these times with repairs counted only as far as they delayed new data. The
+    /// connection sent `bytes` new octets in all.
     ///
-    /// A sender may go on with new data while it repairs. At the rate that the connection had while
-    /// nothing was repaired and the congestion window or the receive window held it back, the new data
-    /// would have taken some of the time anyway. This part is not waiting for the repair: it counts
-    /// as [`WaitingFor::CongestionWindow`].
+    /// A sender may send new data during a repair. Without the repair this new data would have
+    /// needed time as well. This time is computed from the rate that the connection had without
+    /// repairs, while the congestion window or the receive window held it back. It counts as
+    /// [`WaitingFor::CongestionWindow`].
     #[must_use]
     pub fn repairs_that_waited(mut self, bytes: u64) -> Self {
         let (to, from) = (WaitingFor::CongestionWindow, WaitingFor::Repair);
@@ -188,8 +189,8 @@ impl TimeSpent {
 mod tests {
     use super::*;
 
-    /// A connection that sent 4,000 octets in 400 ms, and then `bytes` in a repair of 100 ms: the
-    /// milliseconds that it waited for the congestion window, and for the repair.
+    /// The milliseconds that a connection waited for the congestion window and for a repair. It
+    /// sent 4,000 octets in 400 ms, and then `bytes` in a repair of 100 ms.
     fn repaired(bytes: u64) -> [u64; 2] {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut spent = TimeSpent::default();

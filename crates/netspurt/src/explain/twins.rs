@@ -7,33 +7,33 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-/// The latest packets of a connection of which a capture holds copies, and which of its packets are
-/// copies of those.
+/// The latest packets of a connection, and the rules that recognise copies of them.
 ///
 /// A capture on all interfaces of a router or bridge, or from a mirrored port, holds each packet
-/// twice or more; so do two captures that were joined. A copy tells nothing of the sender: it is no
-/// retransmission, and no duplicate ACK.
+/// twice or more; so do two captures that were joined. A copy shows nothing about the sender: it is
+/// no retransmission and no duplicate ACK.
 ///
-/// Packets are the same if all fields of TCP are, and the IP identification. An identification
-/// proves it, because a sender does not use it again so soon (RFC 6864 §4.1). Without
-/// identifications a segment is a copy if no sender would send it again so soon. If copies are
-/// frequent, a third of the segments or more, another packet counts as a copy, too: it must come
-/// about as soon as the earlier copies did, and no packet gets more copies than one had before.
+/// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
+/// its packets, this proves a copy, because a sender does not use an identification again so soon
+/// (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no sender would send
+/// it again so soon. Copies are frequent if they are a third of the segments or more. Then any
+/// packet may be a copy. It must come about as soon as the earlier copies did, and no packet gets
+/// more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct Twins {
     latest: [Latest; 2],
-    /// Segments with data, a SYN or a FIN that have copies, or are so old that copies should have
-    /// come.
+    /// The number of segments with data, a SYN or a FIN. A segment counts when a copy comes, or
+    /// when it is so old that copies should have come.
     segments: u32,
-    /// Copies of such segments.
+    /// The number of copies of such segments.
     copies: u32,
-    /// The most copies of one packet.
+    /// The maximum number of copies of one packet.
     most: u32,
     /// The longest time from a packet to its copy.
     pub longest: Duration,
 }
 
-/// A packet, known by its hash.
+/// A packet, remembered by its hash.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     hash: u64,
@@ -47,25 +47,27 @@ struct Taken {
 #[derive(Clone, Debug, Default)]
 struct Latest {
     packets: VecDeque<Taken>,
-    /// The number of the oldest packets whose copies, if there are any, should have come.
+    /// The number of packets at the front of `packets` that are so old that copies should have
+    /// come.
     settled: usize,
-    /// Segments without copies that were removed before they were counted.
+    /// The number of segments without copies that were removed before they were counted.
     removed: u32,
     id: u16,
-    /// How often a packet had another identification than the one before it, and how often the
-    /// same.
+    /// How often the identification of a packet differed from the previous one, and how often it
+    /// was the same.
     changed: u32,
     /// See [`changed`](Self::changed).
     kept: u32,
 }
 
 impl Latest {
-    /// The most packets, and how long they are kept: a copy may have waited in a router's queue.
+    /// The maximum number of packets, and how long a packet is kept. A copy may wait in a router's
+    /// queue.
     const MOST: usize = 256;
     /// See [`MOST`](Self::MOST).
     const LONGEST: Duration = Duration::from_secs(1);
 
-    /// Whether identifications tell packets apart.
+    /// Whether the identification `id` distinguishes packets.
     fn numbers(&self, id: u16) -> bool {
         id != 0 && self.changed > self.kept * 8
     }
@@ -103,14 +105,15 @@ impl Latest {
 }
 
 impl Twins {
-    /// No sender repeats a segment sooner than this without a new ACK.
+    /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
-    /// Copies of a packet may follow within this time, where copies are frequent.
+    /// Where copies are frequent, a copy may always come within this time.
     const SOON: Duration = Duration::from_millis(5);
 
-    /// Begins with a segment that `side` sent and that is a copy of one that came `gap` before.
+    /// Begins with a segment of `side` that is a copy. Its original came `gap` before it.
     pub fn of(side: Side, at: Time, packet: &impl CapturedTcp, gap: Duration) -> Self {
-        // One copy in the middle of a connection may be the network's; others must follow.
+        // The network may have made one copy in the middle of a connection. So more copies must
+        // follow before they count as frequent.
         let segments = if packet.flags().has(Flags::SYN) { 1 } else { 3 };
         let latest = Default::default();
         let mut twins = Self { latest, segments, copies: 1, most: 1, longest: gap };
@@ -148,7 +151,7 @@ impl Twins {
     }
 }
 
-/// A hash of what copies of a packet have in common. Routers change the rest.
+/// A hash of the fields that copies of a packet have in common. Routers change the other fields.
 fn hash(packet: &impl CapturedTcp) -> u64 {
     let stamps = packet.timestamps().map_or((0, 0), |stamps| (stamps.val, stamps.ecr));
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);

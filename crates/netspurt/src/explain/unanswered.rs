@@ -1,8 +1,8 @@
 //! Retransmissions of connections of which only one direction was captured.
 //!
-//! Without acknowledgments a repair that they called for looks like one by a timer. Only a timer
-//! that backs off shows by itself: the same octets are sent again and again, and the waits double
-//! (RFC 6298 §5.5).
+//! Acknowledgments trigger some repairs. If they were not captured, such a repair looks like a
+//! timeout. Only a timer that backs off can be recognised without them: it sends the same octets
+//! again and again, and the waits double (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;
@@ -10,15 +10,17 @@ use crate::units::Duration;
 use super::rule::CauseRule;
 use super::{EndedBy, EndedWay, ExplainedRetransmission};
 
-/// The least wait that counts as doubled, as a share of the one before, and the greatest: clocks are
-/// coarse, and the timer may have been measured anew.
+/// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
+/// are coarse, and the RTO may have been computed anew.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
-/// How many waits in a row double, at least, before they count as a timer's.
+/// The minimum number of waits in a row, each double the wait before it, that show a timer.
 const WAITS: usize = 3;
-/// How often this is right: a guess, as no captures with known causes lack a direction.
+/// The probability that such a cause is right. It is a guess, because no captures with known causes
+/// lack a direction.
 const CONFIDENCE: f32 = 0.9;
 
-/// Finds timers that back off, and keeps the waits of those timers alone that are known.
+/// Finds timers that back off. Keeps only the waits of retransmissions that a timer is known to
+/// have sent.
 pub fn judge_alone(way: &mut EndedWay) {
     let all = &mut way.retransmissions;
     let mut begins = 0;
@@ -38,7 +40,8 @@ pub fn judge_alone(way: &mut EndedWay) {
     });
 }
 
-/// The number of copies of the same octets in a row whose waits double; 1 if the first stands alone.
+/// The number of retransmissions of the same octets in a row whose waits double, from the first one
+/// on. 1 if the second one does not fit.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

@@ -9,9 +9,9 @@ use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sende
 pub struct CapturedWay {
     /// Its sequence space, outstanding segments and round trips.
     pub octets: OneWay<CapturedSegment>,
-    /// The counts of its packets.
+    /// The statistics of its packets.
     pub statistics: Statistics,
-    /// The state from which the causes of its retransmissions are inferred.
+    /// The state of its sender, from which causes are inferred.
     pub sender: Sender,
     /// What limits it.
     pub limits: Limits,
@@ -34,13 +34,13 @@ impl CapturedWay {
         }
     }
 
-    /// Becomes a new direction, in the memory of this one.
+    /// Makes this a new direction, and uses the memory of the old one.
     pub fn begin_again(&mut self, sequence: Sequence) {
         let before = std::mem::replace(self, Self::new(sequence));
         self.octets = before.octets.begun_again(sequence);
     }
 
-    /// Whether all octets that were sent were captured and are acknowledged.
+    /// Whether all octets were captured and are acknowledged.
     pub fn is_done(&self) -> bool {
         self.octets.outstanding().is_empty() && !self.statistics.has_holes()
     }

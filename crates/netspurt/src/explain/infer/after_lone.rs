@@ -1,17 +1,18 @@
-//! What a sender sends after its only outstanding segment was retransmitted and acknowledged.
+//! Watches what a sender sends after its only outstanding segment was retransmitted and
+//! acknowledged.
 
 use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-/// A segment with octets that were not sent before.
+/// A segment of new octets.
 #[derive(Clone, Copy, Debug)]
 pub struct FreshSegment {
     /// When it was captured.
     pub at: Time,
-    /// Its octets.
+    /// The number of its octets.
     pub bytes: u64,
-    /// Octets of the largest segment so far.
+    /// The octets of the largest segment so far.
     pub smss_bytes: u64,
     /// Whether it has the flag CWR.
     pub cwr: bool,
@@ -19,42 +20,45 @@ pub struct FreshSegment {
 
 /// The congestion window after the repair of a lone segment.
 ///
-/// After a timeout cwnd is one segment, and two when that segment is acknowledged (RFC 5681 §3.1).
-/// After a probe that repaired a loss it is half of its earlier value or more (RFC 8985 §7.4.2).
+/// After a timeout cwnd is one segment. It becomes two segments when this segment is acknowledged
+/// (RFC 5681 §3.1). After a probe that repaired a loss, cwnd is half of its earlier value or more
+/// (RFC 8985 §7.4.2).
 ///
-/// With ECN the first new octets after cwnd was reduced carry CWR (RFC 3168 §6.1.2). A timeout
-/// reduces cwnd at once. A probe reduces it when octets after the probe are acknowledged.
+/// With ECN the first new octets after a reduction of cwnd carry CWR (RFC 3168 §6.1.2). A timeout
+/// reduces cwnd at once. A probe reduces cwnd later, when octets behind the probe are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
     /// The number of the retransmission.
     pub number: usize,
     /// The octet after the last one of the retransmission.
     right: u64,
-    /// The octet after the last one that had been sent when the retransmission was acknowledged.
-    /// `None` before that.
+    /// The octet after the highest octet that was sent when the retransmission was acknowledged.
+    /// `None` before its acknowledgment.
     from: Option<u64>,
-    /// Octets sent since then, before any of them was acknowledged.
+    /// The new octets sent after the acknowledgment of the retransmission, until the first of them
+    /// was acknowledged.
     sent_bytes: u64,
-    /// Whether the last of these segments was a full one, so that there was more to send.
+    /// Whether the last segment of these octets was full, so the application may have had more
+    /// data.
     full: bool,
-    /// When the first of these octets was acknowledged.
+    /// When the first of these new octets was acknowledged.
     ended: Option<Time>,
-    /// Whether the application may decide how much is sent next, because that acknowledgment came
-    /// with data.
+    /// Whether this acknowledgment came with data. Then the application may decide how much is sent
+    /// next.
     app_limited: bool,
-    /// Whether cwnd may have been reduced for another reason.
+    /// Whether cwnd may have been reduced for another reason than this retransmission.
     reduced_otherwise: bool,
 }
 
 impl AfterLone {
-    /// Four segments in a round trip are more than a sender sends whose cwnd was one segment a
-    /// round trip ago (RFC 3465 §2.1 adds at most two for one acknowledgment).
+    /// A sender with four segments in a round trip did not have a cwnd of one segment a round trip
+    /// before, because one acknowledgment adds at most two segments (RFC 3465 §2.1).
     const WIDE: u64 = 4;
-    /// Segments that an acknowledgment allows are sent within this time.
+    /// A sender sends the segments that an acknowledgment allows within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
-    /// Begins with retransmission `number`, which ends at `right`. `only` says whether nothing else
-    /// was sent again since its octets were sent first.
+    /// Begins with retransmission `number`, which ends at `right`. `only` says that no other
+    /// segment was sent again since the first transmission of its octets.
     pub fn of(number: usize, right: u64, only: bool) -> Self {
         Self {
             number,
@@ -68,9 +72,9 @@ impl AfterLone {
         }
     }
 
-    /// Takes a segment of new octets. `was_wide` says whether the sender had twice
-    /// [`WIDE`](Self::WIDE) segments outstanding at some time. Returns the cause of the lone
-    /// retransmission once it is clear.
+    /// Takes a segment of new octets. `was_wide` says whether at some time twice
+    /// [`WIDE`](Self::WIDE) segments were outstanding. Returns the cause of the lone retransmission
+    /// when it is clear.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
         self.from?;
         if fresh.cwr && !self.reduced_otherwise && (self.ended.is_some() || self.sent_bytes == 0) {
@@ -87,13 +91,13 @@ impl AfterLone {
         (self.sent_bytes > fresh.smss_bytes * (Self::WIDE - 1)).then_some(Cause::Tlp)
     }
 
-    /// Whether nothing more can be learnt from a segment at `at`.
+    /// Whether later segments do not show the cause.
     pub fn is_over(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Notes that `ack` came at `at`: octets up to `una` are acknowledged, and `highest` is the octet
-    /// after the last one sent.
+    /// Takes the acknowledgment `ack` at `at`. It acknowledges the octets below `una`. `highest` is
+    /// the octet after the highest octet sent.
     pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         self.reduced_otherwise |= ack.flags().has(Flags::ECE);
         match self.from {

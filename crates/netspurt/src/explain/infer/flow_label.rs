@@ -1,42 +1,43 @@
-//! The flow labels of one direction over IPv6, which some senders change when a timer fires.
+//! The IPv6 flow labels of one direction. Some senders change their label when a timer fires.
 
-/// What the flow label of a retransmission tells of its cause.
+/// What the flow label of a retransmission shows about its cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LabelHint {
-    /// Nothing: the sender sets none, or changes them otherwise.
+    /// Nothing: the sender sets no labels, or changes them for other reasons.
     #[default]
     None,
-    /// The label differs from that of the packet before, so a retransmission timer fired.
+    /// The label differs from the label of the previous packet, so a retransmission timer fired.
     Changed,
-    /// The label is that of the packet before.
+    /// The label equals the label of the previous packet.
     Kept,
-    /// The label is that of the packet before, and the sender was seen to change it when a timer
-    /// fired.
+    /// The label equals the label of the previous packet, and this sender was seen to change its
+    /// label when a timer fired.
     KeptByHabit,
 }
 
 /// The flow labels of one direction.
 ///
-/// A label belongs to a flow and does not change (RFC 6437 §3). Linux draws a new one when a
-/// retransmission timer fires (since version 5.10, `net.core.txrehash`), so that routers that
-/// balance load by labels (RFC 6438) may take another path; repairs, probes and what follows a
-/// timeout keep it. A receiver of such a segment may change its own label with its next
-/// acknowledgment.
+/// A label belongs to a flow and does not change (RFC 6437 §3). Linux draws a new label when a
+/// retransmission timer fires (since version 5.10, `net.core.txrehash`). Then routers that balance
+/// load by labels (RFC 6438) may choose another path. Repairs, probes and the segments after a
+/// timeout keep the label. A receiver of a segment with a new label may also change the label of
+/// its acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
-    /// The label of the last packet; 0 if there was none.
+    /// The label of the last packet with a label; 0 if there was none.
     last: u32,
-    /// Packets with the label of the packet before them.
+    /// The number of packets with the label of the previous packet.
     kept: u16,
-    /// New segments with another label than the packet before them.
+    /// The number of other packets, except retransmissions, with a label that differs from the
+    /// previous one.
     strayed: u16,
-    /// Retransmissions with another label than the packet before them.
+    /// The number of retransmissions with a label that differs from the previous one.
     moved: u16,
 }
 
 impl FlowLabels {
-    /// For each packet that changed its label without a timeout, this many must have kept theirs.
-    /// Otherwise labels tell nothing.
+    /// The minimum number of packets with the previous label for each packet that changed the label
+    /// without a timeout. With fewer, labels show nothing.
     const STEADY: u16 = 4;
 
     /// Takes the label of a captured packet. `again` says whether the packet is a retransmission.
@@ -55,7 +56,7 @@ impl FlowLabels {
         self.last = label;
     }
 
-    /// What `label` tells about a retransmission that is taken next.
+    /// What `label` shows about a retransmission that [`take`](Self::take) has not taken yet.
     pub fn hint(&self, label: u32) -> LabelHint {
         let steady = self.kept >= 2 && self.kept / Self::STEADY >= self.strayed;
         match label == self.last {

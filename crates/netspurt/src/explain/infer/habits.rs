@@ -1,4 +1,4 @@
-//! What a sender and its receiver were seen to do, with the number of observations.
+//! The observed behaviour of a sender, a receiver and a path, with the numbers of observations.
 
 use crate::units::Duration;
 
@@ -12,22 +12,23 @@ use super::timer_grid::TimerGrid;
 pub struct AckHabits {
     /// Acknowledgments of new octets.
     pub acks: u64,
-    /// Segments that they were the first to cover.
+    /// Segments that these acknowledgments were the first to cover.
     pub covered: u64,
-    /// How often the acknowledgment of a lone segment was timed, and the longest time beyond the
-    /// shortest round trip. The receiver's delayed-ACK timer is at least that long.
+    /// How often a lone segment's acknowledgment was timed, and the maximum of its round trips
+    /// above the shortest round trip. The receiver's delayed-ACK timer is at least so long.
     pub lone: u32,
     /// See [`lone`](Self::lone).
     pub longest_delay: Duration,
-    /// The most octets that one acknowledgment covered while nothing was missing or sent again.
+    /// The maximum number of octets that one acknowledgment covered while nothing was missing or
+    /// sent again.
     pub most_bytes: u64,
-    /// The most acknowledgments in a row that told nothing while nothing was outstanding (RFC 889
-    /// §2.2 saw streams of them).
+    /// The maximum number of acknowledgments in a row that acknowledged nothing new while nothing
+    /// was outstanding (RFC 889 §2.2 describes streams of them).
     pub idle: u32,
 }
 
 impl AckHabits {
-    /// No receiver may wait longer than this (RFC 9293 §3.8.6.3).
+    /// The maximum time that a receiver may delay an ACK (RFC 9293 §3.8.6.3).
     const LONGEST: Duration = Duration::from_millis(500);
 
     /// Takes the round trip `rtt` of a lone segment; `least` is the shortest round trip.
@@ -40,21 +41,23 @@ impl AckHabits {
     }
 }
 
-/// Packets that others overtook, which were sent later (RFC 4737 §3).
+/// Packets that were overtaken by packets that were sent later (RFC 4737 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatePackets {
     /// Their number.
     pub packets: u64,
-    /// The most packets that overtook one of them. Zero if it is not known.
+    /// The maximum number of packets that overtook one late packet. Zero if it is not known.
     pub by_max: u64,
-    /// The most full segments from one of them up to the highest octet that came before.
+    /// The maximum distance from a late packet to the highest octet that came before it, in full
+    /// segments.
     pub distance_max: u64,
-    /// The longest time from a packet to one that it had overtaken. Zero if it is not known.
+    /// The maximum time from a packet that overtook to the late packet that it had overtaken. Zero
+    /// if it is not known.
     pub behind_max: Duration,
 }
 
 impl LatePackets {
-    /// Counts a packet that is late by this.
+    /// Counts a packet that is late by `one`.
     pub fn add(&mut self, one: LateBy) {
         self.packets += 1;
         self.by_max = self.by_max.max(one.overtook);
@@ -63,40 +66,40 @@ impl LatePackets {
     }
 }
 
-/// By how much a packet is late; zeros where it is not known.
+/// By how much a packet is late. A value is zero if it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateBy {
-    /// The packets that overtook it.
+    /// The number of packets that overtook it.
     pub overtook: u64,
-    /// The full segments from it up to the highest octet that came before.
+    /// The distance from it to the highest octet that came before it, in full segments.
     pub distance: u64,
     /// The time since the nearest of the packets that overtook it.
     pub behind: Duration,
 }
 
-/// What was seen of one direction's sender, receiver and path.
+/// The observed behaviour of one direction's sender, receiver and path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Habits {
     /// Where the capture was taken, and the probability that this is right.
     pub vantage: (Vantage, f32),
-    /// The least round trip from the capture to the sender.
+    /// The shortest round trip between the capture and the sender.
     pub near: Option<Duration>,
-    /// The least round trip from the capture to the receiver.
+    /// The shortest round trip between the capture and the receiver.
     pub far: Option<Duration>,
-    /// What the sender does.
+    /// The behaviour of the sender.
     pub traits: Traits,
-    /// The grid on which its timeouts fall, and those of its host's other connections.
+    /// The grid on which the timeouts of the sender fall, or those of all connections of its host.
     pub timer_grid: Option<TimerGrid>,
-    /// The clock of its time stamps.
+    /// The clock of the sender's time stamps.
     pub stamps: Option<StampTicks>,
-    /// What the receiver does.
+    /// The behaviour of the receiver.
     pub acks: AckHabits,
-    /// The packets that others had overtaken before the capture.
+    /// The packets that were overtaken before they reached the capture.
     pub late: LatePackets,
-    /// The packets that others had overtaken before the receiver, as acknowledgments tell.
+    /// The packets that were overtaken before they reached the receiver, as acknowledgments show.
     pub late_in_acks: LatePackets,
-    /// Packets that filled a gap at the receiver and had no marks that tell whether they were late
-    /// or sent again.
+    /// Packets that filled a gap at the receiver and may be late originals or retransmissions,
+    /// because they have no marks of their order.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,

@@ -1,23 +1,24 @@
-//! The octets of a direction that were first seen lately.
+//! Remembers which octets of a direction were first seen a short time ago.
 
 use crate::units::{Duration, Time};
 
-/// Two marks in the sequence space: octets from a mark on were not seen before its instant.
+/// Two marks in the sequence space. A mark is an octet and an instant: this octet and all higher
+/// ones were not seen before this instant.
 ///
-/// Only an acknowledgment or a timer triggers a retransmission, so it comes about a round trip
-/// after the original at the earliest. If octets come a second time sooner, the network made the
-/// copy.
+/// Only an acknowledgment or a timer triggers a retransmission. So a retransmission comes no sooner
+/// than about a round trip after the original. If octets come a second time sooner than that, the
+/// network made the copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lately {
     marks: [(u64, Time); 2],
 }
 
 impl Lately {
-    /// Notes new octets from `left` on, seen at `at`. `span` gives the span that
-    /// [`holds`](Self::holds) is asked about.
+    /// Notes new octets from `left` on, seen at `at`. `span` returns the span that later calls of
+    /// [`holds`](Self::holds) use.
     #[inline]
     pub fn take(&mut self, at: Time, left: u64, span: impl Fn() -> Duration) {
-        /// Marks are no closer together than this.
+        /// The minimum time between two marks.
         const LEAST: Duration = Duration::from_micros(200);
         let [newer, _] = self.marks;
         if at.saturating_since(newer.1) >= LEAST && at.saturating_since(newer.1) >= span() / 2 {

@@ -1,4 +1,4 @@
-//! The order in which a host sent its packets, read from their IP identifications and time stamps.
+//! The order in which a host sent its packets, as IP identifications and time stamps show it.
 
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
@@ -6,16 +6,16 @@ use crate::wire::CapturedTcp;
 
 use super::super::kept::CapturedSegment;
 
-/// When a packet was sent, compared with the newest one seen of its direction.
+/// Whether a packet was sent before or after the newest packet of its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Age {
-    /// It was sent later.
+    /// It was sent after the newest packet.
     Newer,
-    /// It was sent earlier, and the newest one overtook it.
+    /// It was sent before the newest packet, which overtook it.
     Older,
-    /// It is the same packet as an earlier one: the network or the capture duplicated it.
+    /// It is a copy of an earlier packet that the network or the capture made.
     Copy,
-    /// The identifications and time stamps do not tell.
+    /// The identifications and time stamps do not show it.
     Unknown,
 }
 
@@ -24,51 +24,54 @@ pub enum Age {
 pub struct StampTicks {
     /// The mean time from one tick to the next.
     pub step: Duration,
-    /// The number of ticks from the first segment to the newest stamp.
+    /// The number of ticks from the first time stamp to the newest one.
     pub ticks: u32,
 }
 
 impl StampTicks {
-    /// The fewest ticks for a measurement. With fewer, the unknown times within the first and the
-    /// last tick matter too much.
+    /// The minimum number of ticks for a measurement. With fewer ticks, the unknown parts of the
+    /// first and the last tick make the error too large.
     const LEAST: u32 = 50;
 }
 
 /// The IP identifications and time stamps of one direction.
 ///
-/// Many stacks number the packets of a connection one by one; others use one counter for all of
-/// them, random numbers, or none (RFC 6864 §4). So the numbers are used only after they were seen to
-/// ascend. Time stamps ascend always (RFC 7323 §5.4).
+/// Many stacks number the packets of a connection one by one. Other stacks use one counter for all
+/// connections, random numbers, or no numbers (RFC 6864 §4). So the numbers are used only after
+/// they were seen to ascend. Time stamps always ascend (RFC 7323 §5.4).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// The number of new segments whose identification was a little above the one before, and the
-    /// number of the others.
+    /// The number of new segments whose identification was a little above the previous one, and the
+    /// number of all other new segments.
     ascended: u16,
     jumped: u16,
     /// The newest time stamp, and when it was captured.
     stamp: Option<(u32, Time)>,
     /// Whether a retransmission carried the newest time stamp.
     stamp_again: bool,
-    /// The first time stamp, and when it was captured.
+    /// The first time stamp, and when it was captured. The time stamp is 0 if the first segment had
+    /// none.
     first: Option<(u32, Time)>,
 }
 
 impl SendingOrder {
-    /// The largest step of an ascending identification. A counter that all connections of a busy
-    /// host share takes large steps, too.
+    /// The maximum step of an ascending identification. Steps may be large if all connections of a
+    /// busy host share one counter.
     const STEP: u16 = 1 << 10;
-    /// The number of ascending steps before identifications count.
+    /// The minimum number of ascending steps before identifications are used.
     const STEPS: u16 = 3;
-    /// Copies that one host makes come closer together than this. No sender retransmits so soon
-    /// without an acknowledgment (RFC 8985 §7.2: probes wait 2 ms at least in practice).
+    /// The maximum time between a packet and a copy that the capturing host makes. No sender
+    /// retransmits so soon without an acknowledgment: in practice a probe (RFC 8985 §7.2) waits at
+    /// least 2 ms.
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
-    /// A SYN with the same identification is a copy within this time: its timer takes longer (RFC
-    /// 6298 §2.1).
+    /// A SYN with the same identification within this time is a copy, because the timer of a SYN
+    /// takes longer (RFC 6298 §2.1).
     const SYN_TIMER: Duration = Duration::from_millis(900);
 
-    /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
+    /// Takes the identification and the time stamp of a packet. `fresh` says whether it carries
+    /// only new octets.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, fresh: bool) {
         let step = packet.ip_id().wrapping_sub(self.id);
@@ -89,12 +92,12 @@ impl SendingOrder {
                 self.stamp_again = !fresh;
             }
         } else if self.first.is_none() {
-            // Notes that the first segment was seen.
+            // This value only says that a segment was seen.
             self.first = Some((0, at));
         }
     }
 
-    /// Whether the time stamp `val` is newer than those of all octets before.
+    /// Whether the time stamp `val` is newer than all earlier time stamps of this direction.
     pub fn is_newer(&self, val: u32) -> bool {
         self.stamp.is_none_or(|(newest, _)| val.wrapping_sub(newest).cast_signed() > 0)
     }
@@ -108,13 +111,13 @@ impl SendingOrder {
         self.ascended >= Self::STEPS && self.ascended / 8 >= self.jumped
     }
 
-    /// Whether identifications differ at all.
+    /// Whether identifications were seen to ascend at least once.
     fn differ(&self) -> bool {
         self.ascended > 0
     }
 
-    /// Returns the age of `packet`. `earlier` is what was kept of the last transmission of its
-    /// octets.
+    /// Returns the age of `packet`. `earlier` has the time and the marks of the last transmission
+    /// of its octets.
     pub fn age(
         &self,
         at: Time,
@@ -137,7 +140,7 @@ impl SendingOrder {
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
         match val.wrapping_sub(newest).cast_signed() {
-            // A segment sent in the same tick as a retransmission is a retransmission, too.
+            // A segment with the time stamp of a retransmission is a retransmission, too.
             0 if self.stamp_again => Age::Newer,
             0 => Age::Unknown,
             1.. => Age::Newer,
@@ -145,14 +148,14 @@ impl SendingOrder {
         }
     }
 
-    /// Whether the marks of a packet allow that it is a copy of the `earlier` one, or of one of which
-    /// nothing is kept.
+    /// Whether a packet may be a copy of the `earlier` packet, by its identification and time
+    /// stamp. If `earlier` is `None`, whether it may be a copy of any earlier packet.
     pub fn may_be_same(&self, packet: &impl CapturedTcp, earlier: Option<CapturedSegment>) -> bool {
         let newer = || packet.timestamps().is_some_and(|stamps| self.is_newer(stamps.val));
         earlier.map_or_else(|| !newer(), |kept| kept == CapturedSegment::of(packet))
     }
 
-    /// Whether a packet is the same as `kept`, which was captured `gap` ago.
+    /// Whether a packet is a copy of the packet `kept`, which was captured `gap` ago.
     fn is_copy(
         &self,
         gap: Duration,
@@ -169,7 +172,7 @@ impl SendingOrder {
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
     }
 
-    /// The clock of the time stamps, if it ticked often enough to be measured.
+    /// The clock of the time stamps. `None` if it had too few ticks for a measurement.
     pub fn stamp_ticks(&self) -> Option<StampTicks> {
         let ((first, from), (last, to)) = (self.first?, self.stamp?);
         let ticks = last.wrapping_sub(first);
@@ -177,7 +180,7 @@ impl SendingOrder {
         measured.then(|| StampTicks { step: to.saturating_since(from) / u64::from(ticks), ticks })
     }
 
-    /// The number of ticks of the sender's time stamps in `gap`; 0 if the clock is not known.
+    /// The number of ticks of the sender's time stamp clock in `gap`; 0 if the clock is not known.
     fn ticks(&self, gap: Duration) -> u64 {
         let (Some((first, from)), Some((last, to))) = (self.first, self.stamp) else { return 0 };
         let ticks = u64::from(last.wrapping_sub(first));

@@ -1,4 +1,4 @@
-//! The two parts of the round trip, as they are measured where the capture was taken.
+//! The two parts of the round trip, measured where the capture was taken.
 
 use crate::units::{Duration, Time};
 
@@ -12,7 +12,7 @@ pub struct PathTimes {
     far_min: Option<Duration>,
     /// The shortest near part.
     near_min: Option<Duration>,
-    /// The near part now, as far as packets of the sender that kept coming tell.
+    /// The near part now, measured while packets of the sender came without a pause.
     near_now: Duration,
     /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
@@ -22,7 +22,7 @@ pub struct PathTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Vantage {
-    /// It cannot be told.
+    /// The capture does not show it.
     #[default]
     Unknown,
     /// At the sender.
@@ -39,11 +39,11 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// If one part is at most the other one divided by this, the capture was taken at that end: the
-    /// part is the time of the host's own stack and scheduler.
+    /// If one part is at most the other part divided by this, the capture was taken at the near end
+    /// of the shorter part. That part is the time of the host's stack and scheduler.
     const OWN_SHARE: u64 = 16;
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
-    /// at that end.
+    /// at the near end of the shorter part.
     const OWN_HOST: Duration = Duration::from_millis(1);
 
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
@@ -65,7 +65,7 @@ impl PathTimes {
         self.near_min = Some(self.near_min.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Notes that the receiver's time stamp `val` passed towards the sender.
+    /// Notes that a packet with the receiver's time stamp `val` passed towards the sender.
     #[inline]
     pub fn stamp_passed(&mut self, at: Time, val: u32) {
         if self.echo.is_none() {
@@ -73,7 +73,8 @@ impl PathTimes {
         }
     }
 
-    /// Notes that the sender echoes `ecr` in a packet that comes `gap` after its packet before.
+    /// Notes that the sender echoes `ecr` in a packet that comes `gap` after the sender's previous
+    /// packet.
     #[inline]
     pub fn stamp_echoed(&mut self, at: Time, ecr: u32, gap: Duration) {
         if let Some((val, passed)) = self.echo
@@ -82,8 +83,8 @@ impl PathTimes {
             if ecr == val {
                 let near = at.saturating_since(passed);
                 self.near_sample(near);
-                // A pause of the sender makes a sample longer, but then nothing comes meanwhile. The
-                // sender may have waited before this packet, but not longer than `gap`.
+                // If the sender pauses, the sample is longer and no packets come in the pause. So
+                // the pause before this packet was at most `gap`.
                 if gap * 4 <= near || near < self.near_now {
                     self.near_now = near - gap;
                 }
@@ -97,8 +98,8 @@ impl PathTimes {
         self.near_min.unwrap_or(Duration::ZERO)
     }
 
-    /// The time from the capture to the sender and back now, at the least: longer than the shortest
-    /// one if data waits in a queue before the capture.
+    /// The shortest possible time from the capture to the sender and back now. It exceeds
+    /// [`near`](Self::near) if data waits in a queue before the capture.
     pub fn near_now(&self) -> Duration {
         self.near_now.max(self.near())
     }
@@ -110,19 +111,19 @@ impl PathTimes {
         (near * Self::OWN_SHARE > self.far_min.unwrap_or(Duration::ZERO)).then_some(near)
     }
 
-    /// Whether the capture was surely taken beside the sender.
+    /// Whether the round trips show that the capture was taken beside the sender.
     pub fn is_beside_sender(&self) -> bool {
         self.vantage().0 == Vantage::Sender
     }
 
-    /// The smoothed round trip, if the capture was surely taken beside the sender; else zero.
+    /// The smoothed round trip if the capture was taken beside the sender, else zero.
     pub fn round_trip_beside_sender(&self) -> Duration {
         let known = self.estimate().filter(|_| self.is_beside_sender());
         known.map_or(Duration::ZERO, |both| both.0)
     }
 
-    /// How much longer the way from the capture to the sender and back takes now than at the least,
-    /// if a queue between the sender and the capture makes most of the round trip.
+    /// How much the time from the capture to the sender and back exceeds its minimum now. `None`
+    /// unless a queue between the sender and the capture makes most of the round trip.
     pub fn queue_before(&self) -> Option<Duration> {
         let least = self.least()?;
         (self.near_now >= least * 2 && self.vantage().0 == Vantage::Middle)
@@ -134,7 +135,7 @@ impl PathTimes {
         self.near_min
     }
 
-    /// The least time from the capture to the receiver and back.
+    /// The shortest time from the capture to the receiver and back.
     pub fn far(&self) -> Option<Duration> {
         self.far_min
     }
@@ -149,8 +150,9 @@ impl PathTimes {
         Some(self.far_min? + self.near())
     }
 
-    /// Where the capture was taken, and the probability that this is right. The probability is
-    /// higher if the two parts of the round trip are further from the limit between two answers.
+    /// Where the capture was taken, and the probability that this is right. The ratio of the two
+    /// parts of the round trip decides. The probability is higher if the ratio is further from its
+    /// limit.
     pub fn vantage(&self) -> (Vantage, f32) {
         let (Some(near), Some(far)) = (self.near_min, self.far_min) else {
             return (Vantage::Unknown, 0.0);

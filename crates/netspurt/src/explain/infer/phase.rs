@@ -1,4 +1,4 @@
-//! The sender's state machine, which follows its captured packets.
+//! The state machine of a sender's loss recovery, driven by its captured packets.
 
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
@@ -10,10 +10,10 @@ use super::scene::SenderScene;
 /// The phase of a sender's loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossPhase {
-    /// Nothing is repaired.
+    /// The sender repairs nothing.
     #[default]
     Open,
-    /// Holes that acknowledgments reported are repaired (RFC 6675 §5, RFC 6582 §3.2).
+    /// The sender repairs holes that acknowledgments reported (RFC 6675 §5, RFC 6582 §3.2).
     Recovery,
     /// A timeout marked everything outstanding as lost (RFC 6298 §5.4, RFC 5681 §3.1).
     Loss,
@@ -28,28 +28,30 @@ pub struct Inferred {
     pub rule: CauseRule,
 }
 
-/// What a sender was seen to do.
+/// The observed behaviour of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
     /// The number of retransmissions that can only be tail loss probes.
     pub probes: u32,
-    /// The number of timeouts before which a sender with tail loss probes would have sent a probe.
+    /// The number of timeouts without a probe, although a sender with tail loss probes would have
+    /// sent one first.
     pub timeouts_without_probe: u32,
-    /// The number of fast retransmits after which everything was sent again in order.
+    /// The number of fast retransmits after which the sender sent everything again in order.
     pub in_order: u32,
-    /// The number of new segments on a first or second duplicate ACK (RFC 3042), and the number of
-    /// third duplicate ACKs.
+    /// The number of new segments that a first or second duplicate ACK triggered (RFC 3042), and
+    /// the number of third duplicate ACKs.
     pub limited: (u32, u32),
-    /// The number of retransmissions that can only be timeouts.
+    /// The number of retransmissions that can only be timeouts. Repeated timeouts of one loss count
+    /// once.
     pub timeouts: u32,
-    /// The shortest wait before a retransmission that can only be a timeout, counted from the
-    /// restart of its timer.
+    /// The shortest time from a restart of the timer to a retransmission that can only be a
+    /// timeout.
     pub shortest_timeout: Option<Duration>,
 }
 
 impl Traits {
-    /// Whether this sender retransmits its only outstanding segment by a probe or by a timeout.
-    /// `None` if it showed neither elsewhere.
+    /// Whether a probe or a timeout retransmits this sender's only outstanding segment. `None` if
+    /// no other retransmission shows it.
     pub fn lone(&self) -> Option<Cause> {
         match (self.probes, self.timeouts_without_probe) {
             (0, 0) => None,
@@ -59,12 +61,13 @@ impl Traits {
     }
 }
 
-/// A tail loss probe of which it is not yet known whether it repaired a loss (RFC 8985 §7.1).
+/// A tail loss probe whose outcome is open: the sender does not know yet whether it repaired a loss
+/// (RFC 8985 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenProbe {
-    /// The octet after the last one sent when the probe was sent (`TLP.end_seq`).
+    /// The octet after the highest octet sent when the probe was sent (`TLP.end_seq`).
     end: u64,
-    /// Whether it was a retransmission (`TLP.is_retrans`).
+    /// Whether the probe was a retransmission (`TLP.is_retrans`).
     again: bool,
 }
 
@@ -73,50 +76,52 @@ pub struct OpenProbe {
 pub struct Machine {
     /// The phase.
     pub phase: LossPhase,
-    /// The octet after the last one that was sent when the phase began.
+    /// The octet after the highest octet that was sent when the phase began.
     pub point: u64,
     /// When the phase or its last timeout began.
     pub since: Time,
     /// The number of the first retransmission in the phase.
     pub first: usize,
-    /// In a loss phase: nothing was being repaired when the phase began. Then arrivals of octets
-    /// that were sent once show that the timeout came too early (RFC 5682 §3; Linux has the same
-    /// condition).
+    /// In a loss phase: whether the sender repaired nothing when the phase began. Then the arrival
+    /// of octets that were sent once shows that the timeout was spurious (RFC 5682 §3; Linux has
+    /// the same condition).
     pub from_open: bool,
-    /// In a loss phase: acknowledgments show that originals were still arriving.
+    /// In a loss phase: whether acknowledgments show that originals were still arriving.
     pub undone: bool,
-    /// In a loss phase: new octets were sent, as F-RTO does first (RFC 5682 §2.1 step 2b).
+    /// In a loss phase: whether new octets were sent. F-RTO sends new octets first (RFC 5682 §2.1
+    /// step 2b).
     pub went_on: bool,
-    /// In a loss phase: a flow label showed the timeout.
+    /// In a loss phase: whether a flow label showed the timeout.
     pub by_label: bool,
-    /// In a loss phase: it began with a fast retransmit, and earlier ones of this sender were
-    /// followed by everything in order.
+    /// In a loss phase: whether it began with a fast retransmit of a sender that sent everything
+    /// again in order after earlier ones.
     by_habit: bool,
-    /// The number of segments in the phase whose octets SACK blocks had reported.
+    /// The number of retransmissions in the phase whose octets SACK blocks had reported.
     repeated: u32,
-    /// In a loss phase: it began with a fast retransmit, after which everything was sent again.
+    /// In a loss phase: whether it began with a fast retransmit, after which the sender sent
+    /// everything again.
     pub without_timeout: bool,
-    /// In a recovery: the recovery began soon after a possible timeout.
+    /// In a recovery: whether it began soon after a possible timeout.
     pub maybe_after_timeout: bool,
-    /// The number of the last retransmission before which the sender left out octets that SACK
+    /// The number of the last retransmission before which the sender skipped octets that SACK
     /// blocks had reported.
     pub skipped_at: usize,
     /// The cause of the last retransmission.
     last: CauseCode,
-    /// The last probe, until its outcome is known. No other probe is sent before that (RFC 8985
-    /// §7.3).
+    /// The last probe, until its outcome is known. A sender sends no other probe before that (RFC
+    /// 8985 §7.3).
     pub probed: Option<OpenProbe>,
     /// What the sender was seen to do.
     pub traits: Traits,
 }
 
 impl Machine {
-    /// Notes that octets up to `una` are acknowledged.
+    /// Notes that the octets below `una` are acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
-        // The acknowledgment of a retransmission does not tell which copy arrived, so only a later
+        // The acknowledgment of a retransmission does not show which copy arrived. So a later
         // acknowledgment decides (RFC 8985 §7.4.2).
         if self.probed.is_some_and(|probe| una > probe.end || una == probe.end && !probe.again) {
             self.probed = None;
@@ -136,12 +141,13 @@ impl Machine {
         self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
     }
 
-    /// Notes that new octets were sent. A sender that finds its timeout spurious continues with new
-    /// octets (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
+    /// Notes that new octets were sent. A sender that detects a spurious timeout continues with new
+    /// octets (RFC 5682 §3, RFC 4015 §3). Other senders repeat the old octets first.
     pub fn went_on(&mut self) {
         self.went_on = true;
         if self.by_habit && self.phase == LossPhase::Loss {
-            // It inflates its window by duplicate ACKs (RFC 6582 §3.2 step 3), so it does not go back.
+            // Duplicate ACKs inflate the cwnd of this sender (RFC 6582 §3.2 step 3), so it does not
+            // go back.
             (self.phase, self.by_habit, self.traits.in_order) = (LossPhase::Recovery, false, 0);
         }
         if self.undone {
@@ -149,7 +155,7 @@ impl Machine {
         }
     }
 
-    /// Counts a retransmission of the only outstanding segment whose cause became clear later.
+    /// Counts a retransmission of the only outstanding segment. Its cause became clear later.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,
@@ -157,14 +163,14 @@ impl Machine {
         }
     }
 
-    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment, which
-    /// ends at `highest`, is still outstanding.
+    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment is still
+    /// outstanding and ends at `highest`.
     pub fn was_lost(&mut self, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         self.probed = None;
     }
 
-    /// Infers why the sender in `scene` sent retransmission `number`.
+    /// Infers why the sender sent retransmission `number` in the circumstances `scene`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
         if scene.place.skips {
             self.skipped_at = number;
@@ -172,7 +178,7 @@ impl Machine {
         self.repeated += u32::from(scene.place.reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // One report may be lost on its way to the sender.
+            // The path may have lost one report before it reached the sender.
             _ if scene.place.reported && (self.repeated > 1 || !scene.place.afar) => {
                 self.again_reported()
             }
@@ -187,8 +193,8 @@ impl Machine {
     }
 
     /// Infers the cause of a segment whose octets SACK blocks had reported. A sender that uses the
-    /// blocks leaves such octets out (RFC 6675 §4). So this one sends everything again in order:
-    /// after a timeout it forgot the blocks (RFC 2018 §8), or it never looks at them.
+    /// blocks skips reported octets (RFC 6675 §4). So this sender sends everything again in order.
+    /// Either it forgot the blocks after a timeout (RFC 2018 §8), or it ignores them.
     fn again_reported(&mut self) -> Inferred {
         let rule = match self.phase {
             LossPhase::Loss => CauseRule::AfterTimeout,
@@ -212,7 +218,7 @@ impl Machine {
         }
     }
 
-    /// Returns the cause `inferred`, or another one if the flow label contradicts it.
+    /// Returns `inferred`, or another cause if the flow label contradicts it.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -235,7 +241,7 @@ impl Machine {
         repair && self.maybe_after_timeout && rule != CauseRule::FlowLabel
     }
 
-    /// Begins the phase that a retransmission leads to, if any.
+    /// Begins the phase that a retransmission leads to, if it leads to one.
     fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
         let next = match inferred.cause {
             Cause::Rto => LossPhase::Loss,
@@ -290,7 +296,7 @@ impl Machine {
         }
     }
 
-    /// Infers the cause of a retransmission while nothing is being repaired.
+    /// Infers the cause of a retransmission while the sender repairs nothing.
     fn in_open(&mut self, scene: &SenderScene) -> Inferred {
         let expired = self.timer_expired(scene);
         if scene.is_reported() {
@@ -319,33 +325,35 @@ impl Machine {
             // Old octets follow an acknowledgment of new ones, so the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
-        // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
+        // One or two duplicate ACKs may be enough if few segments are outstanding (RFC 5827).
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
 
-    /// The time, in round trips, within which a repair may still follow a timeout. The first
-    /// segment takes one round trip, and the segments that test whether the timeout was spurious
+    /// The maximum time from a timeout to a repair that it may have begun, in round trips. The
+    /// first segment takes one round trip. The segments that test whether the timeout was spurious
     /// take another (RFC 5682 §2.1).
     const AFTER_LONE: u64 = 4;
 
-    /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
+    /// Most timers add at least this to srtt (Linux: `TCP_RTO_MIN`, 200 ms).
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
-    /// Whether the timer sent the head without SACK. The third duplicate ACK triggers a fast
-    /// retransmit at once, so a head that is sent during later duplicates comes from the timer.
+    /// Whether the timer sent the head, for a sender without SACK. The third duplicate ACK triggers
+    /// a fast retransmit at once. So if the head is sent during later duplicate ACKs, the timer
+    /// sent it.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + Self::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
-    /// Whether the retransmission timer has expired, judged by this sender's shortest known timeout
-    /// or by the shortest possible one.
+    /// Whether the retransmission timer has expired. The wait must be as long as the shortest
+    /// possible RTO. It must also last three quarters of the sender's shortest known timeout, or of
+    /// three round trips if this is less.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
     }
 
-    /// The likeliest cause of a repair that duplicate ACKs or SACK blocks trigger.
+    /// The most likely cause of a repair that duplicate ACKs or SACK blocks trigger.
     fn repair_cause(scene: &SenderScene, clocked: bool) -> Cause {
         match scene.sack {
             Some(false) | None if !scene.hole => Cause::Fast,
@@ -355,8 +363,8 @@ impl Machine {
     }
 
     /// Infers whether a probe or a timeout sent the only outstanding segment again. A sender with
-    /// probes sends a probe first: after two round trips and the time of a delayed ACK, but no
-    /// later than its timeout (RFC 8985 §7.2).
+    /// probes sends a probe first. It waits for two round trips and the time of a delayed ACK, but
+    /// no longer than its RTO (RFC 8985 §7.2).
     fn lone(&self, scene: &SenderScene) -> Inferred {
         if let Some(cause) = self.traits.lone() {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
@@ -366,7 +374,7 @@ impl Machine {
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 
-    /// Infers the cause of a retransmission while reported holes are being repaired.
+    /// Infers the cause of a retransmission while the sender repairs reported holes.
     fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         let soon = scene.is_clocked();
@@ -381,18 +389,18 @@ impl Machine {
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
-            // A sender with RACK would have repaired it when that acknowledgment came (RFC 8985
-            // §6.2).
+            // With RACK, the sender would have repaired it soon after the arrival of the newest
+            // octets was reported (RFC 8985 §6.2).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
-            // Not every sender restarts its timer for each partial ACK (RFC 6582 §3.2 step 3).
+            // Some senders do not restart their timer for each partial ACK (RFC 6582 §3.2 step 3).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         if scene.sack == Some(false) && !scene.is_head() && scene.place.follows {
-            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2).
-            // Only a recovery that no timeout began shows what follows a fast retransmit.
+            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2). The habit
+            // counts only if no timeout can have begun this recovery.
             self.traits.in_order += u32::from(!self.maybe_after_timeout);
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
@@ -402,7 +410,7 @@ impl Machine {
         Inferred { cause, rule }
     }
 
-    /// Infers the cause of a retransmission while everything outstanding is being sent again.
+    /// Infers the cause of a retransmission while the sender sends everything outstanding again.
     fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         if scene.is_head() && self.timer_expired(scene) {
@@ -414,14 +422,15 @@ impl Machine {
             }
         }
         if scene.is_head() && scene.is_silent() {
-            // What follows a timeout leaves when acknowledgments come. The estimate of the round
-            // trip may be old here: nothing that was sent once is acknowledged (RFC 6298 §3).
+            // Acknowledgments trigger the segments after a timeout, so a silent sender's timer
+            // fired. The estimate of the round trip may be old here, because retransmitted segments
+            // give no samples (RFC 6298 §3).
             let rule = if again { CauseRule::Backoff } else { CauseRule::Silence };
             return Inferred { cause: Cause::Rto, rule };
         }
         let tail = scene.sack == Some(true) && scene.is_tail() && !scene.is_head() && !scene.hole;
         if self.undone && self.from_open && tail && !scene.is_clocked() {
-            // The sender undid the timeout and had no new octets to send.
+            // The sender undid the timeout, and had no new octets to send.
             self.phase = LossPhase::Open;
             return self.in_open(scene);
         }
@@ -436,7 +445,8 @@ impl Machine {
         }
         if self.without_timeout && scene.is_head() && scene.place.returns && scene.is_reported_now()
         {
-            // Such a sender counts duplicates anew; none keeps it from another fast retransmit.
+            // A sender that goes back without a timeout counts duplicate ACKs anew, so another fast
+            // retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

@@ -1,12 +1,12 @@
-//! Segments without news: probes of the receiver, and bare FINs.
+//! Segments without new data: probes of the receiver, and FINs without data.
 
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-/// What was sent and acknowledged before a segment.
+/// The state of a direction before a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct BeforeProbe {
-    /// The octet after the highest that is known to have been sent.
+    /// The octet after the highest octet that is known to have been sent.
     pub known: u64,
     /// The first octet not acknowledged.
     pub una: u64,
@@ -15,8 +15,8 @@ pub struct BeforeProbe {
 }
 
 impl BeforeProbe {
-    /// Whether the segment with the octets `left..right` probes the receiver: a keep-alive repeats
-    /// the last octet (RFC 9293 §3.8.4), a window probe sends one octet that the window does not
+    /// Whether the segment with the octets `left..right` probes the receiver. A keep-alive repeats
+    /// the last octet (RFC 9293 §3.8.4). A window probe has one octet that the window does not
     /// allow (RFC 9293 §3.8.6.1).
     pub fn is_probe(&self, packet: &impl CapturedTcp, (left, right): (u64, u64)) -> bool {
         let Self { known, una, closed } = *self;
@@ -27,8 +27,8 @@ impl BeforeProbe {
     }
 }
 
-/// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its time
-/// stamp (gVisor), so that the echo may be that of the octets before it.
+/// Whether a segment is a FIN without data. Some receivers (gVisor) acknowledge a FIN before they
+/// store its time stamp. So they may echo the time stamp of the octets before the FIN.
 pub fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
     packet.flags().has(Flags::FIN) && packet.len() == 0
 }

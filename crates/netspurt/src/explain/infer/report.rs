@@ -1,4 +1,4 @@
-//! Completes what is reported about retransmissions when their direction has ended.
+//! Completes the reports on retransmissions when their direction has ended.
 
 use crate::units::Time;
 
@@ -7,22 +7,22 @@ use super::super::rule::CauseRule;
 use super::path::Vantage;
 use super::phase::Traits;
 
-/// What is known about a direction when it has ended, and affects each of its retransmissions.
+/// The facts about a direction that affect the reports on all its retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub struct InferenceReport {
     /// Where the capture was taken.
     pub vantage: Vantage,
-    /// What the sender does.
+    /// The behaviour of the sender.
     pub traits: Traits,
     /// Whether SACK is used.
     pub sack: bool,
-    /// Whether the receiver was seen to report duplicates.
+    /// Whether the receiver was seen to report duplicates by D-SACK blocks.
     pub reports_duplicates: bool,
-    /// Whether duplicates surely arrived that the receiver did not report.
+    /// Whether duplicates certainly arrived, and the receiver did not report them.
     pub hides_duplicates: bool,
-    /// Whether packets were seen that others had overtaken.
+    /// Whether overtaken packets were seen.
     pub reorders: bool,
-    /// When new octets were sent last, if no acknowledgment was captured.
+    /// When new octets were sent last. `None` if an acknowledgment was captured.
     pub unanswered_until: Option<Time>,
 }
 
@@ -57,10 +57,11 @@ impl InferenceReport {
         }
     }
 
-    /// Whether the capture cannot show the cause. If it holds no acknowledgment, although the sender
-    /// got some, since it went on to new octets, this holds for all but SYNs. At the receiver it
-    /// holds for a repair that a timeout may have begun, and without SACK for a repair of octets
-    /// that had arrived.
+    /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
+    /// lacks the acknowledgments: the sender sent new octets later, so it got some. A SYN has a
+    /// known cause even then. Second, the capture was taken at the receiver, and a timeout may have
+    /// begun the repair. Third, the capture was taken at the receiver of a connection without SACK,
+    /// and a repair sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
         if went_on && one.rule != CauseRule::Syn {
@@ -70,8 +71,8 @@ impl InferenceReport {
         self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
     }
 
-    /// Whether `one` may be an original that others overtook. This needs a path that reorders, a
-    /// capture at the receiver, and packets without marks of their order.
+    /// Whether `one` may be an original that was overtaken. This is possible if the path reorders
+    /// packets, the capture was taken at the receiver, and no marks show the order of sending.
     pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;
@@ -106,7 +107,7 @@ impl InferenceReport {
             (_, VerdictEvidence::NoDSack) => 0.98,
             (_, VerdictEvidence::Jump) => 0.88,
             (_, VerdictEvidence::DuplicateAck) => 0.84,
-            // With SACK most of what had arrived is known otherwise; here nothing reports the rest.
+            // This receiver hides duplicates, so a needed retransmission is less certain.
             (_, _) if self.hides_duplicates => 0.6,
             (_, _) => 0.83,
         }

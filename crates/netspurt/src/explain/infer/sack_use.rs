@@ -2,10 +2,11 @@
 
 use crate::wire::CapturedTcp;
 
-/// Whether SACK is used, as far as was seen.
+/// The signs of the use of SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackUse {
-    /// Whether the SYN of the sender, and that of the receiver, permits SACK.
+    /// Whether the SYNs of the sender and of the receiver permit SACK. `None` if a SYN or its
+    /// options were not captured.
     permitted: [Option<bool>; 2],
     /// Whether SACK blocks were seen.
     seen: bool,

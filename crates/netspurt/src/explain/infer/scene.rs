@@ -1,19 +1,19 @@
-//! What a sender knew when it sent octets again.
+//! The circumstances of a retransmission, as the sender knew them.
 
 use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
 
-/// How the octets of a retransmission lie beside those that were reported, acknowledged or sent
-/// again before.
+/// Where the octets of a retransmission lie, compared with octets that were reported, acknowledged
+/// or sent again before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScenePlace {
-    /// Whether SACK blocks that the sender knew had reported all its octets.
+    /// Whether SACK blocks had reported all its octets, and the sender knew it.
     pub reported: bool,
-    /// Whether the capture was taken away from the sender, so that reports that it shows may be lost
-    /// before the sender.
+    /// Whether the capture was taken away from the sender. Then the path may lose captured reports
+    /// before they reach the sender.
     pub afar: bool,
-    /// Whether it lies behind the previous retransmission, and SACK blocks had reported all octets
+    /// Whether it lies above the previous retransmission, and SACK blocks had reported all octets
     /// between the two.
     pub skips: bool,
     /// Whether it begins below the end of the previous retransmission.
@@ -23,8 +23,9 @@ pub struct ScenePlace {
     /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
     /// in between.
     pub follows: bool,
-    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
-    /// retransmission, and it came sooner after that than any timer fires.
+    /// Whether three conditions hold: its octets had been acknowledged in the capture; they lie
+    /// above the previous retransmission; and it came sooner after that retransmission than any
+    /// timer fires.
     pub trails: bool,
 }
 
@@ -37,22 +38,22 @@ pub struct SenderScene {
     pub left: u64,
     /// The octet after its last.
     pub right: u64,
-    /// The first octet not acknowledged, and not reported by a SACK block either.
+    /// The first octet that is neither acknowledged nor reported by a SACK block.
     pub head: u64,
-    /// The octet after the highest sent.
+    /// The octet after the highest octet that was sent.
     pub highest: u64,
-    /// When its octets were sent last; `None` if that was not captured.
+    /// When its octets were sent last. `None` if this was not captured.
     pub last_sent: Option<Time>,
-    /// Whether that last transmission was a retransmission.
+    /// Whether the last transmission of its octets was a retransmission.
     pub sent_again: bool,
-    /// The time since the latest restart of the retransmission timer (RFC 6298 §5.3): since the
-    /// last acknowledgment of new octets, or the last transmission of the head.
+    /// The time since the last restart of the retransmission timer (RFC 6298 §5.3). The timer
+    /// restarts when new octets are acknowledged, and when the head is sent.
     pub waited: Duration,
     /// The time since the last acknowledgment of new octets.
     pub since_una: Duration,
-    /// The time since the last acknowledgment that told the sender something.
+    /// The time since the sender got the last acknowledgment with news.
     pub lag: Duration,
-    /// The time since the sender last sent or heard anything.
+    /// The time since the last packet of the sender, or the last acknowledgment with news.
     pub quiet: Duration,
     /// The smoothed round trip and its variation.
     pub rtt: Duration,
@@ -64,26 +65,26 @@ pub struct SenderScene {
     pub hole: bool,
     /// Duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether something that was sent later than its last transmission has arrived (RFC 8985 §6.2).
+    /// Whether octets have arrived that were sent after its last transmission (RFC 8985 §6.2).
     pub overtaken: bool,
     /// The time from its last transmission to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
-    /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
-    /// §7.3).
+    /// Whether the last new segment may be a probe with new octets, because the sender sent it
+    /// after a silence (RFC 8985 §7.3).
     pub may_be_probed: bool,
-    /// The time since a segment that came alone after a silence. `None` if the last silence had no
-    /// such segment.
+    /// The time since the last segment that came alone after a silence. `None` if no segment came
+    /// alone after the last silence.
     pub since_lone: Option<Duration>,
-    /// Its octets beside those that were reported, acknowledged or sent again before.
+    /// Where its octets lie.
     pub place: ScenePlace,
-    /// What its flow label tells.
+    /// What its flow label shows.
     pub label: LabelHint,
 }
 
 impl SenderScene {
-    /// The delay that hosts and captures may add.
+    /// The maximum delay that hosts and captures may add.
     pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
     /// to some tens of milliseconds; defaults are 200 ms and more.
@@ -94,34 +95,34 @@ impl SenderScene {
         self.lag <= Self::SLACK.max(self.rtt / 8)
     }
 
-    /// Whether a reordering timer may have sent it. Such a timer fires at most a round trip after
-    /// the acknowledgment that started it (RFC 8985 §6.2).
+    /// Whether a reordering timer may have sent it (RFC 8985 §6.2). This timer usually fires a
+    /// quarter of a round trip after the acknowledgment that started it.
     pub fn is_within_reordering(&self) -> bool {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
 
-    /// The shortest retransmission timeout that a sender with these round trips may have: RFC 6298
-    /// §2.3 without its floor.
+    /// The shortest RTO that a sender with these round trips may have. It exceeds srtt by two
+    /// rttvar, and by [`FLOOR`](Self::FLOOR) at least. RFC 6298 §2.3 has four rttvar.
     pub fn shortest_rto(&self) -> Duration {
         self.rtt + (self.rttvar * 2).max(Self::FLOOR)
     }
 
-    /// Whether the retransmission timer can have expired.
+    /// Whether the retransmission timer may have expired.
     pub fn may_be_expired(&self) -> bool {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether neither side sent anything for so long that no acknowledgment triggered it.
+    /// Whether the silence before it was so long that no acknowledgment can have triggered it.
     pub fn is_silent(&self) -> bool {
         self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
     }
 
-    /// Whether it is the first segment that is neither acknowledged nor reported.
+    /// Whether it begins at the head or below it.
     pub fn is_head(&self) -> bool {
         self.left <= self.head
     }
 
-    /// Whether it is the last one sent.
+    /// Whether it has the highest octet that was sent.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest
     }
@@ -131,8 +132,8 @@ impl SenderScene {
         self.dup_acks >= 3 && self.is_clocked()
     }
 
-    /// Whether acknowledgments call for a retransmission: they report a hole below SACKed octets,
-    /// or three of them are duplicates (RFC 5681 §3.2, RFC 6675 §4).
+    /// Whether acknowledgments call for a retransmission: SACK blocks report octets above it, or
+    /// three duplicate ACKs came (RFC 5681 §3.2, RFC 6675 §4).
     pub fn is_reported(&self) -> bool {
         self.hole || self.dup_acks >= 3
     }

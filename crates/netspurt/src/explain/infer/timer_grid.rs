@@ -1,11 +1,11 @@
-//! The grid of a sender's clock, as its timeouts show it.
+//! The grid of a sender's clock, found from the times of timeouts.
 
 use crate::units::{Duration, Time};
 
-/// A grid of equal steps on which timeouts fall, and the number of timeouts that show it.
+/// A grid of equal steps on which all timeouts of a sender fall.
 ///
-/// In a stack whose timers run on a ticking clock, timeouts happen only at ticks. 4.3BSD's ticks
-/// are 500 ms apart, and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
+/// If a stack's clock ticks, its timeouts happen only at ticks. 4.3BSD's ticks are 500 ms apart,
+/// and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
@@ -17,20 +17,20 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerGrid {
-    /// The time from one tick to the next, or a multiple of it.
+    /// The time between two ticks, or a multiple of it.
     pub step: Duration,
-    /// The number of timeouts. All of them fall on the grid.
+    /// The number of timeouts that were compared. All of them fall on the grid.
     pub cases: u32,
 }
 
 impl TimerGrid {
     /// The steps that are tried, the longest first.
     const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
-    /// The largest distance between the offsets of timeouts from their ticks. Hosts and captures
-    /// add delays.
+    /// The maximum difference between the delays of timeouts after their ticks. Hosts and captures
+    /// add such delays.
     const WIDTH: Duration = Duration::from_millis(2);
-    /// A grid is reported only if random instants would fall on one of the tried grids with a lower
-    /// probability than this.
+    /// The maximum probability with which random instants would fall on one of the tried grids. A
+    /// less certain grid is not reported.
     const CHANCE: f64 = 0.01;
 
     /// Returns the grid with the longest step on which all `instants` fall. `None` if they fall on
@@ -43,9 +43,9 @@ impl TimerGrid {
         Some(Self { step, cases })
     }
 
-    /// Whether it is improbable that this many random instants fall on the grid. *n* random points
-    /// on a circle all lie on an arc that is the share *s* of the circle with the probability *n
-    /// s*^(*n* - 1).
+    /// Whether `cases` random instants are unlikely to fall on a grid with this step. *n* random
+    /// points on a circle all lie on an arc that is the share *s* of the circle with the
+    /// probability *n s*^(*n* - 1).
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);
@@ -56,8 +56,8 @@ impl TimerGrid {
     fn is_grid(step: Duration, instants: &[Time]) -> bool {
         let step = step.as_nanos();
         let first = instants.first().map_or(0, |first| first.as_nanos() % step);
-        // Half a step is added, so that instants just before and just after the first one stay
-        // together.
+        // Adding half a step gives instants just before and just after the first one similar
+        // offsets.
         let offset = |at: &Time| (at.as_nanos() % step + step + step / 2 - first) % step;
         let [least, most] = [instants.iter().map(offset).min(), instants.iter().map(offset).max()];
         let width = most.unwrap_or(0) - least.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The state of a sender that is kept once octets are missing or were sent again.
+//! The state of a sender whose octets are missing or were sent again.
 
 use crate::ranges::Ranges;
 use crate::segment::{Cause, CauseCode};
@@ -12,8 +12,8 @@ use super::habits::{LateBy, LatePackets};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// The times of recent acknowledgments that told something. They serve captures far from the
-/// sender, where a packet of the sender answers an acknowledgment that passed earlier.
+/// The times of recent acknowledgments with news. Captures far from the sender need them, because
+/// there a packet of the sender answers an acknowledgment that passed some time before.
 #[derive(Clone, Copy, Debug)]
 struct RecentPackets {
     at: [Time; RecentPackets::MOST],
@@ -24,12 +24,12 @@ impl RecentPackets {
     const MOST: usize = 32;
 }
 
-/// The state of a direction in which something is missing or was sent again.
+/// The state of a direction in which octets are missing or were sent again.
 #[derive(Clone, Debug)]
 pub struct SenderTrouble {
-    /// Octets above the cumulative acknowledgment that SACK blocks reported.
+    /// The octets above the cumulative acknowledgment that SACK blocks reported.
     pub sacked: Ranges,
-    /// Octets that had been neither captured nor acknowledged when later octets were captured.
+    /// The octets that were neither captured nor acknowledged when higher octets were captured.
     pub gaps: Ranges,
     /// The state machine.
     pub machine: Machine,
@@ -37,23 +37,24 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// When the latest sent of all segments that have arrived was sent, and the octet after its
-    /// last (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
+    /// The arrived segment that was sent last: when it was sent, and the octet after its last
+    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
     pub newest: (Time, u64),
-    /// Octets acknowledged that were never captured.
+    /// The number of octets that were acknowledged but never captured.
     pub uncaptured_bytes: u64,
-    /// The packets that others had overtaken before the capture.
+    /// The packets that were overtaken before they reached the capture.
     pub late: LatePackets,
-    /// The packets that were acknowledged after others that had been sent later, and that were sent
-    /// once: others overtook them before the receiver.
+    /// The packets that were overtaken before they reached the receiver: they were sent once, and
+    /// were acknowledged after packets that were sent later.
     pub late_in_acks: LatePackets,
-    /// Copies that the network or the capture made.
+    /// The number of copies that the network or the capture made.
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
-    /// The last retransmission of a lone segment, if its cause was derived from times alone.
+    /// The watch on what follows the last retransmission, if this was a lone segment with a cause
+    /// derived from times alone.
     after_lone: Option<AfterLone>,
-    /// Retransmissions whose originals came later.
+    /// The numbers of retransmissions whose originals came later.
     came: Vec<usize>,
     passed: RecentPackets,
     decided: Vec<Decision>,
@@ -82,13 +83,13 @@ impl Default for SenderTrouble {
 }
 
 impl SenderTrouble {
-    /// Notes that an acknowledgment that tells something passed at `at`.
+    /// Notes that an acknowledgment with news passed at `at`.
     pub fn passed(&mut self, at: Time) {
         self.passed.at[self.passed.count % RecentPackets::MOST] = at;
         self.passed.count += 1;
     }
 
-    /// When the latest noted acknowledgment passed that did so at `by` or before.
+    /// When the last acknowledgment with news passed, up to the instant `by`.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         let known = self.passed.count.min(RecentPackets::MOST);
         (1..=known)
@@ -96,16 +97,16 @@ impl SenderTrouble {
             .find(|at| *at <= by)
     }
 
-    /// The most ranges of one kind that are kept: a hostile capture may report any number.
+    /// The maximum number of ranges of one kind. A hostile capture may report any number of ranges.
     const MOST_RANGES: usize = 1 << 12;
 
-    /// Whether nothing is known to be missing, and nothing was sent again that is outstanding.
+    /// Whether SACK blocks report no holes, and no retransmission is outstanding.
     pub fn is_calm(&self) -> bool {
         self.sacked.is_empty() && self.watch.is_empty()
     }
 
-    /// Whether several copies were sent of octets that had surely arrived, and the receiver reported
-    /// none of them. The path may have lost one or two.
+    /// Whether the sender repeated octets that had certainly arrived, several times, and the
+    /// receiver reported none of these duplicates. The path may have lost one or two of them.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
         let before = [VerdictEvidence::Acknowledged, VerdictEvidence::Reported];
@@ -113,10 +114,10 @@ impl SenderTrouble {
         !self.reports_duplicates && copies.take(SEVERAL).count() == SEVERAL
     }
 
-    /// The evidence that octets had arrived before they are sent again. `None` if there is none.
+    /// The evidence that octets have arrived before they are sent again. `None` if there is none.
     ///
-    /// A receiver may discard octets that it reported (RFC 2018 §8). It then acknowledges only the
-    /// octets before those, so what it reported counts only while it lies behind a hole.
+    /// A receiver may discard octets that it reported (RFC 2018 §8). Then the first octet that it
+    /// does not acknowledge is one that it reported. In this case the reports do not count.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
         if right <= una {
             return Some(VerdictEvidence::Acknowledged);
@@ -126,9 +127,9 @@ impl SenderTrouble {
         reported.then_some(VerdictEvidence::Reported)
     }
 
-    /// Gives the retransmissions before the next one, which is octets from `left` on, the cause
-    /// go-back-N, back to where the sender began to send from a lower octet upwards. That first
-    /// one keeps its cause, unless it follows a timeout.
+    /// Gives the cause go-back-N to the last retransmissions. The next retransmission begins at
+    /// `left`. The change covers the retransmissions in ascending order that lead up to it. The
+    /// first of them keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
         let from = self.machine.first.max(self.machine.skipped_at);
@@ -149,30 +150,31 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a SACK block, which reports octets above the cumulative acknowledgment.
+    /// Takes a SACK block above the cumulative acknowledgment.
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
             self.sacked.insert(left, right);
         }
     }
 
-    /// Notes octets that were not captured before later ones.
+    /// Notes octets that were not captured although higher octets were.
     pub fn pass_over(&mut self, left: u64, right: u64) {
         if self.gaps.iter().size_hint().0 < Self::MOST_RANGES {
             self.gaps.insert(left, right);
         }
     }
 
-    /// Counts a packet that others had overtaken; it is no retransmission.
+    /// Counts a packet that was overtaken. It is no retransmission.
     pub fn overtaken(&mut self, by: LateBy) {
         self.late.add(by);
     }
 
-    /// Whether these octets came within the last round trip as a retransmission whose original had
-    /// not been seen. The next packet with them may then be the original: a sender that sends them
-    /// once more waits at least for a round trip. Each retransmission has one original.
+    /// Whether a packet may be the late original of an earlier retransmission. The retransmission
+    /// has the same octets, its original was not seen, and it came less than a round trip ago. A
+    /// sender waits at least a round trip before it sends these octets once more. Each
+    /// retransmission has one original.
     pub fn filled_by_other(&mut self, at: Time, left: u64, right: u64, round: Duration) -> bool {
-        /// The number of latest retransmissions that are searched.
+        /// The maximum number of retransmissions that are searched.
         const LATE: usize = 64;
         let lately = self.found.len().saturating_sub(LATE)..self.found.len();
         let came = &self.came;
@@ -189,13 +191,13 @@ impl SenderTrouble {
         other.is_some()
     }
 
-    /// The first octet that is neither acknowledged, as those below `una` are, nor SACKed.
+    /// The first octet that is neither acknowledged nor SACKed. The octets below `una` are
+    /// acknowledged.
     pub fn head(&self, una: u64) -> u64 {
         self.sacked.holding(una).map_or(una, |range| range.1)
     }
 
-    /// Notes that the octets below `una` are acknowledged. Those of them that were not captured
-    /// count as uncaptured from now on.
+    /// Notes that the octets below `una` are acknowledged. Counts those that were not captured.
     pub fn acknowledged(&mut self, una: u64) {
         self.sacked.remove_below(una);
         if !self.gaps.is_empty() {
@@ -206,7 +208,7 @@ impl SenderTrouble {
         self.machine.acknowledged(una);
     }
 
-    /// Decides verdicts on retransmissions that an acknowledgment allows.
+    /// Decides the verdicts that the acknowledgment `ack` allows.
     pub fn judge(&mut self, ack: &Arrived) {
         let sacked = &self.sacked;
         let una = ack.una.1;
@@ -229,7 +231,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgment that a segment caused whose octets had arrived.
+    /// Takes a duplicate acknowledgment. A segment whose octets had arrived caused it.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
@@ -239,15 +241,15 @@ impl SenderTrouble {
     fn decide(&mut self, decision: Decision) {
         let Decision { number, verdict, evidence } = decision;
         let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
-        // A sender that repeats what was reported has not undone its timeout.
+        // A sender that repeats reported octets has not undone its timeout.
         let undone = verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported;
         self.machine.undone |= in_loss && undone;
         let told = &mut self.found[number];
         (told.verdict, told.evidence) = (verdict, evidence);
     }
 
-    /// New octets are about to leave. Their number shows the congestion window, which may tell why
-    /// a lone segment was sent again.
+    /// Takes a segment of new octets. The number of new octets shows the congestion window. The
+    /// congestion window may show why a lone segment was sent again.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) {
         let Some(after) = &mut self.after_lone else { return };
         let told = after.sending(fresh, was_wide);
@@ -261,8 +263,8 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes `ack`, which acknowledges the octets below `una`; `highest` is the octet after the last
-    /// one sent.
+    /// Takes `ack`, which acknowledges the octets below `una`. `highest` is the octet after the
+    /// highest octet sent.
     pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, ack: &impl CapturedTcp) {
         let Some(after) = &mut self.after_lone else { return };
         after.acknowledged(at, una, highest, ack);
@@ -306,10 +308,12 @@ impl SenderTrouble {
         }
     }
 
-    /// Octets from `left` on leave again at `at`. If the cause of their last retransmission was
-    /// derived from times alone, and nothing was heard since, this wait tells the cause: after a
-    /// timeout the wait is twice as long (RFC 6298 §5.5), after a tail loss probe it is not. The
-    /// sender last heard of new octets at `una_at`, which restarted its timer (RFC 6298 §5.3).
+    /// Takes a retransmission of octets from `left` on at `at`. The last retransmission of these
+    /// octets may have a cause that was derived from times alone. If no acknowledgment with news
+    /// came since then, the wait shows this cause: after a timeout the second wait is twice as long
+    /// (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of the last
+    /// acknowledgment with news. The last acknowledgment of new octets reached the sender at
+    /// `una_at` and restarted the timer (RFC 6298 §5.3).
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time, una_at: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -329,7 +333,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Gives the retransmissions from `first` to before `end` the cause `cause`, found by `rule`.
+    /// Gives the retransmissions `first..end` the cause `cause`, found by `rule`.
     pub fn relabel(&mut self, first: usize, end: usize, cause: CauseCode, rule: CauseRule) {
         for one in &mut self.found[first..end] {
             (one.cause, one.rule) = (cause, rule);

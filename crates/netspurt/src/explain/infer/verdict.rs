@@ -1,4 +1,4 @@
-//! Whether retransmissions were needed.
+//! Decides whether retransmissions were needed.
 
 use std::collections::VecDeque;
 
@@ -17,15 +17,15 @@ pub struct Watched {
     pub right: u64,
     /// When it was captured.
     pub at: Time,
-    /// Its time stamp.
+    /// The time stamp that it carries.
     pub val: Option<u32>,
     /// Whether it carries a SYN.
     pub syn: bool,
-    /// The oldest stamp whose echo shows that an earlier copy arrived.
+    /// The oldest time stamp whose echo shows that an earlier copy arrived.
     pub oldest_val: u32,
-    /// Whether a D-SACK block counted for it.
+    /// Whether a D-SACK block or a duplicate ACK was counted for it.
     pub reported: bool,
-    /// Whether it filled the receiver's first hole, unless an earlier copy did.
+    /// Whether it, or an earlier copy of it, filled the receiver's first hole.
     pub filled: bool,
 }
 
@@ -40,22 +40,24 @@ pub struct Decision {
     pub evidence: VerdictEvidence,
 }
 
-/// What the watch needs to know about an acknowledgment.
+/// An acknowledgment, with all that a verdict needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
     /// When it was captured.
     pub at: Time,
-    /// The first octet not acknowledged before it, and after it.
+    /// The first octet not acknowledged, before and after this acknowledgment.
     pub una: (u64, u64),
     /// The time stamp that it echoes.
     pub echo: Option<u32>,
-    /// The least round trip from the capture to the receiver.
+    /// The shortest round trip between the capture and the receiver.
     pub far: Option<Duration>,
-    /// The sender's smoothed round trip and twice its variation.
+    /// The sender's smoothed round trip plus twice its variation.
     pub round: Duration,
-    /// The octets of two full segments: a receiver acknowledges no fewer (RFC 5681 §4.2).
+    /// The octets of two full segments. A receiver may wait for so many before it acknowledges (RFC
+    /// 5681 §4.2).
     pub two_segments: u64,
-    /// The most octets that the receiver acknowledged at once while nothing was missing.
+    /// The maximum number of octets that the receiver acknowledged at once while nothing was
+    /// missing.
     pub at_once_bytes: u64,
     /// Whether the connection uses SACK.
     pub sack: bool,
@@ -71,7 +73,7 @@ pub struct VerdictWatch {
 }
 
 impl VerdictWatch {
-    /// The most retransmissions of each kind that are watched.
+    /// The maximum number of retransmissions in each of the two lists.
     const MOST: usize = 1 << 10;
 
     /// Watches a retransmission that was sent.
@@ -82,7 +84,7 @@ impl VerdictWatch {
         }
     }
 
-    /// Watches a retransmission whose octets had been acknowledged before it was sent.
+    /// Watches a retransmission whose octets had arrived before it was sent.
     pub fn left_in_vain(&mut self, one: Watched) {
         self.retire(one);
     }
@@ -99,7 +101,7 @@ impl VerdictWatch {
         self.open.is_empty()
     }
 
-    /// Whether a retransmission of all octets of `left..right` was captured lately.
+    /// Whether one of the watched retransmissions has all octets of `left..right`.
     pub fn knows(&self, left: u64, right: u64) -> bool {
         let mut all = self.open.iter().rev().chain(self.past.iter().rev());
         all.any(|one| one.left <= left && right <= one.right)
@@ -111,7 +113,8 @@ impl VerdictWatch {
         Some(one.at)
     }
 
-    /// Takes an acknowledgment. `covers` says whether its number or its SACK blocks cover octets.
+    /// Takes an acknowledgment. `covers` says whether its number or SACK blocks cover all octets of
+    /// a range. Adds the verdicts to `decided`.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -132,9 +135,9 @@ impl VerdictWatch {
         }
     }
 
-    /// Decides on `one` by the first acknowledgment that covers it. The octet that the receiver
-    /// waited for before was sent again last at `head_sent`. `None` if the acknowledgment does
-    /// not tell.
+    /// Decides on `one` by the first acknowledgment that covers it. `head_sent` is the time of the
+    /// last retransmission of the octet that the receiver waited for. `None` if the acknowledgment
+    /// does not show a verdict.
     fn decide(one: &Watched, ack: &Arrived, head_sent: Option<Time>) -> Option<Decision> {
         if one.reported {
             return None;
@@ -142,13 +145,13 @@ impl VerdictWatch {
         let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
         let since = ack.at.saturating_since(one.at);
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // Its first octet was the next one that the receiver waited for. So the acknowledgment
-        // echoes the time stamp of the copy that arrived (RFC 7323 §4.3).
+        // The receiver waited for the first octet of `one`. So the acknowledgment echoes the time
+        // stamp of the copy that arrived first (RFC 7323 §4.3).
         let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = echo.wrapping_sub(val).cast_signed() < 0;
             if !older && one.syn {
-                // A SYN-ACK echoes the newest SYN.
+                // A SYN-ACK echoes the newest SYN, even if an earlier SYN arrived.
                 return None;
             }
             if !older {
@@ -161,7 +164,7 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        // Without SACK the copy that filled the gap may be older than any that was seen to be sent.
+        // Without SACK, a copy that was sent before the capture began may have filled the gap.
         let behind = !ack.sack || head_sent.is_none_or(|sent| sent < one.at);
         if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
@@ -169,13 +172,15 @@ impl VerdictWatch {
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
-    /// Whether `ack` covers `one` behind more octets than a receiver acknowledges at once. Then a
-    /// segment filled a gap, and the rest had arrived before.
+    /// Whether `ack` covers more octets than the receiver acknowledges at once, and `one` lies
+    /// behind the first two segments of them. Then a segment filled a gap, and the octets behind
+    /// the gap had arrived before.
     ///
-    /// If the acknowledgment came long after `one`, then `one` may have filled its own gap, and
-    /// the acknowledgment that told so may have been lost. With SACK each such acknowledgment
-    /// tells it again, so that losses of several are the rule in an outage: there a round trip is
-    /// the limit. Without SACK `one` arrives close behind what filled the gap.
+    /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
+    /// acknowledgments of this may have been lost. With SACK the limit is one round trip: each
+    /// later acknowledgment would repeat the report, so all of them were lost, and this happens
+    /// only in an outage. Without SACK the limit is longer, because `one` arrives soon after the
+    /// segment that filled the gap.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
@@ -185,16 +190,16 @@ impl VerdictWatch {
             && ack.far.is_some_and(near)
     }
 
-    /// Takes a duplicate acknowledgment of a connection without SACK. It may answer a
-    /// retransmission that was acknowledged meanwhile and arrived as a duplicate, a round trip
-    /// after it was sent.
+    /// Takes a duplicate acknowledgment that has no D-SACK block. It may answer a retransmission
+    /// that arrived as a duplicate. Such an answer comes a round trip after the retransmission was
+    /// sent, and the octets are acknowledged by then.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
         let fits = |one: &&mut Watched| {
             let since = at.saturating_since(one.at);
             !one.reported && since >= far * 7 / 8 && since <= far * 3 / 2
         };
         let lately = self.past.iter_mut().rev().take(64).filter(fits);
-        // What filled a hole had not arrived before, as a rule.
+        // A retransmission that filled a hole was probably needed, so others come first.
         let one = lately.reduce(|one, older| if older.filled && !one.filled { one } else { older });
         let one = one?;
         one.reported = true;
@@ -206,8 +211,8 @@ impl VerdictWatch {
     }
 
     /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
-    /// retransmission of these octets for which no earlier block counted: that one arrived after
-    /// another copy (RFC 2883 §4).
+    /// retransmission of these octets that no earlier block counted for. This retransmission
+    /// arrived after another copy (RFC 2883 §4).
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
         let open = self.open.iter_mut().rev().find(hit);

@@ -4,22 +4,23 @@ use crate::units::{Duration, Time};
 
 use super::scene::SenderScene;
 
-/// The first segment after the last silence that was long enough for a timeout.
+/// The first segment after the last silence that may have ended with a timeout.
 ///
-/// After a timeout one segment is sent, and the next ones a round trip later (RFC 5681 §3.1). If
-/// all outstanding segments were lost before they reached the capture, that segment looks like new
-/// data.
+/// After a timeout a sender sends one segment, and the next segments a round trip later (RFC 5681
+/// §3.1). If all outstanding segments were lost before they reached the capture, the retransmitted
+/// segment looks like new data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waking {
     at: Time,
-    /// Whether a timeout may have sent it, and no other segment followed at once.
+    /// Whether a timeout may have sent this segment, and no other segment followed within half a
+    /// round trip.
     alone: bool,
 }
 
 impl Waking {
     /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
-    /// timeout may have sent it: it is as large as the largest one so far, and has no gap before
-    /// it. `estimate` gives the smoothed round trip and its variation.
+    /// timeout may have sent it: it is as large as the largest segment so far, and no octets are
+    /// missing before it. `estimate` returns the smoothed round trip and its variation.
     #[inline]
     pub fn sending(
         &mut self,
@@ -39,7 +40,7 @@ impl Waking {
         }
     }
 
-    /// The time since that segment, if it was alone.
+    /// The time since the first segment after the silence. `None` if it was not alone.
     pub fn since_lone(&self, at: Time) -> Option<Duration> {
         self.alone.then(|| at.saturating_since(self.at))
     }
@@ -49,8 +50,8 @@ impl Waking {
 mod tests {
     use super::*;
 
-    /// Sends segments at these instants, in milliseconds, on a path of 100 ms. Returns how long
-    /// before the last of them a segment was sent alone.
+    /// Sends segments at these instants, in milliseconds, on a path with a round trip of 100 ms.
+    /// Returns the time from the lone segment to the last segment.
     fn since_lone(instants: &[u64]) -> Option<Duration> {
         let ms = Duration::from_millis;
         let mut waking = Waking::default();

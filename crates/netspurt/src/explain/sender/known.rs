@@ -1,4 +1,4 @@
-//! What is known of a sender so far, and in the end.
+//! What is known of a sender so far, and when its connection has ended.
 
 use crate::units::Time;
 
@@ -7,13 +7,13 @@ use super::super::retransmission::ExplainedRetransmission;
 use super::Sender;
 
 impl Sender {
-    /// Returns a sender that goes on after its connection rested.
+    /// Returns a sender whose connection rested and continues.
     pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
         Self { earlier, ..Self::default() }
     }
 
-    /// The observed behaviour of sender, receiver and path. `None` if nothing was missing or sent
-    /// again.
+    /// The observed behaviour of sender, receiver and path. `None` if no octets were missing or
+    /// sent again.
     pub fn habits(&self) -> Option<Box<Habits>> {
         let Some(trouble) = &self.trouble else { return self.earlier.clone() };
         Some(Box::new(Habits {
@@ -35,7 +35,7 @@ impl Sender {
         }))
     }
 
-    /// Copies of segments that the network or the capture made.
+    /// The number of copies of segments that the network or the capture made.
     #[inline]
     pub fn copies(&self) -> u64 {
         self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
@@ -46,13 +46,13 @@ impl Sender {
         self.trouble.get_or_insert_default().copies += 1;
     }
 
-    /// The latest retransmission, with what is known about it so far.
+    /// The latest retransmission, as far as it is explained.
     pub fn latest(&self) -> Option<&ExplainedRetransmission> {
         self.trouble.as_ref()?.found.last()
     }
 
-    /// What is known about the whole direction and affects every retransmission. `None` if nothing
-    /// was missing or sent again.
+    /// The facts about the direction that affect each of its retransmissions. `None` if no octets
+    /// were missing or sent again.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {
@@ -66,8 +66,8 @@ impl Sender {
         })
     }
 
-    /// Returns all retransmissions in order, when the connection or the capture has ended. A
-    /// segment that may be a late original is left out.
+    /// Returns all retransmissions in order after the end of the connection or the capture. Leaves
+    /// out segments that may be late originals.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
         let Some(report) = self.report() else { return Vec::new() };
         let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Acknowledgments that repeat the one before.
+//! Acknowledgments that repeat the acknowledgment before them.
 
 use crate::units::Time;
 use crate::wire::CapturedTcp;
@@ -7,7 +7,7 @@ use super::super::kept::{Acknowledged, CapturedOctets};
 use super::Sender;
 
 impl Sender {
-    /// Takes an acknowledgment that tells nothing new. It counts if nothing is outstanding.
+    /// Takes an acknowledgment that acknowledges nothing new. Counts it if nothing is outstanding.
     pub(super) fn answered_when_idle(
         &mut self,
         at: Time,
@@ -25,9 +25,9 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment that repeats the one before. If all that is outstanding was sent too
-    /// late to have caused it, a segment caused it whose octets had arrived (RFC 5681 §4.2). With
-    /// D-SACK it would have a block (RFC 2883 §4).
+    /// Takes an acknowledgment that repeats the one before. The outstanding segments may have been
+    /// sent too late to cause it. Then a segment caused it whose octets had arrived already (RFC
+    /// 5681 §4.2). A receiver that sends D-SACK blocks would have added one (RFC 2883 §4).
     pub(super) fn answered_copy(
         &mut self,
         at: Time,

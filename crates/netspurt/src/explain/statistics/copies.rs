@@ -3,14 +3,15 @@
 use crate::packed::PackedValue;
 use crate::wire::CapturedTcp;
 
-/// Finds copies of packets that the network or the capturing host made: they have the IP
+/// Finds copies of packets that the network or the capturing host made. A copy has the IP
 /// identification and the sequence number of one of the last eight packets.
 ///
 /// IPv6 packets have no identification. An identification of 0 means that the sender does not
 /// number its packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
-    /// The identification above the sequence number.
+    /// For each of the last packets, the identification in the high bits and the sequence number in
+    /// the low bits.
     last: [u64; Copies::REMEMBERED],
     next: u8,
     /// The number of copies.
@@ -27,7 +28,7 @@ impl Copies {
             return;
         }
         let name = u64::from(packet.ip_id()) << 32 | u64::from(packet.seq());
-        // All are compared, since that takes no branches.
+        // The loop compares all of them, because this needs no branches.
         if self.last.iter().fold(false, |any, one| any | (*one == name)) {
             self.count += 1;
             return;
@@ -37,7 +38,7 @@ impl Copies {
     }
 }
 
-/// Only the count is packed. The last packets are forgotten, because copies come soon.
+/// Only the count is packed. The last packets are not kept, because copies come soon.
 impl PackedValue for Copies {
     fn put(&self, into: &mut Vec<u8>) {
         self.count.put(into);

@@ -5,12 +5,12 @@ use std::array;
 use crate::packed::PackedValue;
 use crate::units::{Duration, Time};
 
-/// Delivered octets and round trips in spans of equal length, which cover the time since the
-/// beginning.
+/// Delivered octets and round trips in spans of time. The spans have equal lengths and cover the
+/// time since the beginning.
 ///
-/// There are at most 16 spans. When they are full, two neighbours become one, so each is twice as
-/// long. Each span also counts the octets that were sent and delivered in its intervals. An
-/// interval is as long as the shortest round trip.
+/// There are at most 16 spans. When all are in use, each two neighbours become one span, so each
+/// span is twice as long. A span consists of intervals, each as long as the shortest round trip.
+/// The span also has statistics of the octets that were sent and delivered in each interval.
 ///
 /// ```
 /// use netspurt::explain::Course;
@@ -33,14 +33,14 @@ pub struct Course {
     interval_end: Time,
     /// New octets that were sent, and octets that were delivered, in the current interval.
     now: [u64; 2],
-    /// A span lasts two to the power of this many nanoseconds.
+    /// The length of a span is 2 to the power of `shift` nanoseconds.
     shift: u32,
-    /// The place of the latest span.
+    /// The index of the latest span.
     latest: usize,
     spans: [CourseSpan; Self::SPANS],
 }
 
-/// What is known of one span of time.
+/// The sums of one span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CourseSpan {
     /// Octets that were delivered.
@@ -48,7 +48,7 @@ struct CourseSpan {
     /// The sum of round trips in nanoseconds, and their number.
     rtt_ns: u64,
     samples: u64,
-    /// The number of intervals that ended.
+    /// The number of intervals that ended in the span.
     intervals: u64,
     /// New octets that were sent, and octets that were delivered, in these intervals.
     each: [IntervalOctets; 2],
@@ -72,11 +72,11 @@ pub struct SteadyCourse {
     pub bytes: u64,
     /// The mean round trip in it, in nanoseconds.
     pub rtt_ns_mean: f64,
-    /// How much the new octets sent in an interval differ from their mean, as a share of it: the
-    /// standard deviation within a span, in the median of the spans. `None` if the intervals are
-    /// too few.
+    /// How much the new octets that are sent in an interval vary. For each span this is their
+    /// standard deviation divided by their mean; the value is the median of the spans. `None` if
+    /// there are too few intervals.
     pub sent_variation: Option<f64>,
-    /// The same of the octets that were delivered in an interval.
+    /// The same for the octets that were delivered in an interval.
     pub delivered_variation: Option<f64>,
 }
 
@@ -88,19 +88,19 @@ impl SteadyCourse {
 }
 
 impl Course {
-    /// With fewer octets of data there is no course.
+    /// A direction with fewer octets of data gets no course.
     pub const FEWEST_BYTES: u64 = 1 << 17;
     /// The number of spans.
     const SPANS: usize = 16;
-    /// The first spans last 8 ms.
+    /// At first a span lasts about 8 ms.
     const SHIFT: u32 = 23;
-    /// Fewer spans do not show that a rate is steady.
+    /// The minimum number of spans that can show a steady rate.
     const SPANS_MIN: usize = 6;
-    /// In a steady rate, each span has its mean less or plus at most this part of it.
+    /// With a steady rate, the octets of each span differ from the mean by at most a tenth.
     const OFF_MOST: u64 = 10;
-    /// An interval lasts at least this long.
+    /// The minimum length of an interval.
     const INTERVAL_MIN: Duration = Duration::from_millis(1);
-    /// Fewer intervals in a span show no variation.
+    /// The minimum number of intervals in a span that can show a variation.
     const INTERVALS_MIN: u64 = 4;
 
     /// Returns a course that begins at `begin`. `rtt` is the shortest round trip.
@@ -141,7 +141,7 @@ impl Course {
         self.interval_end += Duration::from_nanos(interval * (1 + empty));
     }
 
-    /// The place of the span at `at`.
+    /// The index of the span at `at`.
     #[inline]
     fn place(&mut self, at: Time) -> usize {
         let since = at.saturating_since(self.begin).as_nanos();
@@ -151,8 +151,8 @@ impl Course {
         (since >> self.shift) as usize
     }
 
-    /// Takes `bytes` octets that were delivered, as an acknowledgment at `at` tells. The newest of
-    /// them had the round trip `rtt`.
+    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
+    /// trip of the newest of them.
     #[inline]
     pub fn take(&mut self, at: Time, bytes: u64, rtt: Option<Duration>) {
         if at >= self.interval_end {
@@ -169,7 +169,7 @@ impl Course {
         }
     }
 
-    /// Makes one span of every two.
+    /// Joins each two neighbouring spans.
     #[cold]
     fn halve(&mut self) {
         let old = self.spans;
@@ -179,8 +179,9 @@ impl Course {
         self.latest /= 2;
     }
 
-    /// The part after the first quarter, if the rate was steady in it: each span has as many octets
-    /// as the mean, within a tenth. The last span, which is not full, does not count.
+    /// The part after the first quarter. `None` if the rate was not steady in it: the octets of a
+    /// span differ from the mean by more than a tenth. The last span does not count, because it has
+    /// not ended.
     pub fn steady(&self) -> Option<SteadyCourse> {
         let skipped = self.latest.div_ceil(4);
         let spans = &self.spans[skipped..self.latest];
@@ -199,8 +200,8 @@ impl Course {
         })
     }
 
-    /// How much the octets of intervals vary within a span, in the median of `spans`: those that
-    /// were sent (0), or those that were delivered (1).
+    /// How much the octets in the intervals of a span vary: the median of `spans`. `which` is 0 for
+    /// the octets that were sent, and 1 for the octets that were delivered.
     fn variation(spans: &[CourseSpan], which: usize) -> Option<f64> {
         let of = |span: &CourseSpan| {
             let IntervalOctets { sum, squares } = span.each[which];
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
     use crate::packed::Packed as _;
 
-    /// A course with `bytes` and round trips for each millisecond of a second.
+    /// A course of a second. `of` gives the octets and the round trip at each millisecond.
     fn course(of: impl Fn(u64) -> (u64, u64)) -> Course {
         let mut course = Course::from(Time::from_nanos(7), Duration::from_millis(20));
         for ms in 0..1000 {
@@ -280,11 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_sending_that_varies_by_intervals_is_told_from_a_delivery_that_does_not() {
+    fn sent_octets_that_vary_between_intervals_do_not_make_delivered_octets_vary() {
         let mut course = Course::from(Time::ZERO, Duration::from_millis(4));
         for ms in 0..1000 {
             let at = Time::ZERO + Duration::from_millis(ms);
-            // A quarter more in one interval, and a quarter less in the next, of every eight.
+            // Of every eight intervals, the first has a quarter more and the second a quarter less.
             course.sent(at, [1250, 750, 1000, 1000][(ms / 4 % 8).min(3) as usize]);
             course.take(at, 1000, Some(Duration::from_millis(30)));
         }
@@ -301,7 +302,7 @@ mod tests {
             course.sent(at, 1000);
             course.take(at, 1000, Some(Duration::from_millis(10)));
         }
-        // One interval of four has all octets: the deviation is the root of three times the mean.
+        // One interval of four has all octets, so the deviation is √3 times the mean.
         let variation = course.steady().unwrap().sent_variation.unwrap();
         assert!((variation - 3_f64.sqrt()).abs() < 0.1, "{variation}");
     }

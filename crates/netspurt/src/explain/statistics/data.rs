@@ -1,4 +1,4 @@
-//! Octets of payload: new ones, repeated ones, and those that were cut from the capture.
+//! Counts of payload: new octets, repeated octets, and octets that the capture cut.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
@@ -11,20 +11,20 @@ use super::seen::Novelty;
 pub struct DataCounts {
     /// Segments with payload.
     pub packets: u64,
-    /// Octets of payload, repeated ones included.
+    /// Octets of payload, with repeated ones.
     pub bytes: u64,
     /// Octets of payload, each counted once.
     pub unique_bytes: u64,
-    /// Octets of payload of the largest segment.
+    /// The payload of the largest segment, in octets.
     pub bytes_max: u32,
-    /// Octets of payload of the smallest segment that has any.
+    /// The payload of the smallest segment with payload, in octets.
     pub bytes_min: u32,
-    /// Segments with sequence numbers that had been seen in this direction. SYN and FIN have one
+    /// Segments with sequence numbers that were seen before in this direction. SYN and FIN have one
     /// sequence number each.
     pub retransmissions: u64,
-    /// The number of such sequence numbers.
+    /// The number of sequence numbers that were seen before.
     pub retransmitted_bytes: u64,
-    /// Segments whose sequence numbers had not been seen, although later ones had.
+    /// Segments with new sequence numbers that came after higher ones.
     pub out_of_order: u64,
     /// Segments other than a SYN, with payload or a FIN, that were sent while the peer's window was
     /// zero. They count neither as retransmissions nor as out of order.
@@ -35,10 +35,10 @@ pub struct DataCounts {
     pub cut_packets: u64,
     /// Octets of payload that were not captured.
     pub cut_bytes: u64,
-    /// Octets of payload that were sent before the first acknowledgment of data, retransmissions
-    /// excluded.
+    /// Octets of payload that were sent before the first acknowledgment of data. Retransmissions do
+    /// not count.
     pub initial_window_bytes: u64,
-    /// The segments with these octets.
+    /// The number of segments with these octets.
     pub initial_window_packets: u64,
 }
 
@@ -64,9 +64,9 @@ packed_value!(DataCounts {
 pub enum SegmentKind {
     /// New octets in order.
     New,
-    /// Octets that had been sent.
+    /// Octets that were seen before.
     Retransmission,
-    /// New octets below octets that had been seen.
+    /// New octets below octets that were seen before.
     OutOfOrder,
     /// A probe of a zero window.
     WindowProbe,
@@ -86,9 +86,9 @@ impl DataCounts {
         self.cut_packets += if cut > 0 { many } else { 0 };
     }
 
-    /// Takes `many` packets that occupy as many sequence numbers as `packet`, and returns their kind.
-    /// `novelty` tells which of each packet's numbers are new; `closed` says whether the peer's
-    /// window is zero.
+    /// Takes `many` packets with as many sequence numbers as `packet`, and returns their kind.
+    /// `novelty` says which sequence numbers of each packet are new. `closed` says whether the
+    /// peer's window is zero.
     #[inline]
     pub fn place(
         &mut self,
@@ -118,13 +118,13 @@ impl DataCounts {
         if novelty.late { SegmentKind::OutOfOrder } else { SegmentKind::New }
     }
 
-    /// The mean payload of a segment that has any.
+    /// The mean payload of the segments with payload.
     pub fn bytes_mean(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.bytes as f64 / self.packets as f64)
     }
 
-    /// Takes `many` segments of one kind, with as much payload as `packet`, that were sent before the
-    /// first acknowledgment of data.
+    /// Takes `many` segments of one kind with as much payload as `packet`. They were sent before
+    /// the first acknowledgment of data.
     #[inline]
     pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind, many: u64) {
         if kind != SegmentKind::Retransmission {

@@ -1,4 +1,4 @@
-//! What one acknowledgment tells of the octets that arrived.
+//! The octets that one acknowledgment reports as arrived.
 
 use crate::observe::CoveredBy;
 use crate::units::{Duration, Time};
@@ -7,18 +7,19 @@ use super::super::kept::Acknowledged;
 
 /// The octets that an acknowledgment is the first to report, and their round trip.
 ///
-/// Octets arrive when a SACK block reports them, and not when a repair closes the gap before them.
-/// The round trip is that of the newest segment that was sent once: the receiver may have delayed the
-/// acknowledgment of older ones.
+/// Octets count when a SACK block reports them, and not when a repair closes the gap before them.
+/// The round trip is that of the newest segment that was sent once, because the receiver may have
+/// delayed the acknowledgment of older segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
-    /// Octets of segments that a SACK block reports.
+    /// Octets that the acknowledgment's SACK blocks are the first to report.
     by_block: u64,
-    /// Octets acknowledged in order that a SACK block had reported.
+    /// Octets that are acknowledged in order and that earlier SACK blocks had reported.
     before: u64,
-    /// When the newest segment was sent that was sent once.
+    /// The latest sending time of the segments that were sent once.
     newest: Option<Time>,
-    /// When the newest segment was sent that was retransmitted: the receiver may have waited for it.
+    /// The latest sending time of the retransmitted segments. The receiver may have waited for
+    /// them.
     again: Option<Time>,
 }
 
@@ -43,7 +44,7 @@ impl Delivered {
         }
     }
 
-    /// The octets that arrived, if the acknowledgment covers `acked_bytes` new octets in order.
+    /// The octets that arrived. The acknowledgment covers `acked_bytes` new octets in order.
     #[inline]
     pub fn bytes(&self, acked_bytes: u64) -> u64 {
         (acked_bytes + self.by_block).saturating_sub(self.before)
@@ -62,7 +63,7 @@ mod tests {
     use super::super::super::CapturedSegment;
     use super::*;
 
-    /// A segment of 1,000 octets that was sent at this millisecond.
+    /// A segment of 1,000 octets that was sent at `ms`.
     fn sent(ms: u64, retransmissions: u16, sacked: bool) -> Acknowledged {
         let at = Time::ZERO + Duration::from_millis(ms);
         Acknowledged {
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_arrive_when_a_block_reports_them_and_not_when_the_gap_is_closed() {
+    fn octets_count_when_a_block_reports_them_and_not_when_the_gap_is_closed() {
         let mut delivered = Delivered::default();
         delivered.covered(&sent(10, 0, true), CoveredBy::ByBlock);
         assert_eq!(delivered.bytes(0), 1000);

@@ -4,13 +4,13 @@ use crate::packed::packed_value;
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-/// Duplicate acknowledgments of a direction's data (RFC 5681 §2): without payload, SYN or FIN,
-/// with the highest number and the last window, while data is outstanding.
+/// Duplicate acknowledgments of a direction's data (RFC 5681 §2). They have no payload, SYN, FIN or
+/// RST. They repeat the highest number and the last window while data is outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateAcks {
     /// The number of duplicate acknowledgments.
     pub count: u64,
-    /// The number of times that three came in a row.
+    /// How often three duplicate acknowledgments came in a row.
     pub triples: u64,
     run: u32,
     window: Option<u16>,

@@ -1,4 +1,4 @@
-//! Octets outstanding at the point of the capture.
+//! Outstanding octets, as seen where the capture was taken.
 
 use crate::packed::packed_value;
 use crate::units::Time;
@@ -16,17 +16,17 @@ pub struct FlightSize {
     pub min: u64,
     /// The sum of all values.
     pub sum: u64,
-    /// Outstanding octets times nanoseconds, summed up to `since`.
+    /// The sum of outstanding octets times nanoseconds, up to `since`.
     area: u128,
     since: Time,
-    /// The octets that are outstanding from `since` on.
+    /// The octets that have been outstanding since `since`.
     now: u64,
 }
 
 packed_value!(FlightSize { count, max, min, sum, area, since, now });
 
 impl FlightSize {
-    /// Takes a value: `bytes` are outstanding after a packet.
+    /// Adds a value: `bytes` are outstanding after a packet.
     pub fn look(&mut self, bytes: u64) {
         self.count += 1;
         self.max = self.max.max(bytes);

@@ -1,4 +1,4 @@
-//! The statistics of one direction: those of tcptrace's long output, and some that it lacks.
+//! The statistics of one direction: the statistics of tcptrace's long output, and some others.
 
 mod copies;
 mod course;
@@ -44,15 +44,15 @@ use seen::{LateSegment, Novelty, SeenOctets};
 pub struct Statistics {
     /// Packets by their flags.
     pub packets: PacketStatistics,
-    /// What their options offer.
+    /// The offers in the options of the packets.
     pub offers: Offers,
-    /// Their payload.
+    /// The payload of the packets.
     pub data: DataCounts,
-    /// The windows that they advertise.
+    /// The windows that the packets advertise.
     pub windows: Windows,
-    /// The octets outstanding.
+    /// The outstanding octets.
     pub flight: FlightSize,
-    /// Round trips by acknowledgments of this direction.
+    /// Round trips, measured by the acknowledgments of this direction.
     pub round_trips: RoundTripStatistics,
     /// Duplicate acknowledgments of this direction.
     pub duplicate_acks: DuplicateAcks,
@@ -62,22 +62,23 @@ pub struct Statistics {
     pub times: PacketTimes,
     /// Copies of packets that the network or the capturing host made.
     pub copies: Copies,
-    /// The rate and the round trips over the time, if much data was acknowledged.
+    /// The rate and the round trips over the time. `None` unless much data was acknowledged.
     pub course: Option<Box<Course>>,
-    /// The octet of the SYN.
+    /// The sequence number of the SYN, unwrapped.
     syn: Option<u64>,
-    /// The octet of the FIN.
+    /// The sequence number of the FIN, unwrapped.
     fin: Option<u64>,
     /// Whether data was acknowledged.
     data_acked: bool,
-    /// What the current acknowledgment delivers.
+    /// The octets that the current acknowledgment reports as arrived.
     delivered: Delivered,
     seen: SeenOctets,
 }
 
 impl Statistics {
-    /// Takes a packet of this direction that was added to `octets`. `sent` has its octets, if it
-    /// occupies any. `shift` is the shift of its window, if windows are scaled.
+    /// Takes a packet of this direction that was added to `octets`. `sent` is the range of its
+    /// sequence numbers; `None` if it has none. `shift` is the shift of its window, if windows are
+    /// scaled.
     #[inline]
     pub fn sent(
         &mut self,
@@ -111,7 +112,7 @@ impl Statistics {
         }
     }
 
-    /// Takes a packet that occupies sequence numbers.
+    /// Takes a packet with sequence numbers, and returns its kind.
     fn place(
         &mut self,
         at: Time,
@@ -133,7 +134,7 @@ impl Statistics {
         self.kind(packet, novelty, 1)
     }
 
-    /// Takes `many` packets that occupy sequence numbers, and returns their kind.
+    /// Takes `many` packets with sequence numbers, and returns their kind.
     #[inline]
     fn kind(&mut self, packet: &impl CapturedTcp, novelty: Novelty, many: u64) -> SegmentKind {
         let kind = self.data.place(packet, novelty, self.duplicate_acks.closed, many);
@@ -143,14 +144,15 @@ impl Statistics {
         kind
     }
 
-    /// Whether the next octet to be seen in order is `left`.
+    /// Whether `left` is the octet after the last one seen.
     #[inline]
     pub fn goes_on_at(&self, left: u64) -> bool {
         self.seen.goes_on_at(left)
     }
 
-    /// As [`sent`](Self::sent), for a segment of new octets that continues the one before. The caller
-    /// gives several such segments to [`continued`](Self::continued) afterwards.
+    /// As [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
+    /// Afterwards the caller gives the common part of these segments to
+    /// [`continued`](Self::continued).
     #[inline]
     pub fn continuing(
         &mut self,
@@ -169,8 +171,8 @@ impl Statistics {
         }
     }
 
-    /// Takes what `many` segments that were [continuing](Self::continuing) have in common with
-    /// `packet`, which is one of them.
+    /// Takes the common part of `many` segments that [`continuing`](Self::continuing) has taken.
+    /// `packet` is one of them.
     #[inline]
     pub fn continued(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u32) {
         self.packets.take(packet, many);
@@ -191,8 +193,8 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgment of everything below `ack` that was captured at `at`. The caller
-    /// then gives each segment that it covers to [`covered`](Self::covered).
+    /// Takes an acknowledgment of all octets below `ack`, captured at `at`. Afterwards the caller
+    /// gives each segment that the acknowledgment covers to [`covered`](Self::covered).
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
         let Self { seen, round_trips, .. } = self;
@@ -215,7 +217,7 @@ impl Statistics {
             return;
         }
         let rtt = at.saturating_since(sent);
-        // New octets that a retransmission adds after old ones were sent once.
+        // A retransmission may add new octets after the old ones. These new octets were sent once.
         let once = segment.retransmissions == 0
             || segment.retransmissions == 1 && segment.first_sent == sent;
         if once {
@@ -229,7 +231,7 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgment of everything below `ack` that was added to `octets`. `raised` says
+    /// Takes an acknowledgment of all octets below `ack` that was added to `octets`. `raised` says
     /// whether it acknowledges new octets.
     #[inline]
     pub fn answered(
@@ -248,7 +250,7 @@ impl Statistics {
         }
     }
 
-    /// Takes what an acknowledgment that was captured at `at` tells: the `answer`. `rtt` is the
+    /// Takes the result `answer` of an acknowledgment that was captured at `at`. `rtt` is the
     /// shortest round trip of the sender, if it is known.
     #[inline]
     pub fn progressed(&mut self, at: Time, answer: &Answer, rtt: Option<Duration>) {
@@ -264,7 +266,7 @@ impl Statistics {
         }
     }
 
-    /// Whether octets below the highest one seen are missing, or came late and are not
+    /// Whether octets below the highest octet seen are missing, or came late and are not
     /// acknowledged.
     pub fn has_holes(&self) -> bool {
         self.seen.has_holes()
@@ -282,7 +284,7 @@ impl Statistics {
         Some(self.stream_bytes()?.cast_signed() - self.data.unique_bytes.cast_signed())
     }
 
-    /// Unique octets over the time `span` of the connection, in bits per second.
+    /// The rate of unique octets over the time `span` of the connection, in bits per second.
     pub fn throughput_bps(&self, span: Duration) -> Option<f64> {
         (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
     }
@@ -297,7 +299,7 @@ fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
     octets.sequence().highest().saturating_sub(octets.una())
 }
 
-/// How statistics are packed while a connection rests.
+/// The packed form of statistics while a connection rests.
 mod rest {
     use super::{Course, Repairs, Statistics, packed};
     use crate::packed::PackedValue;

@@ -1,4 +1,4 @@
-//! Packets by their flags and options.
+//! Counts of packets by their flags and options.
 
 use crate::packed::packed_value;
 use crate::segment::{Flags, SackBlock};
@@ -7,7 +7,7 @@ use crate::wire::CapturedTcp;
 /// The number of packets of each kind in a direction. No count exceeds 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketStatistics {
-    /// TCP segments, whatever they carry.
+    /// All TCP segments.
     pub all: u32,
     /// Segments with RST.
     pub resets: u32,
@@ -23,10 +23,9 @@ pub struct PacketStatistics {
     pub sacks: u32,
     /// Segments with SACK blocks and ACK, and without RST.
     pub sack_acks: u32,
-    /// Of [`sack_acks`](Self::sack_acks), the segments whose first block reports duplicates (RFC
-    /// 2883 §4).
+    /// Those [`sack_acks`](Self::sack_acks) whose first block reports duplicates (RFC 2883 §4).
     pub dsacks: u32,
-    /// The most blocks in one of [`sack_acks`](Self::sack_acks).
+    /// The maximum number of blocks in one of the [`sack_acks`](Self::sack_acks).
     pub sack_blocks_max: u8,
     /// Segments with PSH and payload.
     pub pushes: u32,
@@ -88,8 +87,8 @@ impl PacketStatistics {
     }
 }
 
-/// Whether the first block reports octets that arrived twice. It does if it lies below the
-/// acknowledgment or within the second block (RFC 2883 §4).
+/// Whether the first block reports octets that arrived twice: it lies below the acknowledgment or
+/// within the second block (RFC 2883 §4).
 fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     let within = |inner: &SackBlock, outer: &SackBlock| {
         not_above(outer.left, inner.left) && not_above(inner.right, outer.right)
@@ -106,14 +105,14 @@ const fn not_above(a: u32, b: u32) -> bool {
     b.wrapping_sub(a).cast_signed() >= 0
 }
 
-/// What the options of a direction's packets offer.
+/// The offers in the options of a direction's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
     /// The largest segment that the sender accepts.
     pub mss: Option<u16>,
-    /// The shift of the windows that it advertises (RFC 7323 §2).
+    /// The shift of the windows that the sender advertises (RFC 7323 §2).
     pub window_scale: Option<u8>,
-    /// Whether its SYN permits SACK.
+    /// Whether the sender's SYN permits SACK.
     pub sack: bool,
     /// Whether any packet has time stamps.
     pub timestamps: bool,

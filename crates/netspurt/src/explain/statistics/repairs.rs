@@ -5,15 +5,15 @@ use crate::units::Duration;
 
 use super::spread::Spread;
 
-/// How often segments were sent again, and after what times.
+/// How often segments were sent again, and after how much time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repairs {
-    /// The most retransmissions of one segment.
+    /// The maximum number of retransmissions of one segment.
     pub of_one_max: u64,
-    /// The times between two transmissions of a segment that was not acknowledged.
+    /// The times between two transmissions of a segment that was not acknowledged in between.
     pub gaps: Spread,
-    /// The times from the last transmission of a segment that was sent more than once to an
-    /// acknowledgment that ends with it.
+    /// For segments that were sent more than once: the times from the last transmission to the
+    /// acknowledgment that ends where the segment ends.
     pub ambiguous: Spread,
 }
 

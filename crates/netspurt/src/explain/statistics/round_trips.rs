@@ -1,16 +1,16 @@
-//! Round trips by the acknowledgments of segments.
+//! Round trips, measured by the acknowledgments of segments.
 
 use crate::packed::packed_value;
 use crate::units::{Duration, Time};
 
 use super::spread::Spread;
 
-/// Round trips between the capture's point and the receiver of a direction.
+/// Round trips between the capture and the receiver of a direction.
 ///
-/// An acknowledgment is timed if it equals the end of a segment that was sent once (Karn and
-/// Partridge 1987), and if nothing below that segment was sent after it: the acknowledgment might
-/// have waited for that. The rule is tcptrace's; [`OneWay`](crate::observe::OneWay) has another one,
-/// for the samples that a sender takes.
+/// An acknowledgment is timed if two conditions hold. It ends where a segment ends that was sent
+/// once (Karn and Partridge 1987). And no octets below that segment were sent after it, because the
+/// acknowledgment might have waited for them. This is the rule of tcptrace.
+/// [`OneWay`](crate::observe::OneWay) has another rule, for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTripStatistics {
     /// All timed round trips.
@@ -21,11 +21,12 @@ pub struct RoundTripStatistics {
     full_bytes: u64,
     /// The round trip of the SYN in nanoseconds, if the SYN was sent once.
     pub handshake: Option<u64>,
-    /// Acknowledgments of a segment where octets below it were sent after it.
+    /// Acknowledgments that are not timed because octets below their segment were sent after the
+    /// segment.
     pub post_loss: u64,
     /// Segments whose acknowledgment also covers later segments.
     pub cumulative: u64,
-    /// The latest time at which acknowledged octets were sent.
+    /// The latest time at which octets were sent that are acknowledged now.
     latest: Time,
 }
 
@@ -40,9 +41,10 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// Takes an acknowledgment that is the first to cover a segment, which was sent last at `sent`.
-    /// `last` says whether the segment ends where the acknowledgment does. Returns whether the
-    /// acknowledgment ends the round trip of this segment, which may have been sent more than once.
+    /// Takes an acknowledgment that is the first to cover a segment. The segment was sent last at
+    /// `sent`. `last` says whether the segment and the acknowledgment end at the same octet.
+    /// Returns whether the acknowledgment ends the round trip of this segment. The segment may have
+    /// been sent more than once.
     #[inline]
     pub fn cover(&mut self, sent: Time, last: bool) -> bool {
         let overtaken = self.latest > sent;

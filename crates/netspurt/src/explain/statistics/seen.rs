@@ -4,20 +4,20 @@ use crate::packed::{Packed, PackedValue};
 use crate::ranges::Ranges;
 use crate::units::Time;
 
-/// What a segment adds to the octets that were seen.
+/// Which sequence numbers of a segment are new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Novelty {
-    /// The number of its sequence numbers that had been seen before.
+    /// The number of sequence numbers that were seen before.
     pub repeated: u64,
-    /// Whether the first of them had been seen.
+    /// Whether the segment's first sequence number was seen before.
     pub first_repeated: bool,
-    /// Whether the last of them had been seen.
+    /// Whether the segment's last sequence number was seen before.
     pub last_repeated: bool,
-    /// Whether none of them had been seen, although later ones had.
+    /// Whether all are new and lie below a number that was seen before.
     pub late: bool,
 }
 
-/// A segment that came after later ones and is not acknowledged.
+/// A segment that came after higher octets and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateSegment {
     /// Its first octet.
@@ -28,7 +28,7 @@ pub struct LateSegment {
     pub sent: Time,
 }
 
-/// Octets between the first and the last one seen that were not seen in order.
+/// Octets between the first and the last octet seen that are missing or came late.
 #[derive(Clone, Debug, Default)]
 struct Holes {
     octets: Ranges,
@@ -36,7 +36,7 @@ struct Holes {
     late: Vec<LateSegment>,
 }
 
-/// The octets of a direction that were seen. The set stores its holes, because most captures have
+/// The set of a direction's octets that were seen. It stores its holes, because most captures have
 /// none.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
@@ -58,8 +58,8 @@ impl Packed for SeenOctets {
 }
 
 impl SeenOctets {
-    /// The most holes, and the most late segments, that are remembered. If there are more, the
-    /// lowest counts as seen.
+    /// The maximum number of holes, and of late segments. If there are more, the lowest hole counts
+    /// as seen, and the lowest late segment is forgotten.
     const MOST: usize = 1 << 12;
 
     /// Takes a segment with these sequence numbers that was seen at `at`.
@@ -154,8 +154,8 @@ impl SeenOctets {
         self.holes.as_deref().is_some_and(open)
     }
 
-    /// Calls `each` for the late segments that an acknowledgment of everything below `ack` is the
-    /// first to cover, in ascending order.
+    /// Takes an acknowledgment of all octets below `ack`. Calls `each` for the late segments that
+    /// it is the first to cover, in ascending order.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {
         if let Some(holes) = &mut self.holes {

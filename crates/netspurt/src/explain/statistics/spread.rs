@@ -3,7 +3,7 @@
 use crate::packed::packed_value;
 use crate::units::Duration;
 
-/// How often a span was measured, its least, greatest and mean value, and its standard deviation.
+/// Measured spans: their number, minimum, maximum, mean and standard deviation.
 ///
 /// ```
 /// use netspurt::explain::Spread;

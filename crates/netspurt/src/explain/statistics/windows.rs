@@ -7,8 +7,9 @@ use crate::wire::CapturedTcp;
 
 /// The windows that one side advertises, in octets.
 ///
-/// They are scaled if both SYNs were captured and both offer to scale (RFC 7323 §2.2). Then the
-/// windows of the SYNs do not count, because they are not scaled. Packets with RST do not count.
+/// Windows are scaled if both SYNs were captured and both offer scaling (RFC 7323 §2.2). Then the
+/// windows in the SYNs do not count, because SYNs have unscaled windows. Packets with RST do not
+/// count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// The number of advertised windows.
@@ -21,14 +22,15 @@ pub struct Windows {
     pub min: u32,
     /// The sum of all windows.
     pub sum: u64,
-    /// How often the window became zero after a larger one.
+    /// How often the window became zero after it was larger.
     pub closings: u64,
     /// Whether the windows are scaled.
     pub scaled: bool,
-    /// The latest window, and since when it holds.
+    /// The latest window, and when it was first advertised.
     now: u32,
     since: Time,
-    /// Windows times nanoseconds, summed up to `since`; and the same of the largest window so far.
+    /// The sums of two products with nanoseconds, up to `since`: of the window, and of the largest
+    /// window so far.
     area: u128,
     area_max: u128,
 }
@@ -48,8 +50,8 @@ packed_value!(Windows {
 });
 
 impl Windows {
-    /// Takes `many` packets of the side with the flags and the window of `packet`, the first of them at
-    /// `at`. `shift` is the shift in use, if there is one.
+    /// Takes `many` packets with the flags and the window of `packet`, the first of them at `at`.
+    /// `shift` is the window shift in use, if there is one.
     #[inline]
     pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let flags = packet.flags();
@@ -87,8 +89,8 @@ impl Windows {
         (self.now, self.since) = (window, self.since.max(at));
     }
 
-    /// The mean over the time up to `last`, in octets; and what part of the largest window so far was
-    /// open, mean over the time.
+    /// The mean window over the time from `first` to `last`, in octets; and this mean as a share of
+    /// the mean of the largest window so far.
     pub fn over_time(mut self, first: Time, last: Time) -> Option<(f64, f64)> {
         let span = last.saturating_since(first).as_nanos();
         self.change(last, self.now);
