@@ -109,10 +109,12 @@ impl PackedValue for u64 {
 macro_rules! packed_as_u64 {
     ($($number:ty)+) => {$(
         impl PackedValue for $number {
+            #[inline]
             fn put(&self, into: &mut Vec<u8>) {
                 (*self as u64).put(into);
             }
 
+            #[inline]
             fn get(from: &mut &[u8]) -> Self {
                 Self::try_from(u64::get(from)).expect(OTHER)
             }
@@ -123,11 +125,13 @@ macro_rules! packed_as_u64 {
 packed_as_u64!(u8 u16 u32 usize);
 
 impl PackedValue for u128 {
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         ((*self >> 64) as u64).put(into);
         ((*self & u128::from(u64::MAX)) as u64).put(into);
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
         u128::from(u64::get(from)) << 64 | u128::from(u64::get(from))
     }
@@ -135,20 +139,24 @@ impl PackedValue for u128 {
 
 impl PackedValue for f64 {
     /// The octets are reversed, because the octets of round numbers end in zeros.
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
         Self::from_bits(u64::get(from).swap_bytes())
     }
 }
 
 impl PackedValue for bool {
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         into.push(u8::from(*self));
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
         u8::get(from) != 0
     }
@@ -156,20 +164,24 @@ impl PackedValue for bool {
 
 impl PackedValue for Time {
     /// [`Time::NEVER`], which is frequent, takes one octet.
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         self.as_nanos().wrapping_add(1).put(into);
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
         Time::from_nanos(u64::get(from).wrapping_sub(1))
     }
 }
 
 impl PackedValue for Duration {
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         self.as_nanos().put(into);
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
         Duration::from_nanos(u64::get(from))
     }

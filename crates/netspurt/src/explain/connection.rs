@@ -97,15 +97,16 @@ impl CapturedConnection {
     pub fn finish(self, shared: &mut SharedState) -> [Option<EndedWay>; 2] {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
-            return resting.unpacked().map(|way| way.map(EndedWay::of_rested));
+            let [from, to] = resting.unpacked();
+            return [from.map(EndedWay::of_rested), to.map(EndedWay::of_rested)];
         }
-        self.ways.map(|way| {
-            way.map(|mut way| {
-                let ended = EndedWay::of(&mut way);
-                shared.keep(way);
-                ended
-            })
-        })
+        let mut end = |mut way: Box<CapturedWay>| {
+            let ended = EndedWay::of(&mut way);
+            shared.keep(way);
+            ended
+        };
+        let [from, to] = self.ways;
+        [from.map(&mut end), to.map(&mut end)]
     }
 
     /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is

@@ -15,11 +15,11 @@ pub fn write_heading(file: bool, out: &mut Vec<u8>) {
 }
 
 /// Writes the rows of `connection`. Each row begins with the name of the `file` if one is given.
-/// Values that do not exist are empty. Only the name can contain a comma. `text` is room for a row.
+/// Values that do not exist are empty. Only the name can contain a comma.
 pub fn write_rows(
     connection: &EndedConnection,
     file: Option<&str>,
-    text: &mut RowText,
+    RowRoom(room): &mut RowRoom,
     out: &mut Vec<u8>,
 ) {
     for row in ConnectionRow::of(connection) {
@@ -28,29 +28,40 @@ pub fn write_rows(
             out.extend_from_slice(file.replace('"', "\"\"").as_bytes());
             out.extend_from_slice(b"\",");
         }
-        text.clear();
-        text.put_octet(b'\n');
+        let mut text = RowText::ending(room).octet(b'\n');
         for (place, (_, cell)) in COLUMNS.iter().enumerate().rev() {
-            text.put_cell(*cell, &row);
+            text = text.cell(*cell, &row);
             if place > 0 {
-                text.put_octet(b',');
+                text = text.octet(b',');
             }
         }
         out.extend_from_slice(text.octets());
     }
 }
 
-/// The text of a row. It is written from its end, because the last digit of a number is found first.
-pub struct RowText {
-    room: [u8; RowText::ROOM],
-    /// The place of the first octet.
-    start: usize,
+/// Room for the text of a row.
+pub struct RowRoom([u8; RowRoom::OCTETS]);
+
+impl RowRoom {
+    /// The most octets of a row. No value has more than 48: a rate has 8 · 2⁶⁴ bits in a nanosecond
+    /// at most.
+    pub const OCTETS: usize = 1 << 12;
 }
 
-impl Default for RowText {
+impl Default for RowRoom {
     fn default() -> Self {
-        Self { room: [0; Self::ROOM], start: Self::ROOM }
+        Self([0; Self::OCTETS])
     }
+}
+
+/// The text of a row. It is written from its end, because the last digit of a number is found first.
+///
+/// Each method takes the text and returns it with more octets before it. So the place is in a
+/// register: in memory each step would have to wait for the one before.
+struct RowText<'a> {
+    room: &'a mut [u8; RowRoom::OCTETS],
+    /// The place of the first octet.
+    start: usize,
 }
 
 /// The digits of the numbers below 100.
@@ -64,13 +75,11 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-impl RowText {
-    /// The most octets of a row. No value has more than 48: a rate has 8 · 2⁶⁴ bits in a nanosecond
-    /// at most.
-    pub const ROOM: usize = 1 << 12;
-
-    fn clear(&mut self) {
-        self.start = Self::ROOM;
+impl<'a> RowText<'a> {
+    /// An empty text at the end of `room`.
+    #[inline]
+    fn ending(room: &'a mut [u8; RowRoom::OCTETS]) -> Self {
+        Self { room, start: RowRoom::OCTETS }
     }
 
     fn octets(&self) -> &[u8] {
@@ -78,94 +87,92 @@ impl RowText {
     }
 
     #[inline]
-    fn put_octet(&mut self, octet: u8) {
-        self.start -= 1;
-        self.room[self.start] = octet;
+    fn octet(self, octet: u8) -> Self {
+        let Self { room, start } = self;
+        room[start - 1] = octet;
+        Self { room, start: start - 1 }
     }
 
-    /// Puts `octets` before the text.
     #[inline]
-    fn put(&mut self, octets: &[u8]) {
-        let end = self.start;
-        self.start -= octets.len();
-        self.room[self.start..end].copy_from_slice(octets);
+    fn text(self, text: &[u8]) -> Self {
+        text.iter().rev().fold(self, |this, octet| this.octet(*octet))
     }
 
-    fn put_cell(&mut self, cell: ColumnCell, row: &ConnectionRow<'_>) {
+    #[inline]
+    fn cell(self, cell: ColumnCell, row: &ConnectionRow<'_>) -> Self {
         match cell {
-            ColumnCell::Count(of) => self.put_whole(of(row)),
-            ColumnCell::Whole(of) => {
-                if let Some(value) = of(row) {
-                    self.put_whole(value.unsigned_abs());
-                    if value < 0 {
-                        self.put_octet(b'-');
-                    }
-                }
-            }
-            ColumnCell::Number(of) => {
-                if let Some(value) = of(row) {
-                    self.put_tenths(value);
-                }
-            }
-            ColumnCell::Flag(of) => self.put_flag(of(row)),
-            ColumnCell::Tag(texts, of) => self.put(texts[usize::from(of(row))].as_bytes()),
-            ColumnCell::Address(of) => self.put_address(of(row)),
+            ColumnCell::Count(of) => self.whole(of(row)),
+            ColumnCell::Whole(of) => match of(row) {
+                Some(value) if value < 0 => self.whole(value.unsigned_abs()).octet(b'-'),
+                Some(value) => self.whole(value.unsigned_abs()),
+                None => self,
+            },
+            ColumnCell::Number(of) => match of(row) {
+                Some(value) => self.tenths(value),
+                None => self,
+            },
+            ColumnCell::Flag(of) => self.flag(of(row)),
+            ColumnCell::Tag(texts, of) => self.text(texts[usize::from(of(row))].as_bytes()),
+            ColumnCell::Address(of) => self.address(of(row)),
         }
     }
 
     #[inline]
-    fn put_flag(&mut self, flag: bool) {
-        let text: &[u8] = if flag { b"true" } else { b"false" };
-        text.iter().rev().for_each(|octet| self.put_octet(*octet));
+    fn flag(self, flag: bool) -> Self {
+        self.text(if flag { b"true" } else { b"false" })
     }
 
-    fn put_address(&mut self, address: IpAddr) {
+    fn address(self, address: IpAddr) -> Self {
         match address {
             IpAddr::V4(four) => {
-                for (place, octet) in four.octets().into_iter().enumerate().rev() {
-                    self.put_whole(octet.into());
-                    if place > 0 {
-                        self.put_octet(b'.');
-                    }
-                }
+                let [first, rest @ ..] = four.octets();
+                let before = |this: Self, octet: &u8| this.whole((*octet).into()).octet(b'.');
+                rest.iter().rev().fold(self, before).whole(first.into())
             }
-            IpAddr::V6(six) => self.put(six.to_string().as_bytes()),
+            IpAddr::V6(six) => self.text(six.to_string().as_bytes()),
         }
+    }
+
+    /// Puts the two digits of a number below 100.
+    #[inline]
+    fn pair(self, number: usize) -> Self {
+        let Self { room, start } = self;
+        // Two octets one by one: a copy of a slice may be a call of a function.
+        let [tens, ones] = PAIRS[number % 100];
+        let two = &mut room[start - 2..start];
+        (two[0], two[1]) = (tens, ones);
+        Self { room, start: start - 2 }
     }
 
     /// Puts a number in decimal digits, faster than the general formatting does.
     #[inline]
-    fn put_whole(&mut self, mut value: u64) {
-        if value < 10 {
-            return self.put_octet(b'0' + value as u8);
+    fn whole(self, mut value: u64) -> Self {
+        let mut this = self;
+        // Each division waits for the one before, so each finds four digits.
+        while value >= 10_000 {
+            let four = (value % 10_000) as usize;
+            this = this.pair(four % 100).pair(four / 100);
+            value /= 10_000;
         }
-        // The place is not in memory, where each step would have to wait for the one before.
-        let mut start = self.start;
-        while value >= 10 {
-            start -= 2;
-            // Two octets one by one: a copy of a slice may be a call of a function.
-            let [tens, ones] = PAIRS[(value % 100) as usize];
-            (self.room[start], self.room[start + 1]) = (tens, ones);
-            value /= 100;
+        let value = value as usize;
+        match value {
+            0..10 => this.octet(b'0' + value as u8),
+            10..100 => this.pair(value),
+            100..1000 => this.pair(value % 100).octet(b'0' + (value / 100) as u8),
+            _ => this.pair(value % 100).pair(value / 100),
         }
-        if value > 0 {
-            start -= 1;
-            self.room[start] = b'0' + value as u8;
-        }
-        self.start = start;
     }
 
     /// Puts a number with one digit after the decimal point.
-    fn put_tenths(&mut self, value: f64) {
+    #[inline]
+    fn tenths(self, value: f64) -> Self {
         /// Below this, tenths are whole numbers of 64 bits.
         const LARGE: f64 = 1e17;
         if !(0.0..LARGE).contains(&value) {
-            return self.put(format!("{value:.1}").as_bytes());
+            return self.text(format!("{value:.1}").as_bytes());
         }
         let tenths = rounded(value * 10.0);
-        self.put_octet(b'0' + (tenths % 10) as u8);
-        self.put_octet(b'.');
-        self.put_whole(tenths / 10);
+        self.octet(b'0' + (tenths % 10) as u8).octet(b'.').whole(tenths / 10)
     }
 }
 
@@ -183,10 +190,10 @@ mod tests {
 
     #[test]
     fn numbers_addresses_and_flags_are_written_as_the_general_formatting_writes_them() {
+        let RowRoom(mut room) = RowRoom::default();
         let edges = (0..20).flat_map(|power| [10_u64.pow(power) - 1, 10_u64.pow(power)]);
         for value in edges.chain([0, 7, 42, 105, 9_090, u64::MAX]) {
-            let mut text = RowText::default();
-            text.put_whole(value);
+            let text = RowText::ending(&mut room).whole(value);
             assert_eq!(str::from_utf8(text.octets()), Ok(&value.to_string()[..]));
         }
         for value in
@@ -195,13 +202,11 @@ mod tests {
             assert_eq!(rounded(value), value.round() as u64, "{value}");
         }
         for address in ["10.0.200.99", "255.255.255.255", "0.0.0.0", "2001:db8::1"] {
-            let mut text = RowText::default();
-            text.put_address(address.parse().unwrap());
+            let text = RowText::ending(&mut room).address(address.parse().unwrap());
             assert_eq!(str::from_utf8(text.octets()), Ok(address));
         }
         for flag in [false, true] {
-            let mut text = RowText::default();
-            text.put_flag(flag);
+            let text = RowText::ending(&mut room).flag(flag);
             assert_eq!(str::from_utf8(text.octets()), Ok(&flag.to_string()[..]));
         }
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::str::FromStr;
 
-use super::csv::{RowText, write_heading, write_rows};
+use super::csv::{RowRoom, write_heading, write_rows};
 use super::tcptrace::{Owin, write_tcptrace_heading, write_tcptrace_row};
 use super::{EndedConnection, Explainer};
 
@@ -54,11 +54,11 @@ impl RowLayout {
         self,
         connection: &EndedConnection,
         file: Option<&str>,
-        text: &mut RowText,
+        room: &mut RowRoom,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
         match self {
-            Self::Own => write_rows(connection, file, text, out),
+            Self::Own => write_rows(connection, file, room, out),
             Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out)?,
         }
         Ok(())
@@ -80,13 +80,13 @@ impl Explainer {
     ) -> io::Result<Vec<u8>> {
         /// The approximate number of octets that one call returns.
         const ENOUGH: usize = 1 << 16;
-        let (mut text, mut out) = (RowText::default(), Vec::new());
+        let (mut room, mut out) = (RowRoom::default(), Vec::new());
         while out.len() < ENOUGH {
             let Some(connection) = self.next_ended(over) else { break };
             if out.capacity() == 0 {
-                out.reserve_exact(ENOUGH + RowText::ROOM);
+                out.reserve_exact(ENOUGH + RowRoom::OCTETS);
             }
-            layout.write(&connection, file, &mut text, &mut out)?;
+            layout.write(&connection, file, &mut room, &mut out)?;
         }
         Ok(out)
     }

@@ -59,15 +59,17 @@ impl RestingConnection {
     /// Unpacks both directions, by the side that sends.
     pub fn unpacked(self) -> [Option<RestedWay>; 2] {
         let mut from = &self.packed[..];
-        let further = self.further.map(|further| *further).unwrap_or_default();
-        further.map(|further| {
+        let [one, other] = self.further.map(|further| *further).unwrap_or_default();
+        // `array::map` may be calls that copy the directions several times.
+        let mut way = |further| {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);
                 let mut statistics = Statistics::default();
                 statistics.unpack(&mut from);
                 RestedWay { sequence, statistics, further }
             })
-        })
+        };
+        [way(one), way(other)]
     }
 }
 

@@ -36,8 +36,13 @@ impl CapturedWay {
 
     /// Makes this a new direction, and uses the memory of the old one.
     pub fn begin_again(&mut self, sequence: Sequence) {
-        let before = std::mem::replace(self, Self::new(sequence));
-        self.octets = before.octets.begun_again(sequence);
+        let Self { octets, statistics, sender, limits, floors, earlier } = self;
+        *octets = std::mem::replace(octets, OneWay::new(sequence)).begun_again(sequence);
+        *statistics = Statistics::default();
+        *sender = Sender::default();
+        *limits = Limits::default();
+        *floors = OtherFloors::default();
+        *earlier = Vec::new();
     }
 
     /// Whether all octets were captured and are acknowledged.

@@ -30,6 +30,7 @@ packed_value!(Spread { count, min, max, sum, squares });
 
 impl Spread {
     /// Adds a measurement.
+    #[inline]
     pub fn add(&mut self, span: Duration) {
         let ns = span.as_nanos();
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
