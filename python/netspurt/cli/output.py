@@ -1,14 +1,14 @@
-"""Output for people: columns, errors and progress. Without a terminal it has no styles."""
+"""Output for people: columns, errors and progress. Without a terminal it has no styles.
+
+All commands import this file, so what few need is imported where it is used.
+"""
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
-import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +55,8 @@ def print_version() -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
+    import json
+
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
@@ -210,6 +212,8 @@ def _joined(text: str) -> str:
 
 def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
     """Yield a text in lines. Words stay whole, and numbers stay with their units."""
+    import textwrap
+
     for line in textwrap.wrap(
         _joined(text),
         most,
@@ -222,12 +226,16 @@ def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
 
 def width(most: int | None = None) -> int:
     """Return the width of a line: the terminal's, or 100 without one."""
+    import shutil
+
     there = max(60, shutil.get_terminal_size((100, 24)).columns)
     return there if most is None else min(there, most)
 
 
 def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
     """Yield rows as lines of columns of these widths. Long cells take several lines."""
+    import textwrap
+
     for row in rows:
         cells = [
             textwrap.wrap(cell, w, break_on_hyphens=False) or [""]
