@@ -115,11 +115,13 @@ impl Ranges {
     }
 
     /// Whether all of `left..right` is in the set.
+    #[inline]
     pub fn holds(&self, left: u64, right: u64) -> bool {
         left >= right || self.holding(left).is_some_and(|range| range.1 >= right)
     }
 
     /// The first range that ends above `octet`.
+    #[inline]
     pub fn next_from(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied()

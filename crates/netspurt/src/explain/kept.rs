@@ -16,6 +16,7 @@ pub struct CapturedSegment {
 
 impl CapturedSegment {
     /// Returns the marks of `packet`.
+    #[inline]
     pub fn of(packet: &impl CapturedTcp) -> Self {
         Self { ts_val: packet.timestamps().map(|stamps| stamps.val), ip_id: packet.ip_id() }
     }
@@ -38,6 +39,7 @@ pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
 }
 
 /// Whether a packet is a duplicate acknowledgment (RFC 5681 §2). Its window does not matter.
+#[inline]
 pub fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
     let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
     let same = octets.sequence().octet(packet.ack()) == octets.una();

@@ -117,6 +117,7 @@ impl Limits {
     }
 
     /// Takes a segment with new octets of payload.
+    #[inline]
     pub fn fresh(&mut self, packet: &impl CapturedTcp) {
         if !self.offered {
             self.full_bytes = self.full_bytes.max(packet.len());
@@ -310,6 +311,7 @@ impl Limits {
     /// neither for a full segment nor for half of the largest window (§3.8.6.2.1). If the last
     /// segment was short, the application may have no more data, so only a closed window counts.
     /// The newest window counts here, because the receiver has all data.
+    #[inline]
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);
         let Some(end) = newest else { return false };

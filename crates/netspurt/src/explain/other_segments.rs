@@ -15,6 +15,7 @@ pub struct OtherSegments {
 
 impl OtherSegments {
     /// Adds `segment`, and returns its place.
+    #[inline]
     pub fn add(&mut self, segment: &TcpView) -> u32 {
         if let Some(place) = self.free.pop() {
             self.segments[place as usize] = *segment;

@@ -3,7 +3,7 @@
 use crate::ids::Side;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
-use crate::wire::{PlainSegment, TcpView};
+use crate::wire::PlainSegment;
 
 use super::disorder::DisorderWatch;
 use super::other_segments::OtherSegments;

@@ -282,6 +282,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// The number of octets that `ack` acknowledges for the first time.
+    #[inline]
     fn take_ack(
         &mut self,
         ack: u64,
@@ -339,6 +340,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// The round trip that ends with an acknowledgment of `covered`.
+    #[inline]
     fn sample(
         &mut self,
         covered: &NewlyCovered<T>,
@@ -372,6 +374,7 @@ impl<T: Copy> OneWay<T> {
 }
 
 impl<T: Copy> NewlyCovered<T> {
+    #[inline]
     fn in_order(&mut self, one: Outstanding<T>) {
         self.first.get_or_insert(one);
         self.again |= one.retransmissions > 0;
@@ -380,6 +383,7 @@ impl<T: Copy> NewlyCovered<T> {
         }
     }
 
+    #[inline]
     fn by_block(&mut self, one: Outstanding<T>) {
         let older = self.sacked.is_none_or(|sacked| one.left < sacked.left);
         if one.retransmissions == 0 && older {

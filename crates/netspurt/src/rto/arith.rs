@@ -146,6 +146,7 @@ const FRACTION: u32 = 10;
 const LONGEST: u64 = 1 << 53;
 
 impl Smooth {
+    #[inline]
     pub(super) fn of(span: Duration) -> Self {
         Self(span.as_nanos().min(LONGEST) << FRACTION)
     }
@@ -170,6 +171,7 @@ impl Smooth {
     }
 
     /// `self + gain · (target - self)`, for a gain of at most 1. The step is rounded towards zero.
+    #[inline]
     pub(super) fn toward(self, target: Self, gain: Ratio) -> Self {
         let step = gain.part(self.0.abs_diff(target.0));
         if target >= self { Self(self.0 + step) } else { Self(self.0 - step) }

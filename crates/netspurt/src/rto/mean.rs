@@ -36,6 +36,7 @@ packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
     /// The values after a sample that follows `before`, with the gains 1/8 and 1/4 (RFC 6298 §2.3).
+    #[inline]
     pub fn sampled(before: Option<Self>, rtt: Duration) -> Self {
         const ALPHA: Ratio = Ratio::new(1, 8);
         const BETA: Ratio = Ratio::new(1, 4);
@@ -60,6 +61,7 @@ impl MeanDeviation {
 
     /// The timer with a floor as in Linux (`rto_min`): the mean and four variations, which count as
     /// `floor` if they are shorter. [`timer`](Self::timer) has the floor of RFC 6298 §2.4 instead.
+    #[inline]
     pub fn timer_above(self, floor: Duration) -> Duration {
         self.mean() + (self.variation() * 4).max(floor)
     }
@@ -71,6 +73,7 @@ impl MeanDeviation {
 
     /// The values after a later sample. The variation is updated first, with the old mean (RFC 6298
     /// §2.3).
+    #[inline]
     pub(super) fn with(self, rtt: Smooth, alpha: Ratio, beta: Ratio) -> Self {
         let distance = self.srtt.distance(rtt);
         Self { rttvar: self.rttvar.toward(distance, beta), srtt: self.srtt.toward(rtt, alpha) }

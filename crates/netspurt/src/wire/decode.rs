@@ -153,6 +153,7 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
 }
 
 /// The IP version of a packet.
+#[inline]
 fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
     let [first] = array(bytes, 0)?;
     Ok(first >> 4)
@@ -243,6 +244,7 @@ fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
 }
 
 impl Ip {
+    #[inline]
     fn of(head: IpHead<'_>, at: usize, end: usize) -> Self {
         Self {
             addresses: head.addresses(),

@@ -156,6 +156,7 @@ pub(super) enum KnownOption<'a> {
 }
 
 impl<'a> KnownOption<'a> {
+    #[inline]
     fn of(kind: u8, body: &'a [u8]) -> Self {
         match (kind, body) {
             (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => Self::Timestamps(Timestamps {

@@ -100,6 +100,7 @@ impl PathTimes {
 
     /// The shortest possible time from the capture to the sender and back now. It exceeds
     /// [`near`](Self::near) if data waits in a queue before the capture.
+    #[inline]
     pub fn near_now(&self) -> Duration {
         self.near_now.max(self.near())
     }
@@ -112,6 +113,7 @@ impl PathTimes {
     }
 
     /// Whether the round trips show that the capture was taken beside the sender.
+    #[inline]
     pub fn is_beside_sender(&self) -> bool {
         self.vantage().0 == Vantage::Sender
     }
@@ -153,6 +155,7 @@ impl PathTimes {
     /// Where the capture was taken, and the probability that this is right. The ratio of the two
     /// parts of the round trip decides. The probability is higher if the ratio is further from its
     /// limit.
+    #[inline]
     pub fn vantage(&self) -> (Vantage, f32) {
         let (Some(near), Some(far)) = (self.near_min, self.far_min) else {
             return (Vantage::Unknown, 0.0);

@@ -41,6 +41,7 @@ impl DuplicateAcks {
     }
 
     /// Notes the window of a segment of the peer.
+    #[inline]
     pub fn advertise(&mut self, packet: &impl CapturedTcp) {
         if !packet.flags().has(Flags::RST) {
             self.window = (!packet.flags().has(Flags::SYN)).then_some(packet.window());

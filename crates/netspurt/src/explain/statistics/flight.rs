@@ -27,6 +27,7 @@ packed_value!(FlightSize { count, max, min, sum, area, since, now });
 
 impl FlightSize {
     /// Adds a value: `bytes` are outstanding after a packet.
+    #[inline]
     pub fn look(&mut self, bytes: u64) {
         self.count += 1;
         self.max = self.max.max(bytes);

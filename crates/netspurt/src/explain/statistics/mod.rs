@@ -113,6 +113,7 @@ impl Statistics {
     }
 
     /// Takes a packet with sequence numbers, and returns its kind.
+    #[inline]
     fn place(
         &mut self,
         at: Time,
