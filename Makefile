@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
 .PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint
-.PHONY: rust-tests python-tests real-time-tests
+.PHONY: rust-tests unit-tests python-tests real-time-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -69,17 +69,14 @@ $(BIN)/python:
 
 # While Rust's compiler has work for one core only, Python's packages are installed and its types checked.
 # Then both languages' tests run side by side, since some of each only wait. Rust's tests are compiled
-# before the extension: its compiler settings would have them compiled again.
+# before the extension: its compiler settings would have them compiled again. Tests in real time leave
+# most of the processors' time to the core's unit tests, which give way to them.
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-lint python-lint
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests
-	@$(MAKE) --no-print-directory real-time-tests
+	@$(MAKE) --no-print-directory --jobs=2 unit-tests real-time-tests
 
 lint: rust-lint python-lint
-
-# To optimise the unit tests takes the compiler five times as long as they run.
-UNIT_TESTS  := --quiet --workspace --lib --config profile.dev.package.netspurt.opt-level=0
-OTHER_TESTS := --quiet --workspace --bins --examples --test '*'
 
 rust-lint:
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
@@ -87,8 +84,7 @@ rust-lint:
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then echo cargo clippy; \
 	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
-	$(CARGO) test $(UNIT_TESTS) --no-run
-	$(CARGO) test $(OTHER_TESTS) --no-run
+	$(CARGO) test --quiet --workspace --no-run
 
 python-lint: $(DEPS)
 	$(BIN)/ruff format --check --quiet .
@@ -96,9 +92,10 @@ python-lint: $(DEPS)
 	$(BIN)/mypy
 
 rust-tests:
-	$(CARGO) test $(UNIT_TESTS)
-	$(CARGO) test $(OTHER_TESTS)
-	$(CARGO) test --quiet --workspace --doc
+	$(CARGO) test --quiet --workspace --exclude netspurt-units
+
+unit-tests:
+	nice -n 19 $(CARGO) test --quiet --workspace --test units -- --test-threads 1
 
 # One worker more than cores: some tests wait for a process or a browser.
 python-tests: $(TEST)
@@ -106,7 +103,7 @@ python-tests: $(TEST)
 
 # Tests that look at real clocks wait most of their time, but not beside tests that compute.
 real-time-tests: $(TEST)
-	$(BIN)/python -m pytest -rs -n 4 --dist worksteal -m real_time
+	$(BIN)/python -m pytest -rs -n 6 --dist worksteal -m real_time $$(grep -l real_time python/tests/test_*.py)
 
 docs: $(DOCS)
 	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py

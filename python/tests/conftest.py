@@ -17,6 +17,9 @@ import pytest
 
 import netspurt as ns
 
+# Workers run tests on all cores, and threads of numpy's linear algebra would wait busily beside them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 ROOT = Path(__file__).parents[2]
 
 #: The command that is installed beside the Python that runs the tests.

@@ -18,7 +18,7 @@ SYN, SYN_ACK, ACK = 0x02, 0x12, 0x10
 
 def made_up(packets: Sequence[MadeUp]) -> bytes:
     """Return a capture of packets of TCP."""
-    capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP)
+    capture = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, _RAW_IP))
     for at, end, seq, ack, flags, window, length in packets:
         ports = (4000, 80) if end == 0 else (80, 4000)
         tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, window, 0, 0)
@@ -28,7 +28,7 @@ def made_up(packets: Sequence[MadeUp]) -> bytes:
         seconds, micros = divmod(round(1e6 * at), 1_000_000)
         packet = ip + tcp + bytes(length)
         capture += struct.pack("<IIII", seconds, micros, len(packet), len(packet)) + packet
-    return capture
+    return bytes(capture)
 
 
 #: The octets of a segment, and half of the round trip [s].

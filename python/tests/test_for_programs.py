@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,13 @@ NO_ROWS = {
 }
 
 
+@cache
+def whole_command() -> Any:
+    return typer.main.get_command(application())
+
+
 def options(words: tuple[str, ...]) -> set[str]:
-    command: Any = typer.main.get_command(application())
+    command = whole_command()
     for word in words:
         command = command.commands[word]
     return {name for parameter in command.params for name in parameter.opts}

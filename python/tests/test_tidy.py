@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def typing_only(tree: ast.AST) -> set[ast.AST]:
         inner
         for node in ast.walk(tree)
         if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name | ast.Attribute)
         and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
         for statement in node.body
         for inner in ast.walk(statement)
@@ -129,19 +131,23 @@ def modules() -> Modules:
     return {part: ast.parse(file.read_text()) for file, part in named.items()}
 
 
+@cache
+def imports_of(tree: ast.AST) -> list[ast.ImportFrom]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
 def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ...] | None:
     """Return the module that defines `name` of `module`, through all re-exports."""
     if (*module, name) in known:
         return (*module, name)
     if module not in known:
         return None
-    for node in ast.walk(known[module]):
-        if isinstance(node, ast.ImportFrom):
-            package = list(module) if _is_package(module, known) else list(module[:-1])
-            for alias in node.names:
-                source = tuple(module_of(node, package))
-                if (alias.asname or alias.name) == name and source != module:
-                    return definer(source, alias.name, known) or module
+    package = list(module) if _is_package(module, known) else list(module[:-1])
+    for node in imports_of(known[module]):
+        for alias in node.names:
+            source = tuple(module_of(node, package))
+            if (alias.asname or alias.name) == name and source != module:
+                return definer(source, alias.name, known) or module
     return module
 
 
@@ -159,8 +165,8 @@ def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
         package = list(module) if _is_package(module, known) else list(module[:-1])
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         skipped, targets = typing_only(tree), found.setdefault(module, set())
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom) or node in skipped:
+        for node in imports_of(tree):
+            if node in skipped:
                 continue
             for alias in node.names:
                 handed_on = _is_package(module, known) and alias.name not in used

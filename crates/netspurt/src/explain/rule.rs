@@ -87,8 +87,8 @@ impl CauseRule {
         0.9, 0.99, 0.9, 0.9, 0.99,
     ];
 
-    /// The same probabilities for a capture at the receiver, fitted in the same way. There a
-    /// capture shows neither the sender's timers nor the losses on the path.
+    /// The same probabilities for a capture at the receiver, which shows neither the sender's timers
+    /// nor the losses on the path. They were fitted in the same way.
     const RIGHT_FAR: [f32; 20] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
         0.97, 0.8, 0.48, 0.9,
