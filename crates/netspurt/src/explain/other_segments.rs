@@ -38,3 +38,30 @@ impl OtherSegments {
         self.segments[place as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{Flags, Segment};
+    use crate::wire::{Packet, encode};
+
+    fn segment(seq: u32) -> TcpView {
+        let segment = Segment { seq, flags: Flags::SYN, ..Segment::default() };
+        let [source, destination] =
+            ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut bytes);
+        TcpView::of(&bytes, bytes.len()).unwrap()
+    }
+
+    #[test]
+    fn a_new_segment_takes_the_place_of_the_one_that_was_taken_last() {
+        let mut others = OtherSegments::default();
+        let places = [1, 2, 3].map(|seq| others.add(&segment(seq)));
+        assert_eq!(places.map(|place| others.at(place).seq), [1, 2, 3]);
+        assert_eq!([places[0], places[2]].map(|place| others.take(place).seq), [1, 3]);
+        assert_eq!(others.add(&segment(4)), places[2]);
+        assert_eq!(others.add(&segment(5)), places[0]);
+        assert_eq!(places.map(|place| others.at(place).seq), [5, 2, 4]);
+    }
+}
