@@ -208,8 +208,9 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
-    /// The hash of `key`. It is `hash_one`, which stays a call where crates are not optimised together.
+    /// The hash of `key`.
     #[inline(always)]
+    #[expect(clippy::manual_hash_one, reason = "where crates are compiled apart, it stays a call")]
     fn hash(hashes: &RandomState, key: EndPair) -> u64 {
         let mut hasher = hashes.build_hasher();
         key.hash(&mut hasher);
