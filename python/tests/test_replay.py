@@ -32,7 +32,9 @@ def steady(n: int = 400, rtt: float = 0.05) -> ns.Delays:
 def test_our_recordings_are_replayed_and_drawn(
     netspurt: Command, name: str, tmp_path: Path
 ) -> None:
-    result = netspurt("replay", str(DATA / name), "--json", "--out", str(tmp_path))
+    result = netspurt(
+        "replay", str(DATA / name), "--json", "--out", str(tmp_path), "--pictures", "png"
+    )
     assert result.returncode == 0, result.stderr
     for data in json.loads(result.stdout):
         assert data["sent"] == data["received"] + data["lost"]
@@ -50,7 +52,9 @@ def test_our_recordings_are_replayed_and_drawn(
 def test_a_saved_replay_gives_the_same_sums_when_it_is_replayed(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    before = netspurt("replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path))
+    before = netspurt(
+        "replay", str(DATA / "irtt.json"), "--json", "--out", str(tmp_path), "--pictures", "svg"
+    )
     after = netspurt("replay", str(tmp_path / "replay.parquet"), "--json")
     (original,), (reread,) = json.loads(before.stdout), json.loads(after.stdout)
     assert original["estimators"] == reread["estimators"]
@@ -266,7 +270,7 @@ def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
 
 
 def test_the_files_are_written_even_if_the_reader_of_the_output_stops_early(tmp_path: Path) -> None:
-    words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept"]
+    words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept", "--pictures", "png"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
