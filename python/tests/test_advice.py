@@ -99,7 +99,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
         rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
         (cost,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
         covered += cost.total.low <= true <= cost.total.high
-    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the cost"
+    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
@@ -170,7 +170,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
         assert picked.timer.value < 4 * scale * 2.0, (
-            "the constant must be computed from these delays"
+            "the mean timer must be below four times the slow delays"
         )
         assert [lesson.choice for lesson in advice.lessons], (
             "the timers must be tried on halves of the recording"
@@ -277,7 +277,9 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
-    assert re.search(less, taken), "the sentence must compare it with linux and not with quic"
+    assert re.search(less, taken), (
+        "the computed timer must be said to cost less than linux, which is taken"
+    )
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no minimum"):
         assert name in bare

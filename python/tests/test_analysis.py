@@ -203,7 +203,9 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
     assert paired_difference(better, path, mean).sign == -1
     separate = block_bootstrap(path, mean)
-    assert separate.low < better.mean() < separate.high, "separate intervals must overlap"
+    assert separate.low < better.mean() < separate.high, (
+        "the interval of one series must contain the mean of the other"
+    )
     assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
     with pytest.raises(ValueError, match="must be the same"):
         paired_difference(path[:9], path, mean)

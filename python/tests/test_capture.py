@@ -34,7 +34,9 @@ def tshark(*words: str | Path) -> str:
 
 @pytest.mark.parametrize("recovery", VARIANTS)
 @pytest.mark.parametrize("node", ["source", "receiver"])
-def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, node: str) -> None:
+def test_tshark_finds_no_error_in_the_captures_of_each_recovery(
+    captures: dict[str, Path], recovery: str, node: str
+) -> None:
     file = captures[recovery] / f"{node}.pcapng"
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     assert tshark("-r", file, *checks, "-Y", "_ws.malformed") == ""
@@ -140,7 +142,7 @@ def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_tshark_finds_nothing_wrong_in_packets_of_every_kind(packets: Path) -> None:
+def test_tshark_finds_no_error_in_random_packets_of_ipv4_and_ipv6(packets: Path) -> None:
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     # The payload is random, so tshark must not read it as a protocol.
     checks += ["-d", "tcp.port==5001,data"]

@@ -175,7 +175,7 @@ UP_TO_FLAGS = 20 + 14
 
 
 @pytest.mark.parametrize(("snap", "zeros"), [(UP_TO_FLAGS, 0), (UP_TO_FLAGS + 2, 4)])
-def test_a_window_that_was_not_captured_is_not_zero(
+def test_a_window_that_was_not_captured_does_not_count_as_zero(
     netspurt: Command, tmp_path: Path, snap: int, zeros: int
 ) -> None:
     packets = [(0.1 * n, segment(ACK, 1 + 100 * n, payload=bytes(100), window=0)) for n in range(4)]

@@ -53,7 +53,7 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
         ("rate = ", ["mine.toml:1", "not TOML"]),
     ],
 )
-def test_a_bad_file_gets_one_clear_error(
+def test_a_scenario_file_that_cannot_be_read_gets_one_clear_error(
     netspurt: Command, tmp_path: Path, text: str | bytes | None, says: list[str]
 ) -> None:
     name = "mine.toml" if text is not None else "nothing.toml"
@@ -95,7 +95,9 @@ def test_a_bad_setting_gets_one_clear_error(
     failed(netspurt("run", "mine.toml", "--set", setting), *says)
 
 
-def test_a_bad_file_or_folder_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_gets_one_clear_error(
+    netspurt: Command, tmp_path: Path
+) -> None:
     netspurt("new", "mine.toml")
     (tmp_path / "taken").mkdir()
     (tmp_path / "file").touch()

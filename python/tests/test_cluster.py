@@ -175,7 +175,9 @@ def test_a_cluster_started_here_listens_on_loopback_only() -> None:
         return result.stdout.split()
 
     listeners = in_time(listen, lambda: None)
-    assert len(listeners) >= 4, "the driver, the servers of the node and a worker must listen"
+    assert len(listeners) >= 4, (
+        "at least four sockets of the driver, the node and a worker must listen"
+    )
     assert set(listeners) <= {"127.0.0.1", "::1"}
 
 

@@ -181,7 +181,7 @@ def test_opening_returns_the_time_from_a_senders_last_ack_to_its_first_data(
 ) -> None:
     """The server replies 300 ms after a request, but acknowledges the request before that."""
     assert opening(both[0].segments, "transfer", "source") is None, (
-        "a sender whose data leaves first must have no opening line"
+        "opening must return None for a sender whose data leaves before any ACK"
     )
     values = {
         "flows.transfer": {
@@ -313,7 +313,7 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
     assert "same for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
 
 
-def test_runs_of_different_scenarios_have_nothing_in_common(
+def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_common(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.new_scenario().replace({"stop": "5 s"}).run().save(tmp_path / "one")

@@ -125,7 +125,7 @@ def test_tables_of_runs_are_rows_of_csv(both: Read, saved_run: Path) -> None:
     same(rows, cells)
     assert rows == run.segments.records()[:50]
     flows, _ = both("table", saved_run, "flows")
-    assert flows[0]["finished_ns"] is None, "an endless flow must have no end"
+    assert flows[0]["finished_ns"] is None, "a flow without an end must have no time of its end"
     names, cells = both("table", saved_run)
     same(names, cells)
     assert [name["table"] for name in names] == list(run.tables)

@@ -60,7 +60,7 @@ CHECKS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
 
 
 @pytest.mark.parametrize("node", ["a", "c"])
-def test_tshark_reads_fragments_and_finds_nothing_wrong(folder: Path, node: str) -> None:
+def test_tshark_reads_fragments_and_finds_no_error(folder: Path, node: str) -> None:
     file = folder / f"{node}.pcapng"
     assert tshark("-r", file, *CHECKS, "-Y", "_ws.malformed") == []
     expert = "\n".join(tshark("-r", file, *CHECKS, "-q", "-z", "expert,error"))

@@ -93,7 +93,7 @@ def test_with_a_small_receive_window_fewer_losses_are_not_said_to_double_the_rat
     assert "BBR" not in words
 
 
-def test_with_a_large_receive_window_the_text_says_which_losses_or_round_trip_double_the_rate(
+def test_with_a_large_receive_window_the_text_says_what_doubles_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")

@@ -70,9 +70,7 @@ def measure(folder: Path, runs: int) -> Numbers:
     return read(folder)
 
 
-def test_the_stored_measurements_are_of_5_or_more_runs_at_250_hz_and_have_over_250_numbers() -> (
-    None
-):
+def test_over_250_numbers_are_stored_from_at_least_5_runs_at_250_hz() -> None:
     kernel = json.loads((AUTHORITY / "kernel.json").read_text())
     assert kernel["hz"] == 250
     assert kernel["runs"] >= 5

@@ -123,7 +123,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
     seen = run.segments
     acks = (seen["node"] == "a") & (seen["kind"] == "ack")
     windows = set(seen["window"][acks].tolist())
-    assert len(windows) > 1, "the window must grow up to the limit"
+    assert len(windows) > 1, "the receiver must advertise more than one window"
     assert 20_000 < max(windows) <= 24_000, windows
 
 
@@ -269,7 +269,7 @@ def test_echo_probes_share_the_links_and_the_capture_of_a_live_run(
 
 
 @namespaces
-def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_live_run_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     words = [str(NETSPURT), "live", "run", "short.toml", "--out", "r"]
     for kind in (signal.SIGINT, signal.SIGTERM):
@@ -306,7 +306,9 @@ def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
             time.sleep(delay_s or 0.0)
             run.terminate() if delay_s is None else run.kill()
         leftovers = len(list(tmp_path.glob(".r.partial-*")))
-        assert leftovers == (delay_s is not None), "only the folder of the killed run may remain"
+        assert leftovers == (delay_s is not None), (
+            "a killed run must leave one folder, and a terminated run none"
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
