@@ -39,7 +39,7 @@ TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """The first difference of two lists of rows."""
+    """Holds the first difference between two lists of rows."""
 
     place: int
     ours: Row | None

@@ -29,7 +29,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Compared:
-    """A quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
+    """Holds a quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
 
     rate: int
     quantity: str

@@ -57,7 +57,7 @@ TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """A cell in which the two programs differ."""
+    """Holds a cell in which the two programs differ."""
 
     file: str
     connection: str

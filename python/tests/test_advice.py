@@ -103,7 +103,7 @@ def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None
 
 
 def test_the_price_decides_which_of_two_timers_costs_less() -> None:
-    """The longer timer waits 4 ms more per probe; the shorter one fires early in 30 of 3000."""
+    """The longer timer waits 4 ms more per probe; the shorter one is early for 30 of 3000."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -238,7 +238,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """Delays of 50 ms without spikes: a computed rto_min costs less than the default of 200 ms."""
+    """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
     (first, *_) = advice.paragraphs()
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}

@@ -77,7 +77,7 @@ def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
         for line in tshark("-r", captures["sack"] / "source.pcapng", *fields).splitlines()
     ]
     data = [row for row in rows if row[1] == "1000"]
-    # Packet n of size L at sequence number 1 + (L - 40)(n - 1).
+    # Packet n, of L octets, begins at the sequence number 1 + (L - 40)(n - 1).
     run = ns.open_run(captures["sack"])
     packets = run.segments.where(node="source", way="out")["packet"]
     assert [int(row[2]) for row in data] == [1 + 960 * (n - 1) for n in packets.tolist()]

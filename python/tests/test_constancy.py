@@ -181,7 +181,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 
 
 def test_planted_levels_and_their_number_are_found() -> None:
-    """Eleven levels, as the paper of 2005 saw, five deviations apart: 7 of 8 sets give all."""
+    """Eleven levels, as in the paper of 2005, lie five deviations apart; 7 of 8 sets show all."""
     right = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)

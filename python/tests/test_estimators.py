@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 class Thrice:
-    """An estimator whose timer is three times the last round trip."""
+    """Sets the timer to three times the last round trip, and doubles it at each timeout."""
 
     def __init__(self, k: float = 3.0) -> None:
         self.k, self.last, self.backoff = k, 0.1, 1

@@ -74,7 +74,7 @@ def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
     assert [2 * by, 2 * back] == pytest.approx([0.5, -0.505], abs=0.01)
 
 
-def test_each_orbit_has_its_number_of_contacts_a_day() -> None:
+def test_orbits_with_longer_contacts_have_fewer_contacts_a_day() -> None:
     paper = read_paper(KEY)
     passes = contacts(paper)
     for name in ("S1", "S3", "S5"):

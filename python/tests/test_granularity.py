@@ -24,7 +24,7 @@ OTHERS = (
 
 
 def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario:
-    """Return a flow over a round trip of 730 ms at a host whose clocks have this tick."""
+    """Return a scenario whose hosts' clocks have this tick, and whose links have this delay."""
     clock = f'{{ tick = "{tick}", phase = "0 s" }}'
     return ns.Scenario.parse(
         f"""

@@ -18,7 +18,7 @@ from lateness import real_time
 #: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: Frames may be sent up to half of this too early or too late without other drops.
+#: The same frames are dropped if frames are sent up to half of this too early or too late.
 MARGIN_S = 0.012
 
 #: Seeds of instants whose drops do not depend on a few milliseconds: 3 of the first 60.

@@ -44,7 +44,7 @@ def without_handshake(capture: bytes) -> bytes:
     return kept
 
 
-#: The type of a block with a packet.
+#: The type of a pcapng block that holds a packet.
 _PACKET = 6
 
 

@@ -646,7 +646,7 @@ def test_a_note_names_the_sysctls_of_linux_default_that_differ_from_the_machines
     ), "equal sysctls, sysctls that the machine lacks and other profiles must be left out"
     (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
     assert command._unlike_machine([end("linux-default", "bbr")]) == []
-    # In `live exec` the sockets are the programs', and the route sets their congestion control.
+    # In `live exec` programs own the sockets, and the route sets their congestion control.
     routed = replace(end("linux-default", "bbr"), route={"congctl": "cubic"}, socket={})
     (note,) = command._unlike_machine([routed])
     assert "net.ipv4.tcp_congestion_control=cubic (here bbr)" in " ".join(note.split())
