@@ -270,7 +270,8 @@ def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
 
 
 def test_the_files_are_written_even_if_the_reader_of_the_output_stops_early(tmp_path: Path) -> None:
-    words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept", "--pictures", "png"]
+    options = ["-e", "linux", "--out", "kept", "--pictures", "png"]
+    words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), *options]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
