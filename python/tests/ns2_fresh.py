@@ -1,7 +1,7 @@
-"""Compares new random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
+"""Compares netspurt with ns-2 in random cases: `python python/tests/ns2_fresh.py SEED COUNT`.
 
-Prints how many are the same in every event, how many part at a tie of exact fractions, and each
-case that parts clearly.
+Prints how many cases are the same in every event, how many differ at a tie of exact fractions, and
+each case that differs from ns-2 although there is no such tie.
 """
 
 from __future__ import annotations
