@@ -101,7 +101,7 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # Panels are several axes.
+            # Figures of panels have several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
@@ -149,7 +149,7 @@ def test_ssthresh_without_bound_does_not_stretch_the_axis() -> None:
     assert axes.get_ylabel() == "cwnd, ssthresh, flight size [kB]"
 
 
-def test_timers_that_differ_by_tens_have_a_logarithmic_axis(start_run: ns.Run) -> None:
+def test_timers_that_differ_by_large_factors_have_a_logarithmic_axis(start_run: ns.Run) -> None:
     assert draw(start_run, "rto").axes[0].get_yscale() == "linear"
     values = {
         "flows.transfer.tcp.rto.min": "50 s",
@@ -193,7 +193,7 @@ def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def short_run() -> ns.Run:
-    """Transfer what ends with a short packet, and leave the path idle."""
+    """Run a transfer whose last packet is short; after it the path is idle."""
     values = {"flows.transfer.send": "40700 B", "flows.transfer.tcp.recovery": "reno"}
     return ns.new_scenario().replace(values).run()
 
@@ -206,7 +206,7 @@ def x_of(handle: Any) -> NDArray[Any]:
     return np.asarray(handle.get_xdata())
 
 
-def test_the_lines_of_a_flow_end_where_it_ends(short_run: ns.Run) -> None:
+def test_the_lines_of_a_flow_end_when_the_flow_ends(short_run: ns.Run) -> None:
     end = float(short_run.flows.seconds("finished_ns")[0])
     assert end < short_run.stop_ns / 1e9
     for kind, name in (("cwnd", "cwnd"), ("rto", "rto")):
@@ -280,7 +280,9 @@ def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
     assert "recovery begins" not in handles, "tahoe must have no marks of recovery"
 
 
-def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
+def test_a_queue_begins_empty_and_only_queues_with_drops_or_many_packets_are_drawn_by_default(
+    start_run: ns.Run,
+) -> None:
     handles = labels(start_run, "queue", View(end=20.0))
     assert set(handles) == {"modem forward", "dropped"}
     line = handles["modem forward"]

@@ -16,7 +16,7 @@ from netspurt.grids import expand, is_grid, number, ratio, size, two_gain_axes
 from netspurt.quantities import quantity, seconds
 from netspurt.scenario import as_toml
 
-#: What each unit of a quantity counts, and how much of it.
+#: For each unit, the base unit and how much of it the unit is.
 UNITS = {
     "ns": ("s", Fraction(1, 10**9)),
     "us": ("s", Fraction(1, 10**6)),
@@ -50,7 +50,7 @@ def test_a_quantity_is_its_number_times_its_unit(unit: str, whole: int, space: s
     unit=st.sampled_from(["s", "ms", "us", "min"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_one(
+def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_a_nanosecond(
     whole: int, decimals: int, unit: str
 ) -> None:
     text = f"{whole}.{decimals:09d}".rstrip("0").rstrip(".")
@@ -73,7 +73,7 @@ NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bp
 
 
 @pytest.mark.parametrize("text", ["", " ", "5\ns", "5 s\0", *NO_QUANTITIES.split(";")])
-def test_an_invalid_quantity_is_refused_with_its_text(text: str) -> None:
+def test_an_invalid_quantity_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity with a unit"):
         quantity(text)
     with pytest.raises(ValueError, match="is not a quantity with a unit"):
