@@ -63,7 +63,7 @@ def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
     pictures = {id(panel.picture): panel.picture for one in flows.flows for panel in one.panels}
     enough = numbers(pictures.values())
     assert len(flows_of(run, kinds, Room(marks=enough)).flows) == 40
-    # The order in which directions are chosen differs from that of their sizes.
+    # Half of these marks are too few for all 40 directions.
     assert len(flows_of(run, kinds, Room(marks=enough // 2)).flows) < 40
 
 
@@ -102,7 +102,7 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
         marks = picture(run, kind).marks
         assert any("dead" in mark.label for mark in marks)
     assert len(calls) == 1
-    # What a caller does to the answer stays with the caller.
+    # If a caller changes the answer, the run keeps its own timelines.
     run.timelines().clear()
     assert run.timelines()
 
@@ -257,7 +257,7 @@ def test_the_verb_agrees_with_the_number_of_retransmissions(tmp_path: Path) -> N
 def test_the_leftovers_of_a_killed_run_are_not_read_as_a_recording(
     plain: ns.Scenario, netspurt: Command, tmp_path: Path
 ) -> None:
-    """Its table of round trips could be read as delays."""
+    """The table of round trips in this folder could be read as delays."""
     plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
     (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
     result = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")

@@ -108,7 +108,7 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
 
 
 def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
-    # The manifest is cut short, so that each of its bits can be tried.
+    # The manifest is made short, so that every fifth bit can be tried.
     for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
         (folder / name).unlink()
     kept = {name: manifest(folder)["files"][name] for name in ("scenario.toml", "flows.parquet")}
@@ -336,7 +336,7 @@ def test_leftovers_of_killed_runs_are_removed_and_folders_of_living_runs_are_not
 
 def test_a_lock_protects_the_folder_of_a_process_in_another_namespace(tmp_path: Path) -> None:
     with new_folder(tmp_path / "r") as partial:
-        # Its number there is that of no process here.
+        # In the other namespace the process has a number that no process has here.
         shown = partial.with_name(partial.name.replace(str(os.getpid()), str(ended_process())))
         partial.rename(shown)
         assert leftovers(tmp_path) == []

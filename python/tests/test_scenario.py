@@ -31,7 +31,7 @@ SHIPPED = [
     if path.name != "paper.toml" and "stop" in tomllib.loads(path.read_text())
 ]
 
-# To check the schema itself takes two hundred times as long as to check a scenario by it.
+# Checking the schema itself takes 200 times as long as checking a scenario, so it is done once.
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 
 
@@ -308,7 +308,7 @@ def test_random_draws_depend_only_on_the_seed(start: ns.Scenario) -> None:
     )
     digests = {lossy.replace({"seed": seed}).run().flows_digest for seed in (1, 1, 2, 3)}
     assert len(digests) == 3
-    # An effect elsewhere draws from a stream of its own.
+    # An effect on another link draws from a random stream of its own.
     more = lossy.replace({"links.lan.duplicate": {"probability": 0.0}}).run()
     assert more.flows_digest == lossy.run().flows_digest
 
@@ -317,7 +317,7 @@ class InterruptError(Exception):
     """The exception that the signal handler raises."""
 
 
-def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
+def test_a_signal_is_handled_while_the_core_runs(start: ns.Scenario) -> None:
     # One call that would simulate for many seconds; nothing is recorded.
     scenario = start.replace({"stop": "90000000 s", "record.tables": []})
     simulation = scenario._core.simulate()

@@ -20,7 +20,7 @@ from tcptrace_agreement import (
 
 import netspurt as ns
 
-#: tcptrace has faults here that simulated captures show, too, which have no SYN; see the reasons.
+#: tcptrace has faults in these columns; simulated captures, which have no SYN, show them, too.
 FAULTY = (
     *("RTT_full_sz", "RTT full_sz", "wavg_owin", "duplicate_acks", "triple_dupacks"),
     *("avg_win_adv", "initial_window", "avg_owin"),

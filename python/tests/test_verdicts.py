@@ -42,7 +42,7 @@ to = "b"
 send = "4 segments"
 """
 
-#: A claim that three is three.
+#: A row of `expected.csv`: the claim that one and two make three.
 ROW = {
     "id": "memo.three",
     "group": "Numbers",
@@ -128,7 +128,7 @@ def test_a_comparison_holds_up_to_its_bound_and_no_further(
         ({"measure": "", "note": "history"}, Verdict.NOT_CHECKABLE),
     ],
 )
-def test_a_claim_has_the_verdict_that_follows(
+def test_the_verdict_follows_from_the_measured_value_and_the_columns_of_the_claim(
     tmp_path: Path, change: dict[str, str], verdict: Verdict
 ) -> None:
     judgement = judged(tmp_path, **change)
@@ -187,7 +187,7 @@ def test_each_printed_number_lies_in_its_own_band(
     assert judgement.as_dict()["bands"] == [list(band) for band in bands]
 
 
-def test_a_number_without_a_band_lies_in_no_band(tmp_path: Path) -> None:
+def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> None:
     with pytest.raises(PaperError, match="the measure has no bands to compare with"):
         judged(tmp_path, compare="in band")
 
@@ -209,7 +209,7 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
     assert judgement.as_dict()["evidence"] is None
 
 
-# Rows that make no sense.
+# Invalid rows.
 
 
 @pytest.mark.parametrize(
