@@ -1,4 +1,4 @@
-"""Sweeps whose cases run on the kernel's TCP, in real time."""
+"""Tests sweeps whose cases run on the kernel's TCP, in real time."""
 
 from __future__ import annotations
 

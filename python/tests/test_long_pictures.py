@@ -1,4 +1,4 @@
-"""Pictures of long runs and of values that change often: units, ends of axes, ranges, legends."""
+"""Tests pictures of long runs and of frequent changes: units, ends of axes, ranges, legends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate that losses allow: the square-root formula on simulated captures with known causes."""
+"""Compares the rate of senders that losses limit with the rate of the square-root formula."""
 
 from __future__ import annotations
 

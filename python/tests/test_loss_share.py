@@ -1,4 +1,7 @@
-"""The share of losses counts loss events; the advice warns if it depends on few loss events."""
+"""The share of losses counts loss events; the advice warns if it depends on few loss events.
+
+A loss event is several lost probes that are close together, or one lost probe alone.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() 
     )
     without = 1000 * calm.cost(advice.pick).total.value
     assert f"Without the losses in outages {advice.pick} costs {without * 1000:.0f} ms" in caution
-    assert "Caution" not in " ".join(calm.paragraphs()), "no caution if the user sets the share"
+    assert "Caution" not in " ".join(calm.paragraphs()), "a set share must give no caution"
     assert advice.losses is not None
     assert advice.losses.data()["in_outages"] == 102
     # Nine lost probes in a row are too few for an outage here. In the second case, outages have

@@ -1,4 +1,4 @@
-"""Matched captures of two points, and a capture that was cut off."""
+"""Matches captures of two points, and captures that are cut off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
     assert data["out_s"] > 1
 
 
-def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
+def test_captures_in_the_wrong_order_get_a_note_that_says_how_to_swap_them(
     netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -197,7 +197,7 @@ def test_pcap_records_are_counted_in_either_order_of_octets(order: str, tmp_path
 
 
 @pytest.mark.parametrize("node", ["source", "receiver"])
-def test_a_flow_of_a_capture_has_as_many_retransmissions_as_are_explained(
+def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     two_points: Path, node: str
 ) -> None:
     explained = explain(two_points / f"{node}.pcapng", segments=True)

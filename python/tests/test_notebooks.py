@@ -1,4 +1,4 @@
-"""Tables as data frames, and the output in notebooks."""
+"""Tests tables as data frames, and the output in notebooks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def same(rows: list[Any], column: Any) -> None:
     assert [None if value != value else value for value in rows] == expected  # noqa: PLR0124
 
 
-def test_pandas_takes_a_table_as_it_is(run: ns.Run) -> None:
+def test_pandas_reads_a_table_directly(run: ns.Run) -> None:
     pandas = pytest.importorskip("pandas", minversion="3")
     pytest.importorskip("pyarrow")
     for table in run.tables.values():
@@ -64,7 +64,7 @@ def test_tables_and_cases_become_data_frames_of_pandas_without_arrow(
     assert str(endless.dtype) == "Int64", "a column of whole numbers must not become floats"
 
 
-def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
+def test_polars_reads_a_table_directly(run: ns.Run, cases: ns.Cases) -> None:
     polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     every: list[Any] = [*run.tables.values(), cases]
@@ -75,7 +75,7 @@ def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
                 assert frame[name].to_list() == table[name].tolist(), name
 
 
-def test_duckdb_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
+def test_duckdb_reads_a_table_directly(run: ns.Run, cases: ns.Cases) -> None:
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
     every: list[Any] = [*run.tables.values(), cases]

@@ -1,4 +1,4 @@
-"""The profile `ns-2` compared with ns-2.35."""
+"""Compares the profile `ns-2` with ns-2.35 in the runs of RFC 2416."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile `ns-2` compared with ns-2.35 in random cases.
+"""Compares the profile `ns-2` with ns-2.35 in random cases.
 
 The cases vary losses, queues, delay steps, clocks and sinks.
 

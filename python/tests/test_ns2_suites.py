@@ -1,4 +1,4 @@
-"""The profile `ns-2` compared with ns-2.35 in the cases of ns-2's own test suites.
+"""Compares the profile `ns-2` with ns-2.35 in the cases of ns-2's own test suites.
 
 Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`, which has the same
 settings as the suites.

@@ -1,4 +1,4 @@
-"""Orbits: positions, passes, fits and timelines."""
+"""Tests orbits: positions, passes, fits and timelines."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
         delays.fit(-1)
 
 
-def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
+def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     orbit_pass = some_path().passes(START)[3]
     delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})

@@ -1,4 +1,4 @@
-"""The output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
+"""Tests output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Estimators written in Python work in runs, sweeps and shadows."""
+"""Estimators written in Python work in runs, in sweeps, and as shadows.
+
+A shadow is a timer that gets the samples of a run, but does not influence the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Congestion control algorithms written in Python: their contract, and runs with them."""
+"""Tests congestion control algorithms written in Python: their contract, and runs with them."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
 
 
 def test_reno_of_the_core_answers_as_in_the_rfcs() -> None:
-    """RFC 3465: two acknowledged segments add two to cwnd. RFC 5681 §3.1: a loss leaves half."""
+    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of the flight."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)

@@ -1,4 +1,4 @@
-"""Python algorithms run live: in a shim beside the kernel's TCP, or in the kernel's peer."""
+"""Python algorithms run live: in a shim (a timer at the kernel's edge) or in its peer."""
 
 from __future__ import annotations
 

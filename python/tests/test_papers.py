@@ -1,4 +1,4 @@
-"""Papers: every claim gets the expected verdict."""
+"""Every claim (a statement of a paper that a run can confirm) gets the expected verdict."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_rfc2416_has_a_verdict_for_each_of_its_37_claims(
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_the_command_gives_programs_each_row_with_the_same_keys(netspurt: Command) -> None:
+def test_the_json_output_has_the_same_keys_for_each_claim(netspurt: Command) -> None:
     judged = json.loads(netspurt("papers", "check", "rfc2416", "--json").stdout)
     assert len(judged) == 43
     keys = {
@@ -213,7 +213,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == listed_ids
 
 
-def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
+def test_explain_shows_the_printed_words_and_calls_our_threshold_ours(netspurt: Command) -> None:
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
@@ -222,7 +222,7 @@ def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Comm
     assert "--explain" not in output
 
 
-def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: Command) -> None:
+def test_explain_finds_a_claim_without_its_papers_key_and_can_print_json(netspurt: Command) -> None:
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")

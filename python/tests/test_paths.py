@@ -1,4 +1,4 @@
-"""Commands that analyse recordings: report, lengths, bursts, surrogates, adaptation."""
+"""Tests commands that analyse recordings: report, lengths, bursts, surrogates, adaptation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_command_finds_two_known_lines_within_two_percent(
     assert parsed[0]["break_octets"] == 126
 
 
-def test_one_line_is_the_default_and_two_that_fit_better_are_named(
+def test_one_line_is_the_default_and_two_lines_that_fit_better_are_named(
     netspurt: Command, two_lines: Path
 ) -> None:
     result = netspurt("delays", "lengths", two_lines)

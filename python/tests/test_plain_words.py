@@ -1,4 +1,4 @@
-"""Arguments of `netspurt explain` that are parsed without typer."""
+"""Tests plain words: arguments of `netspurt explain` that are parsed without typer."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
     assert x_of(labels(start_run, "cwnd", View(end=30.0))["cwnd"])[-1] == pytest.approx(30.0)
 
 
-def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
+def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_at_the_value_that_expired(
     start_run: ns.Run,
 ) -> None:
     handles = labels(start_run, "rto")
@@ -227,7 +227,7 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
     marks = y_of(handles["timeout"])
-    # ns-2 doubles the value that ran out.
+    # ns-2 doubles the value that expired.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
@@ -259,7 +259,7 @@ def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run)
     assert rings.tolist() == retransmissions.select(retransmissions["spurious"]).seconds().tolist()
 
 
-def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:
+def test_the_tick_for_a_duplicate_ack_has_the_height_of_a_packet(start_run: ns.Run) -> None:
     ticks = labels(start_run, "time-sequence")["duplicate ACK"]
     assert isinstance(ticks, LineCollection)
     assert {float(np.ptp(tick[:, 1])) for tick in ticks.get_segments()} == {960.0}
@@ -273,7 +273,7 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
     assert axes.get_ylabel() == "sequence number [kB]"
 
 
-def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
+def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -> None:
     handles = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
     assert len(x_of(handles["fast retransmit"])) == repairs > 0

@@ -1,4 +1,4 @@
-"""Pages fetched at fixed intervals, captures at two points, and an echo compared with a sink."""
+"""Fetches pages at fixed intervals, captures at two points, and compares an echo with a sink."""
 
 from __future__ import annotations
 

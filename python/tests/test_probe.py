@@ -1,4 +1,4 @@
-"""`netspurt probe` on loopback and in namespaces; without namespaces some tests are skipped."""
+"""Tests `netspurt probe` on loopback and in namespaces (skipped if there are none)."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ) as process:
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
-    # Forward and reverse, an octet takes 16 bits at 56 kbit/s, and the delay is twice 20 ms. The
-    # host itself takes 0.2 ms.
+    # An octet has 8 bits in each direction at 56 kbit/s, and each direction has a delay of 20 ms.
+    # The host itself takes 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)

@@ -1,4 +1,4 @@
-"""The summary of `netspurt probe`: its figures and its notes."""
+"""Tests the summary of `netspurt probe`: its figures and its notes."""
 
 from __future__ import annotations
 

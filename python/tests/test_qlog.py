@@ -1,4 +1,4 @@
-"""Connections as qlog: the drafts' schema, the order and the contents of events."""
+"""Tests connections as qlog: the drafts' schema, the order and the contents of events."""
 
 from __future__ import annotations
 
@@ -172,7 +172,9 @@ def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: 
     }
 
 
-def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
+def test_the_events_of_packets_have_the_values_of_the_table_of_segments(
+    run: Run, tmp_path: Path
+) -> None:
     _, events = written(run, tmp_path, node="source")
     own = run.segments.where(node="source")
     for name, direction in (("packet_sent", "forward"), ("packet_received", "reverse")):

@@ -1,4 +1,4 @@
-"""Quantities, values and grids as people write them: what is printed is read back."""
+"""Tests quantities, values and grids as people write them: printed texts are read back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.grids import expand, is_grid, number, ratio, size, two_gain_axes
 from netspurt.quantities import quantity, seconds
 from netspurt.scenario import as_toml
 
-#: For each unit, the base unit and how much of it the unit is.
+#: For each unit, its base unit and its size in this base unit.
 UNITS = {
     "ns": ("s", Fraction(1, 10**9)),
     "us": ("s", Fraction(1, 10**6)),
@@ -241,7 +241,7 @@ def test_only_grids_of_the_two_gain_filter_are_computed_together(
 
 @given(st.fractions(0, 100))
 @settings(max_examples=100, deadline=None)
-def test_a_number_has_no_trailing_zeros_and_is_exact_to_its_last_digit(value: Fraction) -> None:
+def test_a_number_has_no_trailing_zeros_and_is_exact_to_nine_decimals(value: Fraction) -> None:
     text = number(value)
     assert abs(Fraction(text) - value) <= Fraction(1, 10**9)
     assert "." not in text or text[-1] not in "0."

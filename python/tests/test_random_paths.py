@@ -176,7 +176,7 @@ def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None
     assert len(set.union(*times.values())) == len(times)
 
 
-def test_a_sweep_is_sent_to_other_machines_with_the_files_that_links_follow(
+def test_a_pickled_sweep_carries_the_files_that_links_follow(
     tmp_path: Path,
 ) -> None:
     for ms in (5, 40, 80):

@@ -1,4 +1,4 @@
-"""Timers on recorded delays: the output, the files and the errors of the command."""
+"""Tests timers on recorded delays: the output, the files and the errors of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of replays: each shows the replayed data, with units, and within its bounds."""
+"""Tests pictures of replays: each shows the replayed data, with units and within bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a report's page, read without a browser."""
+"""Tests the content of a report's page without a browser."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
             assert kept == there > 0
 
 
-def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> None:
+def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_path: Path) -> None:
     run = ns.open_run(early)
     text = page([run_section(run, "early")], tmp_path / "page.html")
     columns = columns_of(text)
@@ -137,7 +137,7 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
+def test_the_page_of_a_run_begins_with_the_time_of_its_end_and_the_cost_of_losses(
     early: Path, netspurt: Command
 ) -> None:
     def answers(*words: object) -> list[str]:

@@ -213,7 +213,7 @@ def test_more_than_25_connections_are_in_sight_at_once(
     assert chosen.is_selected()
 
 
-def test_the_timer_of_a_capture_is_said_to_be_computed_and_backs_off(slow: Captured) -> None:
+def test_the_timer_of_a_capture_is_labelled_as_computed_and_backs_off(slow: Captured) -> None:
     shown = picture(slow.found, "rto", View(flow="c3", direction="reverse"))
     labels = [mark.label for mark in shown.marks]
     assert "RTO that Linux would compute from these samples, not observed" in labels

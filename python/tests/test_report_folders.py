@@ -56,7 +56,7 @@ def test_the_page_has_the_text_that_explain_prints_for_the_folder(
     assert " ".join(output.split()) in " ".join(text.split())
 
 
-def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
+def test_the_answer_is_emphasised_and_causes_have_the_same_names_everywhere(
     captures: Path, netspurt: Command
 ) -> None:
     netspurt("report", captures, "--out", "page.html")

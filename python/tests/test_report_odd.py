@@ -1,4 +1,4 @@
-"""Reports of unusual subjects: many flows, dead paths, nothing recorded, one packet."""
+"""Tests reports of unusual subjects: many flows, dead paths, nothing recorded, one packet."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
+def test_directions_share_the_picture_of_their_run_and_it_counts_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     flows = flows_of(run, kinds, Room())
@@ -180,7 +180,7 @@ def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path:
     assert "No retransmission was spurious" not in text
 
 
-def test_bars_stand_on_the_axis_unless_some_hang_below_zero() -> None:
+def test_the_axis_of_bars_begins_at_zero_unless_an_interval_goes_below_zero() -> None:
     def ends(low: float) -> tuple[float, float]:
         figures: Figures = {
             ("a",): Interval(2.0, 1.0, 3.0, 0.95, 1),

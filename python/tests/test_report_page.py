@@ -1,4 +1,4 @@
-"""The page of a report in headless Chromium: it opens, zooms, shows values and loads nothing.
+"""Tests a report's page in headless Chromium: it opens, zooms, shows values and loads nothing.
 
 The tests need Debian's packages chromium and chromium-driver; without these they are skipped.
 """
@@ -137,7 +137,8 @@ def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
     return [...seen];
     """
     inks = set(browser.execute_script(script, 0))
-    # Sent, ACKs, drops and retransmissions have their colours, and the axes their numbers.
+    # Each kind of mark has its colour: sent segments, ACKs, drops and retransmissions. The numbers
+    # of the axes have a colour, too.
     assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 

@@ -1,4 +1,4 @@
-"""The page of a sweep: its answer in words, its units, and tables that fit the page."""
+"""Tests the page of a sweep: its answer in words, its units, and tables that fit the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RFC 889: every claim gets the expected verdict, and damaged files are reported."""
+"""Checks the verdict of every claim of RFC 889, and that damaged files change verdicts."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def test_claims_about_lost_recordings_are_judged_on_surrogates(
     assert kinds[None] == len(HISTORY)
     gains = verdicts["s33.gain-5"]["measured"]
     assert isinstance(gains, list)
-    assert len(gains) == 5, (
-        "there must be a number for each variant of how delays follow each other"
-    )
+    assert len(gains) == 5, "there must be a number for each structure of the surrogates"
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:

@@ -1,4 +1,4 @@
-"""Run folders: complete or absent, named as requested, and checked when they are read."""
+"""Run folders are complete or absent, have the requested name, and are checked when read."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(
 
 
 @pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
-def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
+def test_no_table_is_read_from_outside_the_folder(folder: Path, name: str) -> None:
     rewrite(folder, tables={name: 1})
     with pytest.raises(ns.RunError, match="no table is called"):
         ns.open_run(folder)
@@ -280,7 +280,7 @@ def fill(folder: Path, end: type[BaseException]) -> None:
         raise end
 
 
-def test_an_error_of_the_disk_names_the_folder_that_was_asked_for(tmp_path: Path) -> None:
+def test_an_error_of_the_disk_names_the_file_in_the_requested_folder(tmp_path: Path) -> None:
     with (
         pytest.raises(OSError, match="No space left") as raised,
         new_folder(tmp_path / "r") as made,

@@ -1,4 +1,4 @@
-"""Pictures of runs, of two runs, and of sweeps: their content, units and bounds."""
+"""Tests pictures of runs, of two runs, and of sweeps: their content, units and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios and runs from Python."""
+"""Tests scenarios and runs from Python."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_an_error_has_its_parts_as_attributes() -> None:
     assert "packets" in error.fix
 
 
-def test_tables_are_numpy_columns(start_run: ns.Run) -> None:
+def test_the_columns_of_tables_are_numpy_arrays(start_run: ns.Run) -> None:
     segments = start_run.segments
     assert segments["t_ns"].dtype == np.int64
     assert set(segments["kind"]) == {"data", "retransmission", "ack", "dupack"}
@@ -389,7 +389,7 @@ def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> 
     assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
 
 
-def test_a_scenario_is_not_made_from_a_name() -> None:
+def test_the_error_for_a_scenario_made_from_a_name_points_to_load() -> None:
     with pytest.raises(TypeError, match="`load"):
         ns.Scenario("x")  # type: ignore[arg-type]
     assert ns.ScenarioError.__module__ == "netspurt"
@@ -403,7 +403,7 @@ def test_a_run_folder_names_the_addresses_of_its_captures(
     assert manifest["flows"] == {"transfer": {"from": "10.0.0.1:10000", "to": "10.0.0.4:5001"}}
 
 
-def test_rows_of_a_link_are_those_of_both_its_directions(start_run: ns.Run) -> None:
+def test_selecting_a_link_gives_the_rows_of_both_directions(start_run: ns.Run) -> None:
     for table in (start_run.links, start_run.queue):
         assert set(table.where(link="t1")["direction"].tolist()) == {"forward", "reverse"}
 

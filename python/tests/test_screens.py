@@ -1,4 +1,4 @@
-"""Screens: lines that fit a terminal, and plain lines without a terminal."""
+"""Tests screens: lines that fit a terminal, and plain lines without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`netspurt script`, as people and programs use it."""
+"""Tests `netspurt script` as people and programs use it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_json_output_has_the_line_of_the_failure_and_the_transcript(
     assert (passed["ok"], passed["seconds"], passed["expected"]) == (True, 3.0, None)
 
 
-def test_python_plays_scripts() -> None:
+def test_scripts_can_be_played_from_python() -> None:
     script = _core.Script("syn.pkt", SYN)
     played = script.play([("rto.initial", "3 s")])
     assert played.ok

@@ -1,4 +1,4 @@
-"""Super Fast Retransmit (Tarr and Ghita 2005): its claims, and the sweeps that judge them."""
+"""Checks the claims of Super Fast Retransmit (Tarr and Ghita 2005) and the sweeps behind them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present(bench: Bench)
 
 
 def web(seed: int, **tcp: object) -> ns.Run:
-    """Return ten seconds of the paper's web traffic, with a row for each connection."""
+    """Run ten seconds of the paper's web traffic, with a row for each connection."""
     values = {f"populations.web.tcp.{name}": value for name, value in tcp.items()}
     kept = {"stop": "10 s", "seed": seed, "record.tables": ["connections"]}
     return ns.load(WEB).replace({**kept, **values}).run()

@@ -16,7 +16,7 @@ from netspurt.scenario import followed_names
 from conftest import Command, refused
 
 
-def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_what_runs_it(
+def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_the_command_that_runs_it(
     netspurt: Command,
 ) -> None:
     listed = netspurt("scenarios").stdout.splitlines()[1:]

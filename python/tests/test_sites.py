@@ -1,4 +1,4 @@
-"""Questions about connections to sites: distributions, idle times, the handshake, sources."""
+"""Tests `netspurt sites`: distributions, idle times, the handshake, sources of connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each gives one clear error with the place and the fix."""
+"""Each mistake on the command line gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics against closed forms, tables of distributions, and brute force."""
+"""Compares statistics with closed forms, tables of distributions, and brute force."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_interval_is_symmetric_and_wider_at_a_higher_level() -> None:
     assert reaches[0] < reaches[-1] / 2
 
 
-def test_two_columns_are_drawn_together() -> None:
+def test_the_columns_of_a_bootstrap_are_resampled_together() -> None:
     series = np.random.default_rng(2).exponential(size=300)
     ratio = block_bootstrap([3 * series, series], lambda s: s[0] / s[1], length=5)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3.0, 3.0, 3.0))
@@ -191,7 +191,7 @@ def test_each_end_of_garwoods_interval_leaves_out_half_of_the_rest(
         assert low == 0
 
 
-def test_the_probability_is_that_of_mcnemars_test() -> None:
+def test_counts_could_be_chance_if_mcnemars_exact_test_says_so() -> None:
     for one in range(14):
         for other in range(14):
             n, few = one + other, min(one, other)

@@ -1,4 +1,4 @@
-"""Recordings invented to fit a printed row, and timers on these recordings."""
+"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates."""
 
 from __future__ import annotations
 

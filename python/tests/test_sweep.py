@@ -1,4 +1,4 @@
-"""Sweeps: results survive interrupts, are equal on every engine, and have correct verdicts."""
+"""Results of sweeps survive interrupts, are equal on every engine, and have correct verdicts."""
 
 from __future__ import annotations
 
@@ -387,7 +387,7 @@ def test_runs_that_are_equal_pair_by_pair_are_called_the_same(tmp_path: Path) ->
     assert {row.verdict for row in rows} == {"cannot tell"}
 
 
-def test_names_and_measures_that_are_not_there_are_errors(whole: Cases) -> None:
+def test_unknown_names_and_measures_are_errors(whole: Cases) -> None:
     labels = whole.about.labels
     with pytest.raises(ValueError, match=r"no measure 'sunk': there are.*waited_ns"):
         summarise(whole, "sunk", [], labels)

@@ -1,4 +1,4 @@
-"""The texts of `netspurt sweep show` and `compare` on seeds, axes and measures."""
+"""Tests what `netspurt sweep show` and `compare` say about seeds, axes and measures."""
 
 from __future__ import annotations
 

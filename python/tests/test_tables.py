@@ -1,4 +1,4 @@
-"""Tables: selection, order, missing values, and text that is read back exactly."""
+"""Tests tables: selection, order, missing values, and text that is read back exactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.table import Table, aligned
 
 from conftest import Command, refused
 
-#: Two flows that meet in one bottleneck, one of them a request with its reply.
+#: Two flows share one bottleneck; one of them consists of requests and replies.
 TWO = """
 stop = "4 s"
 seed = 3

@@ -1,4 +1,4 @@
-"""The statistics of `netspurt explain`, compared with tcptrace's on the same captures."""
+"""Compares the statistics of `netspurt explain` with tcptrace's on the same captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Checks the house rules for Python on the sources."""
+"""Checks the house rules for Python on the sources.
+
+A room is a module or a package directly in `netspurt`. ARCHITECTURE.md gives each room a floor; a
+room may import only rooms on lower floors.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +182,7 @@ def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
 
 
 def circles(known: Modules) -> list[str]:
-    """Return the imports among modules that reach each other."""
+    """Return the imports between modules that import each other, directly or indirectly."""
     direct = arrows(known)
     reached: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module in direct:

@@ -35,7 +35,7 @@ gap = "{gap} ms"
 
 
 def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns.Run:
-    """Probe a link that follows the moves."""
+    """Send echo probes over a link that follows `moves`; return the run."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     text = SCENARIO.format(stop=2 * count + 10, count=count, gap=gap)
     return ns.Scenario.parse(text, folder=folder).run()

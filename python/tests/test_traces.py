@@ -1,4 +1,8 @@
-"""Traces of Mahimahi, written from rates, from opportunities, and from captures."""
+"""Writes traces of Mahimahi from rates, from opportunities, and from captures.
+
+An opportunity is an instant at which the link may deliver 1500 octets. A trace lists all of them,
+in milliseconds.
+"""
 
 from __future__ import annotations
 

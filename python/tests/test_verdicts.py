@@ -1,4 +1,4 @@
-"""How claims are read and judged: each comparison, each verdict, and invalid rows."""
+"""Tests how claims are read and judged: each comparison, each verdict, and invalid rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with one claim for each change of the row above."""
+    """Return a paper with one claim for each change of `ROW`."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)
@@ -159,7 +159,7 @@ def test_lists_of_numbers_agree_if_each_pair_agrees(
     assert comparison("near")(measured, printed, 0.1) == agrees
 
 
-def test_words_are_either_equal_or_not() -> None:
+def test_words_can_be_compared_only_for_equality() -> None:
     assert comparison("same")("better", "better", 0)
     assert not comparison("same")("better", "worse", 0)
     for name in ("near", "at least", "below"):

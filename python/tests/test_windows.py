@@ -1,4 +1,4 @@
-"""The receive window of `linux-6` during a transfer, compared with the kernel's."""
+"""Compares the receive window of `linux-6` during a transfer with the kernel's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return for each run of the kernel whether GRO was on, the number of ACKs, and packet sizes."""
+    """Return for each run whether the kernel used GRO, the number of ACKs, and packet sizes."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):
@@ -71,7 +71,7 @@ def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
         assert max(packets) <= (PACKET if gro else FULL)
         # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Only the end of a write or of the transfer is shorter than full segments.
+        # Only the last packet of a write or of the transfer ends with a part of a segment.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
