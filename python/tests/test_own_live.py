@@ -1,4 +1,4 @@
-"""Python algorithms run live: in a shim (a timer at the kernel's edge) or in its peer."""
+"""Python algorithms run live: in a shim (a timer at the kernel's edge) or the kernel's peer."""
 
 from __future__ import annotations
 

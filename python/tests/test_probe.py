@@ -362,7 +362,7 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     assert held["by"] == "kernel"
     assert held["rtt_ns"] == pytest.approx(200e6, rel=0.1)
     assert held["user_rtt_ns"] - held["rtt_ns"] > 50e6
-    # The kernel stamps the arrival before the host is stopped, and the program stamps it after.
+    # The kernel stamps the arrival while the worker is stopped; the program stamps it later.
     late = held["user_rx_ns"] - held["kernel_rx_ns"]
     assert late == pytest.approx(held["user_rtt_ns"] - held["rtt_ns"], abs=5e6)
 
