@@ -20,7 +20,7 @@ __all__ = ["first_difference", "rows_of", "scenario_of", "suites"]
 #: The node before `s1` in cases with late packets; the link between the two delays these packets.
 BEFORE = "s0"
 
-#: The outputs of MRG32k3a with seed 1, from which ns-2 draws the phases of its clocks, in ticks.
+#: The outputs of MRG32k3a with seed 1: ns-2 uses them as the phases of its clocks, in ticks.
 DRAWS = (0.000339577, 0.555880716, 0.014204660, 0.088122671, 0.441173382, 0.799155454)
 
 
