@@ -61,7 +61,7 @@ def rounded(value: float, digits: int = 3) -> str:
     return number(float(f"{value:.{digits}g}"), digits)
 
 
-def counted(count: float, noun: str) -> str:
+def counted(count: float, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun, in the singular or the plural.
 
     Examples
@@ -69,7 +69,7 @@ def counted(count: float, noun: str) -> str:
     >>> counted(1, "packet"), counted(2500, "packet")
     ('1 packet', '2,500 packets')
     """
-    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+    return f"{number(count)} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def rate(bits_per_second: float) -> str:
@@ -80,7 +80,7 @@ def rate(bits_per_second: float) -> str:
     >>> rate(9600), rate(2.5e6)
     ('9.6 kbit/s', '2.5 Mbit/s')
     """
-    return _fitting(bits_per_second, _RATES) or f"{bits_per_second:.3g} bit/s"
+    return _fitting(bits_per_second, _RATES) or f"{rounded(bits_per_second)} bit/s"
 
 
 def duration(seconds: float) -> str:
@@ -88,10 +88,10 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(2.5), duration(0.03053)
-    ('2.5 s', '30.5 ms')
+    >>> duration(2.5), duration(0.03053), duration(3240)
+    ('2.5 s', '30.5 ms', '3,240 s')
     """
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    return f"{rounded(seconds)} s" if seconds >= 1 else f"{rounded(1e3 * seconds)} ms"
 
 
 def octets(count: float) -> str:
@@ -107,7 +107,7 @@ def octets(count: float) -> str:
 
 def _fitting(value: float, units: _Units) -> str:
     """Return a value in the largest unit that it reaches, or an empty text if it reaches none."""
-    return next((f"{value / size:.3g} {unit}" for size, unit in units if value >= size), "")
+    return next((f"{rounded(value / size)} {unit}" for size, unit in units if value >= size), "")
 
 
 def by_chance(verdicts: int) -> str:

@@ -1,4 +1,4 @@
-"""A transfer over one link, simulated, with a capture beside each end."""
+"""Makes captures beside both ends of a simulated transfer over one link."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ capture = true
 
 
 def captured(folder: Path, **words: Any) -> Path:
-    """Return the folder of a run with these values, which has a capture beside each end."""
+    """Run the transfer with these values; return its folder, which has a capture of each end."""
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()

@@ -1,4 +1,4 @@
-"""Fixtures and helpers of all tests."""
+"""Provides the fixtures and helpers of all tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 import netspurt as ns
 
-# Workers run tests on all cores, and threads of numpy's linear algebra would wait busily beside them.
+# Test workers already use all cores; threads of numpy's linear algebra would only slow them down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 #: The command that is installed beside the Python that runs the tests.
 NETSPURT = Path(sys.executable).with_name("netspurt")
 
-# A script that starts make in the background has it ignore interrupts, and so whatever is started
-# from there: tests interrupt what they start.
+# If a script starts make in the background, make and all its children ignore SIGINT. Tests send
+# SIGINT to the programs that they start, so the default handler is set again here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -59,7 +59,8 @@ def browser() -> Iterator[Any]:
 def process(tmp_path: Path) -> Command:
     """Run the command in a separate process, in an empty folder.
 
-    Tests of signals, limits, other programs' output and the order of both outputs need a process.
+    Tests need a process if they test signals, limits, the output of other programs, or the order
+    of standard output and standard error.
     """
 
     def run(*words: object, columns: int = 120) -> subprocess.CompletedProcess[str]:
@@ -80,7 +81,7 @@ def process(tmp_path: Path) -> Command:
 def netspurt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run the command in this process and an empty folder. It takes 1 % of `process`'s time."""
+    """Run the command in this process, in an empty folder. This takes 1 % of `process`'s time."""
     from netspurt.cli.main import main
 
     monkeypatch.chdir(tmp_path)
@@ -129,7 +130,7 @@ def refused(result: subprocess.CompletedProcess[str], *says: str) -> None:
 
 
 def rewrite_sweep(folder: Path, **changes: Any) -> None:
-    """Change keys of a sweep's manifest, and give it the checksum of its new text."""
+    """Change keys of a sweep's manifest, and store the checksum of the new text in it."""
     file = folder / "sweep.json"
     data = json.loads(file.read_text()) | changes | {"sha256": ""}
     text = json.dumps(data, indent=2) + "\n"
@@ -139,7 +140,7 @@ def rewrite_sweep(folder: Path, **changes: Any) -> None:
 
 @pytest.fixture(scope="session")
 def start() -> ns.Scenario:
-    """RFC 2416's experiment, as its paper has it."""
+    """Return the scenario of RFC 2416's experiment."""
     return ns.load(ROOT / "papers" / "rfc2416" / "start.toml")
 
 
@@ -151,7 +152,7 @@ def start_run(start: ns.Scenario) -> ns.Run:
 
 @pytest.fixture(scope="session")
 def saved_run(start_run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return that run's folder. A test that writes into it makes a copy."""
+    """Return the folder of `start_run`. A test that writes into the folder makes a copy first."""
     return start_run.save(tmp_path_factory.mktemp("saved") / "start")
 
 
@@ -166,7 +167,7 @@ def need(program: str) -> str:
 def example(name: str) -> str:
     """Return the path of an example program in Rust, built with Cargo's profile `dev`.
 
-    It is built as the tests in Rust build it, so that nothing is built twice.
+    The tests in Rust build it with the same options, so nothing is built twice.
     """
     build = [need("cargo"), "build", "--quiet", "--workspace", "--example", name]
     subprocess.run(build, cwd=ROOT, check=True)

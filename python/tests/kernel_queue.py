@@ -1,9 +1,9 @@
 """Send frames through a token bucket of the kernel, in a network namespace of this process.
 
-Run as ``unshare -Urn python kernel_queue.py``. The input is one JSON object: `rate_bps`, the most
-frames that `wait`, octets of a frame, and the `times` in seconds at which frames are sent. The
-output is one JSON object: the numbers of the frames that `arrived`, from 0, and by how much the
-latest one was sent `late`, in seconds.
+Run as ``unshare -Urn python kernel_queue.py``. The input is one JSON object: `rate_bps`; `wait`,
+the largest number of frames in the queue; `frame`, the octets of a frame; and `times`, the seconds
+at which frames are sent. The output is one JSON object: `arrived`, the numbers of the frames that
+arrived, from 0; and `late`, the longest time by which a frame was sent too late, in seconds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
         try:
             near.send(head + body.ljust(request["frame"] - len(head), b"\x00"))
         except OSError:
-            # The kernel tells a sender of raw frames that its queue is full.
+            # The queue is full: the kernel reports this to a program that sends raw frames.
             continue
     empty_s = (request["wait"] + 1) * request["frame"] * 8 / request["rate_bps"]
     until, arrived = time.monotonic() + empty_s + 0.3, []

@@ -1,10 +1,11 @@
-"""Tests of real time on a machine that may be late.
+"""Repeats a test of real time that failed because the machine was late, or skips the test.
 
-A test that waits for real packets needs a machine that is in time. If other programs take the
-processor, timers fire late and packets wait. So such a test is watched by a process that does
-nothing but sleep. When the test fails and the sleeper overslept, the failure says nothing, and
-the test is repeated; when that happens each time, the test is skipped and says how late it was.
-A failure on a machine that was in time is a failure.
+A test that waits for real packets needs a machine on which timers fire on time. If other programs
+take the processor, timers fire late and packets wait. So a second process, the sleeper, runs
+beside such a test: it only sleeps, and measures how late it wakes. If the test fails and the
+sleeper woke late, the failure proves nothing, and the test is repeated. The same holds if a
+hypervisor gave processor time to other machines. If this happens in each attempt, the test is
+skipped, and the reason says how late the machine was. If the machine was on time, the test fails.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from typing import Any
 
 import pytest
 
-#: A sleeper that wakes later than this [s] makes a failure meaningless.
+#: A failure proves nothing if the sleeper woke later than this [s].
 ALLOWED_S = 0.003
-#: How much of the processors' time others outside of this machine may take.
+#: The share of the processors' time that a hypervisor may give to other machines.
 ALLOWED_STOLEN = 0.005
-#: How often a test is tried.
+#: The number of attempts at each test.
 TRIES = 3
 
-#: Sleeps in spans of 2 ms until its input ends, then says by how much it overslept at worst.
+#: A program that sleeps for 2 ms at a time until its input ends, then prints its largest delay.
 SLEEPER = """
 import select, sys, time
 worst, span = 0.0, 0.002
@@ -44,9 +45,9 @@ print(worst)
 
 
 class Lateness:
-    """How late this machine was while the block ran."""
+    """Measures how late this machine was while a `with` block ran."""
 
-    #: By how much a sleeper overslept at worst, in seconds.
+    #: The longest delay with which the sleeper woke, in seconds.
     worst_s = 0.0
     #: The share of the processors' time that a hypervisor gave to others.
     stolen = 0.0
@@ -87,7 +88,7 @@ class Lateness:
 
 
 def _processor_times() -> tuple[int, int]:
-    """Return the time that was stolen and all time, in the same unit, summed over processors."""
+    """Return the stolen time and the total time of all processors, in the same unit."""
     try:
         fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     except OSError:
@@ -96,7 +97,7 @@ def _processor_times() -> tuple[int, int]:
 
 
 class TimelessError(AssertionError):
-    """A failure that does not depend on time, so that a late machine is no excuse."""
+    """Reports a failure that does not depend on time, so a late machine does not excuse it."""
 
 
 def real_time(test: Callable[..., None]) -> Callable[..., None]:

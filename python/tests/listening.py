@@ -26,7 +26,7 @@ def show() -> None:
 
 
 def descendants(root: int) -> list[int]:
-    """Return a process and all below it."""
+    """Return the ids of a process and of all its descendants."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

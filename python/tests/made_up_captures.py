@@ -1,4 +1,4 @@
-"""Captures of packets that no program sent."""
+"""Makes captures of packets that no program sent."""
 
 from __future__ import annotations
 
@@ -37,23 +37,24 @@ SEGMENT, HALF_S = 500, 0.02
 
 @dataclass
 class Transfer:
-    """A transfer without losses over a path without a queue, from end 0 to end 1.
+    """Simulates a transfer without losses from end 0 to end 1, over a path without a queue.
 
     Attributes
     ----------
     pace_s
         The time that the sender takes for a segment [s].
     cwnd
-        The most octets that it has outstanding.
+        The most octets that the sender has outstanding.
     reads_s
-        The time between two reads of the receiver's application, which reads `read` octets and then
-        acknowledges all data [s]. If it is 0, each second segment is read and acknowledged.
+        The time between two reads of the receiver's application [s]. The receiver acknowledges all
+        data after each read. If the time is 0, the application reads at once; then the receiver
+        acknowledges each second segment, and a segment with no other behind it.
     read
         The octets of a read.
     beside
         The end beside which the capture was taken.
     buffer
-        The octets of the receiver's buffer. The window is what is free of it.
+        The octets of the receiver's buffer. The window is the free part of the buffer.
     """
 
     pace_s: float

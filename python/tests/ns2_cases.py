@@ -1,4 +1,4 @@
-"""The same experiment in ns-2 and in netspurt: cases, both runs, and their first difference."""
+"""Makes scenarios of ns-2's cases, and finds the first difference between two runs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
 
 Row = drive.Row
 
-#: Times may differ by this many microseconds; ns-2 prints whole ones.
+#: Times may differ by this many microseconds; ns-2 prints whole microseconds.
 TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """The first difference of two lists of rows."""
+    """Holds the first difference between two lists of rows."""
 
     place: int
     ours: Row | None
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return ns-2's case as a scenario; a setting left out has `drive.CASE`'s value."""
+    """Return a case of ns-2 as a scenario; settings that are left out are those of `drive.CASE`."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():
@@ -119,7 +119,7 @@ def _instant(step: tuple[str, str]) -> int:
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return what a run's sender did in the terms of `drive.run`."""
+    """Return the actions of a run's sender as rows like those of `drive.run`."""
     seen = run.segments
     kinds = {"data": "send", "retransmission": "retransmission", "ack": "ack", "dupack": "dupack"}
     events = [
@@ -154,10 +154,10 @@ def _tick(run: Run) -> int:
 
 
 def first_difference(own_rows: list[Row], ns2_rows: list[Row]) -> Difference | None:
-    """Return the first difference of two senders, or `None`.
+    """Return the first difference between two senders, or `None`.
 
-    The sender's own events must come in one order, drops in one order; all times must agree to
-    `TOLERANCE_US`, and the last reading of the clock exactly.
+    The senders' events must have the same order, and so must the drops. Times must agree within
+    `TOLERANCE_US`. At the senders' events the last samples must be equal.
     """
     for kind in (False, True):
         a = [row for row in own_rows if (row.event == "drop") is kind]

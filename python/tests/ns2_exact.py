@@ -1,9 +1,13 @@
-"""ns-2's clock along one of its traces in exact fractions, and the ties that its doubles decide.
+"""Computes the instants of a trace of ns-2 as exact fractions, and finds ties.
 
-A packet leaves a queue when it came or when the one before it had left, whichever is later, and
-arrives a transmission and a delay later. So every instant of a trace follows from the instants at
-which ends send: at an arrival, at the end of a hold, or when a timer fires, a whole number of
-milliseconds after an earlier event at that end.
+A tie is two events at one instant. ns-2 computes with doubles, so the rounding of an instant
+decides which event comes first.
+
+A packet begins to leave a queue when it came or when the packet before it had left, whichever is
+later. It arrives at the next node a transmission and a delay later. So every instant of a trace
+follows from the instants at which ends send. An end sends at an arrival, at the end of a hold (the
+wait of a delayed ACK), or when a timer fires. A timer fires a whole number of milliseconds after an
+earlier event at that end.
 """
 
 from __future__ import annotations
@@ -16,14 +20,14 @@ from ns2_ties import reach_ns
 
 __all__ = ["Tie", "decided_by_doubles", "exact_ties"]
 
-#: ns-2 prints whole microseconds.
+#: The largest error of a printed instant [s]; ns-2 prints whole microseconds.
 PRINTED = Fraction(3, 2_000_000)
 
 Way = tuple[int, int]
 
 
 class Tie(NamedTuple):
-    """Two events at one instant in exact fractions: at a full queue, or at the end of a hold."""
+    """Holds the exact instant of two events, at a full queue or at the end of a hold."""
 
     at: Fraction
     where: str
@@ -44,7 +48,7 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
     Raises
     ------
     ValueError
-        Where a printed instant does not follow from the ones before it.
+        If a printed instant does not follow from the instants before it.
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     walk = _Walk(settings)
@@ -54,10 +58,11 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 
 
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
-    """Return whether our rows and ns-2's first differ at a tie of exact fractions.
+    """Return whether a tie explains the first difference between our rows and ns-2's.
 
-    A drop must be such a tie itself. If the sender sees a difference before any drop, a tie at the
-    end of a hold must precede it by at most the time that a packet and its answer take.
+    If the first difference is a drop, the tie must be at a full queue at the same instant. If it is
+    another event of the sender, the tie must be at the end of a hold, and it must precede the event
+    by at most the time that a packet and its ACK take.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)
@@ -81,7 +86,7 @@ def _parted(own_rows: list[Row], ns2_rows: list[Row], *, drops: bool) -> int | N
 
 
 class _Queue:
-    """One direction of a link."""
+    """Holds the state of one direction of a link."""
 
     def __init__(self, rate: Fraction, delay: Fraction, limit: int) -> None:
         self.rate, self.limit = rate, limit
@@ -89,7 +94,7 @@ class _Queue:
         self.free = Fraction(0)
         self.waiting = 0
         self.came: dict[str, Fraction] = {}
-        #: When packets came to a full queue, and when packets began that had waited.
+        #: When packets came to a full queue, and when packets that had waited began to leave.
         self.full: list[Fraction] = []
         self.begun: set[Fraction] = set()
 
@@ -110,17 +115,17 @@ class _Walk:
             time, source, target, delay = step.split(",")
             queue = self.queues[int(source), int(target)]
             queue.delays.append((Fraction(time), Fraction(delay)))
-        #: When packets arrive at nodes, and what happened at each end, newest last.
+        #: When packets arrive at nodes, and when events happened at each end, newest last.
         self.arrivals: dict[tuple[str, int], Fraction] = {}
         self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
-        #: The arrival not yet acknowledged, the hold's end, and the end of the one before.
+        #: The arrival that is not acknowledged, the end of its hold, and the end of the last hold.
         self.held: Fraction | None = None
         self.deadline: Fraction | None = None
         self.ended: Fraction | None = None
         self.ties: list[Tie] = []
 
     def follow(self, text: str) -> None:
-        """Take in the next line of the trace."""
+        """Process the next line of the trace."""
         f = text.split()
         line = _Line(f[0], Fraction(f[1]), (int(f[2]), int(f[3])), f[4], int(f[5]), f[11])
         if line.kind == "+":
@@ -133,7 +138,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Note that a packet arrives at a queue."""
+        """Return when a packet came to a queue, and record it if an end sent the packet."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:
@@ -144,13 +149,13 @@ class _Walk:
         return at
 
     def _acknowledged(self, at: Fraction) -> None:
-        """Note that the receiver acknowledges, at an arrival or at the end of a hold."""
+        """Record that the receiver acknowledges, at an arrival or at the end of a hold."""
         if at != self.held:
             self.ended = at
         self.held = self.deadline = None
 
     def _sent(self, line: _Line, end: int) -> Fraction:
-        """Note that an end sends a packet of its own."""
+        """Return when an end sent a packet of its own, and record the instant."""
         before = self.happened[end]
         for at in reversed(before):
             if abs(at - line.time) <= PRINTED:

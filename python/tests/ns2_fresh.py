@@ -1,7 +1,7 @@
-"""Compares new random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
+"""Compares netspurt with ns-2 in random cases: `python python/tests/ns2_fresh.py SEED COUNT`.
 
-Prints how many are the same in every event, how many part at a tie of exact fractions, and each
-case that parts clearly.
+Prints how many cases are the same in every event, how many first differ at a tie (two events at one
+instant), and each case with a difference that no tie explains.
 """
 
 from __future__ import annotations

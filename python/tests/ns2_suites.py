@@ -1,4 +1,4 @@
-"""The cases of ns-2's own test suites as scenarios, and the events of our senders in them."""
+"""Makes scenarios of the cases of ns-2's test suites, and lists the events of our senders."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import suites
 
 __all__ = ["first_difference", "rows_of", "scenario_of", "suites"]
 
-#: The node before `s1` in cases with late packets: they are held back on their way from there.
+#: The node before `s1` in cases with late packets; the link between the two delays these packets.
 BEFORE = "s0"
 
-#: The outputs of MRG32k3a with seed 1, from which ns-2 draws the phases of its clocks, in ticks.
+#: The outputs of MRG32k3a with seed 1: ns-2 uses them as the phases of its clocks, in ticks.
 DRAWS = (0.000339577, 0.555880716, 0.014204660, 0.088122671, 0.441173382, 0.799155454)
 
 
@@ -50,7 +50,7 @@ def _ns(seconds: float) -> str:
 
 
 def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
-    # The limit of ns-2's RED leaves out the packet in transmission.
+    # The limit of ns-2's RED does not count the packet in transmission.
     room = link.limit + (case.red and link.target == "k1")
     table: dict[str, Any] = {
         "between": [link.source, link.target],
@@ -62,7 +62,7 @@ def _link(case: suites.Case, link: suites.Link) -> dict[str, Any]:
         ways = (case.lost, case.lost_acks)
         table["loss"] = [{"nth": way, "at": "entry"} if way else "none" for way in ways]
     if case.blocked and link.source == "s1":
-        # ns-2's link sends what it has begun; ours stops at once.
+        # A blocked link of ns-2 finishes the packet that it sends; ours stops at once.
         start, end = case.busy_until, case.blocked[1]
         dead = {"at": _ns(start), "dead": _ns(end - start), "direction": "forward"}
         table["handovers"] = [dead]
@@ -86,7 +86,7 @@ def _flow(case: suites.Case, flow: suites.Flow) -> dict[str, Any]:
 
 
 def rows_of(case: suites.Case, run: Run) -> list[suites.Row]:
-    """Return what the run's senders did in the terms of `suites.run`."""
+    """Return the actions of the run's senders as rows like those of `suites.run`."""
     rows = []
     for flow in case.flows:
         name = f"f{flow.number}"

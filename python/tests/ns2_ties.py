@@ -1,4 +1,4 @@
-"""Instants with two events, whose order ns-2's doubles may decide differently."""
+"""Finds instants with two events, which ns-2 may order differently because it rounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ns2_cases import drive, scenario_of
 
 __all__ = ["coincidences", "reach_ns"]
 
-#: Instants this close are one (see `link::GRAIN` in the core).
+#: Instants at most this far apart are one (see `GRAIN` in the core's `link/drop_tail.rs`).
 GRAIN_NS = 2
 
 Times = NDArray[np.int64]
@@ -22,8 +22,8 @@ Times = NDArray[np.int64]
 def coincidences(case: dict[str, object]) -> Times:
     """Return the instants of our own run at which the order of two events matters.
 
-    That is where a packet reaches the bottleneck's full queue as another leaves it, or the
-    receiver as the hold of an earlier packet's ACK ends.
+    At such an instant a packet reaches a full queue when another packet leaves it, or a packet
+    reaches the receiver when the hold of an earlier packet ends (the wait of its delayed ACK).
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     last = f"n{len(settings['links'].split())}"
@@ -38,7 +38,7 @@ def coincidences(case: dict[str, object]) -> Times:
 
 
 def reach_ns(case: dict[str, object]) -> int:
-    """Return how long after its cause a difference may take to reach the sender."""
+    """Return the longest time from the cause of a difference until the sender sees it."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [link.split(",") for link in settings["links"].split()]
     steps = [float(step.split(",")[3]) for step in settings["delays"].split()]

@@ -1,7 +1,7 @@
-"""Web traffic compared with ns-2's: quantiles of pooled runs, and the spread of ns-2's runs.
+"""Compares quantiles of our web traffic, from pooled runs, with the spread of ns-2's runs.
 
-`python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate (a
-minute); the suite pools fewer.
+`python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate, which
+takes a minute; the suite pools fewer.
 """
 
 import csv
@@ -19,7 +19,7 @@ NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
 #: New connections a second, for about a quarter, a half and three quarters of the link.
 RATES = (18, 36, 54)
 
-#: What is compared, with our column and ns-2's unit in ours, and up to which quantile.
+#: The quantities that are compared: ns-2's name, our column, ns-2's unit in ours, and quantiles.
 QUANTITIES = (
     ("request_bytes", "forward_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
     ("reply_bytes", "reverse_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
@@ -29,7 +29,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Compared:
-    """A quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
+    """Holds a quantile of our runs, and the minimum, median and maximum of ns-2's runs."""
 
     rate: int
     quantity: str
@@ -43,7 +43,7 @@ class Compared:
 
 
 def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, float]:
-    """Return the minimum, the median and the maximum of the runs' quantiles."""
+    """Return the minimum, the median and the maximum of a quantile over ns-2's runs."""
     with (NS2 / "quantiles.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["quantity"] == quantity]
     runs = [float(row[f"q{share:g}"]) for row in rows if row["connections_per_s"] == str(rate)]
@@ -66,7 +66,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         seed += 1
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
-            # A duration that is not known is masked.
+            # Unknown durations are left out.
             own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
             values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:

@@ -1,4 +1,4 @@
-"""Reads what the page of a report has, from its file and in a browser."""
+"""Reads the page of a report from its file and in a browser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def columns_of(text: str) -> list[np.ndarray]:
 
 
 def rows_of(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the table whose caption begins with this text."""
+    """Return the cells of the first table whose caption contains this text."""
     match = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
     assert match, caption
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", match[0].partition("<tbody>")[2], re.DOTALL)
@@ -66,7 +66,7 @@ def wait(until: Any) -> Any:
 
 
 def settled(browser: Any) -> None:
-    """Wait until what was asked for is drawn."""
+    """Wait for two frames of the browser, so that the last change of the page is drawn."""
     script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
     browser.execute_async_script(script)
 

@@ -1,4 +1,4 @@
-"""tcptrace's statistics of captures, compared with ours, and the reason of each difference.
+"""Compares tcptrace's statistics of captures with ours, and gives a reason for each difference.
 
 `python python/tests/tcptrace_agreement.py` writes `authorities/tcptrace/differences.csv` again.
 """
@@ -19,7 +19,7 @@ LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
 TRACES = ROOT.parent / "shared" / "traces"
 HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
 
-#: Why columns differ, by the beginning of their names. `README.md` beside the list has the words.
+#: The reason for a column's differences, by the beginning of its name; `README.md` explains each.
 REASONS = {
     "RTT_full_sz": "full-size",
     "RTT full_sz": "full-size",
@@ -57,7 +57,7 @@ TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """A cell in which the two programs differ."""
+    """Holds a cell in which the two programs differ."""
 
     file: str
     connection: str
@@ -67,7 +67,7 @@ class Difference:
 
 
 Rows = dict[str, dict[str, str]]
-#: Takes their value, ours, and what is used of the row.
+#: A rule takes tcptrace's value, ours, and the cells in `USED` of the row.
 Rule = Callable[[str, str, dict[str, str]], bool]
 
 
@@ -89,7 +89,7 @@ def theirs(file: Path) -> Rows:
 
 
 def by_rule(column: str, their: str, our: str, row: dict[str, str]) -> bool:
-    """Return whether a difference follows from a known fault by a rule that can be computed."""
+    """Return whether a rule in `RULES` explains a difference."""
     stem, way = re.sub("_(a2b|b2a)$", "", column), column[-3:]
     rule = RULES.get(stem)
     return rule is not None and rule(
@@ -97,7 +97,7 @@ def by_rule(column: str, their: str, our: str, row: dict[str, str]) -> bool:
     )
 
 
-#: What rules use of a row, in the direction of the difference.
+#: The columns that rules use, without the direction at the end of their names.
 USED = ("actual_data_bytes", "actual_data_pkts", "RTT_samples", "ambiguous_acks")
 
 
@@ -128,7 +128,7 @@ def _none_of_two(samples: str) -> Rule:
 
 
 def _divided(samples: str) -> Rule:
-    """Return the rule of a mean whose divisor is 0.0001 too large; both are rounded to tenths."""
+    """Return the rule for a mean whose divisor is 0.0001 too large in tcptrace, to a tenth."""
 
     def rule(their: str, our: str, row: dict[str, str]) -> bool:
         count = int(row[samples])
@@ -189,7 +189,7 @@ def ours(file: Path) -> Rows:
 
 
 def reason(one: Difference) -> str:
-    """Return why a column differs."""
+    """Return the reason for a difference."""
     if one.column.startswith(("duplicate_acks", "triple_dupacks")):
         more = int(one.netspurt) > int(one.tcptrace)
         return "segment-end" if more else "nothing-outstanding"

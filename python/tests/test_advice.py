@@ -1,4 +1,4 @@
-"""The recommended timer on invented paths whose best timer is known."""
+"""Tests which timer is recommended on invented paths whose best timer is known."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 
 
 def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
-    """By hand: 2 of 10 lost, plus half a loss; 300 ms each; 1 of 8 answers was too late."""
+    """Computes the cost by hand: 2 of 10 probes are lost, and 1 of 8 answers comes after 300 ms.
+
+    Half a loss is added to the losses and to the probes. Each loss costs 300 ms of waiting.
+    """
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     replay = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
     share = 2.5 / 10.5
@@ -67,7 +70,7 @@ def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission()
     )
 
 
-def test_the_default_price_is_five_median_delays() -> None:
+def test_the_default_price_is_five_median_delays_and_a_price_outside_its_range_is_refused() -> None:
     path = rare()
     assert Price().of(path) == pytest.approx(5 * np.nanmedian(path.rtt_s))
     for invalid in ({"spurious_s": -1.0}, {"spurious_s": math.nan}, {"loss": 1.5}):
@@ -87,8 +90,8 @@ def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -
         Weighing([replays[0], ns.replay(paths[1], ["mills"])], price)
 
 
-def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
-    """Spikes come at random, in one probe of a hundred: the true cost is known."""
+def test_at_least_54_of_60_intervals_of_95_percent_cover_the_true_cost() -> None:
+    """One probe of a hundred on average has a spike, at random, so the true cost is known."""
     price, covered = Price(0.25, loss=0.02), 0
     true = 0.02 * 0.1 + 0.98 * 0.25 * 0.01
     for seed in range(60):
@@ -96,11 +99,11 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
         rtt = np.where(rng.random(800) < 0.01, 0.15, 0.05)
         (cost,) = Weighing([ns.replay(path_of(rtt), FIXED[:1])], price).costs
         covered += cost.total.low <= true <= cost.total.high
-    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the cost"
+    assert covered >= 54, "at least 54 of 60 intervals of 95 % must cover the true cost"
 
 
-def test_two_timers_are_compared_on_the_same_probes() -> None:
-    """The longer timer costs 4 ms more per probe, the shorter one 30 spikes of 3000."""
+def test_the_price_decides_which_of_two_timers_costs_less() -> None:
+    """The longer timer waits 4 ms more per probe; the shorter one is early for 30 of 3000."""
     replay = ns.replay(rare(), FIXED)
     short, long = 0, 1
     dear = Weighing([replay], Price(5.0))
@@ -118,7 +121,8 @@ def test_two_timers_are_compared_on_the_same_probes() -> None:
     assert even.alike(long) == [short, long]
 
 
-def test_a_longer_timer_is_never_spurious_where_the_shorter_one_is_not() -> None:
+def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
+    """Neither timer fires early here, and the longer one only does where the shorter one does."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (
@@ -144,7 +148,7 @@ def test_the_price_changes_the_recommendation() -> None:
 
 
 def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
-    """A tenth of the answers takes three times as long: mills is never short, others are."""
+    """A tenth of the answers takes 95 ms, the others about 51 ms: only linux never fires early."""
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
     advice = advice_on(path_of(rtt), ["rfc6298:min=0s", "linux", "fixed:rto=60ms,max=60s"])
@@ -154,7 +158,7 @@ def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
 
 
 def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
-    """A third of the answers takes 2 s, at random: only a timer above 2 s suits."""
+    """Three of ten answers take 2 s, at random, so only a timer above 2 s suits."""
     rng = np.random.default_rng(6)
     slow = rng.random(1200) < 0.3
     for scale in (1.0, 3.0):
@@ -166,7 +170,7 @@ def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
         picked = ns.replay(advice.replays[0].delays, [advice.pick]).algorithms[0]
         assert picked.spurious <= 0.01 * picked.answered
         assert picked.timer.value < 4 * scale * 2.0, (
-            "the constant must be computed from these delays"
+            "the mean timer must be below four times the slow delays"
         )
         assert [lesson.choice for lesson in advice.lessons], (
             "the timers must be tried on halves of the recording"
@@ -234,7 +238,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
 
 
 def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
-    """Without spikes a minimum of 200 ms is too long for 50 ms: a row of the table costs less."""
+    """For delays of 50 ms without spikes a computed rto_min costs less than the usual 200 ms."""
     advice = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
     (first, *_) = advice.paragraphs()
     costs = {name: advice.cost(name).total.value for name in ("rfc6298", advice.linux, advice.pick)}
@@ -255,7 +259,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -
 
 
 def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
-    """Eight spikes in 600 delays: quic costs least, and linux has the lowest upper end."""
+    """Eight spikes in 600 delays: quic costs least; linux has the lowest upper end of the cost."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
     rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
@@ -273,7 +277,9 @@ def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     assert re.search(rule, why), why
     assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
     less = rf"{advice.linux} \([^)]*\) costs measurably less, but its constants were computed"
-    assert re.search(less, taken), "the sentence must compare it with linux and not with quic"
+    assert re.search(less, taken), (
+        "the computed timer must be said to cost less than linux, which is taken"
+    )
     bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
     for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no minimum"):
         assert name in bare
@@ -298,7 +304,7 @@ def test_the_advice_begins_with_what_to_set_on_a_linux_server_and_with_quic() ->
     assert second.startswith("Take quic: ")
 
 
-def test_a_headline_has_the_conditions_of_a_cheaper_rto_min_and_why_it_is_not_taken() -> None:
+def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_taken() -> None:
     from netspurt.report import replay_section
 
     def headline(timers: list[str]) -> tuple[str, Advice]:
@@ -317,7 +323,7 @@ def test_a_headline_has_the_conditions_of_a_cheaper_rto_min_and_why_it_is_not_ta
     assert "With QUIC" not in told
     why = f"The {floor} ms are not taken, because they were computed from this recording."
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
-    # A named rto_min was not computed, and a recommended one is not excluded.
+    # The reason does not apply to a named rto_min, nor if a timer of Linux is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
     assert "Linux delays them by 40 ms, others by up to 200 ms." in named
     assert "not taken" not in named
@@ -343,14 +349,14 @@ def test_an_rto_min_without_a_measurable_gain_is_not_advised() -> None:
     assert "Its gain over 200 ms is not measurable." in last
 
 
-def test_the_advice_says_nothing_of_linux_if_its_timer_was_not_named() -> None:
+def test_the_advice_begins_with_the_recommended_timer_unless_linux_and_quic_were_named() -> None:
     texts = advice_on(path_of(SHORT), ["quic", "rfc6298"]).paragraphs()
     assert texts[0].startswith("Take quic: ")
     assert advice_on(path_of(SHORT), ["linux", "rfc6298"]).paragraphs()[0].startswith("Take linux")
 
 
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
-    """Delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 have only whole milliseconds."""
+    """Routes and the parameter max_ack_delay (RFC 9000 §18.2) take only whole milliseconds."""
     rng = np.random.default_rng(3)
     for scale in (30e-6, 1.2e-3):
         advice = advise(
@@ -369,7 +375,7 @@ def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
         assert "4 ms at 250 Hz" in str(advice)
 
 
-def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
+def test_the_advice_names_a_value_that_cannot_be_set_and_the_next_one_that_can() -> None:
     short = linux_commands(73e-6)
     assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
     assert short[0].endswith("1 ms can be set.")
@@ -392,14 +398,16 @@ def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
 
 
 @given(st.floats(1e-6, 1e3))
-def test_a_computed_constant_is_a_time_that_the_core_reads(seconds: float) -> None:
+def test_the_core_reads_the_text_of_a_computed_constant_as_the_same_time_within_5_percent(
+    seconds: float,
+) -> None:
     assert _core.Estimator(f"linux:rto_min={span(seconds)},rto_max=1h").bounds[0] == pytest.approx(
         seconds, rel=0.051
     )
 
 
-def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
-    """Only the second half has delays of 9 s: no constant learnt on the first comes near them."""
+def test_constants_computed_on_one_half_do_not_depend_on_the_other_half() -> None:
+    """Only the second half has delays of 9 s, so constants from the first half stay below 1 s."""
     rng = np.random.default_rng(9)
     rtt = rng.uniform(0.04, 0.06, 800)
     rtt[400:] = np.where(rng.random(400) < 0.3, 9.0, rtt[400:])
@@ -408,11 +416,11 @@ def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
     settings_of = dict(_core.Estimator(second.choice).settings)
     assert all(settings_of.get(key, "1ms").endswith("ms") for key in ("min", "rto_min"))
     assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in advice.tuned), (
-        "constants computed on the whole recording must allow for them"
+        "a constant computed on the whole recording must be at least 1 s"
     )
 
 
-def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_them() -> None:
+def test_one_timer_is_chosen_for_all_recordings_and_again_for_all_but_each_one() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     advice = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert advice.pick == FIXED[1]
@@ -421,7 +429,7 @@ def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_th
     assert len(advice.replays) == 4
 
 
-# No figure is impossible.
+# Every figure is possible.
 
 
 def recordings() -> st.SearchStrategy[ns.Delays]:
@@ -509,7 +517,9 @@ def test_an_interval_is_cut_to_its_bounds() -> None:
 
 
 @pytest.mark.parametrize("order", ["sequence", "causal"])
-def test_losses_before_the_first_answer_do_not_swamp_the_efficiency(order: str) -> None:
+def test_losses_before_the_first_answer_change_neither_the_efficiency_nor_the_cost(
+    order: str,
+) -> None:
     rng = np.random.default_rng(8)
     rtt = np.where(rng.random(60) < 0.1, np.nan, 0.05 + rng.exponential(0.01, 60))
     rtt[0] = 0.05
@@ -620,7 +630,9 @@ def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
     assert tables[-1].startswith(f"best: {best}, with an efficiency of {shares[best]:.3f}")
 
 
-def test_pictures_are_vectors_on_request(netspurt: Command, tmp_path: Path) -> None:
+def test_replay_draws_its_pictures_in_each_format_that_is_named(
+    netspurt: Command, tmp_path: Path
+) -> None:
     write(rare(300, 3, 3), tmp_path / "a.csv")
     words = ("replay", "a.csv", "-e", "mills", "--out", "out")
     result = netspurt(*words, "--pictures", "svg", "--pictures", "pdf")
@@ -633,7 +645,7 @@ def test_pictures_are_vectors_on_request(netspurt: Command, tmp_path: Path) -> N
     refused(netspurt("replay", "a.csv", "--pictures", "svg"), "name a folder")
 
 
-def test_a_recording_without_answers_leaves_its_empty_pictures_out(
+def test_drawing_a_recording_without_answers_causes_no_traceback(
     netspurt: Command, tmp_path: Path
 ) -> None:
     write(path_of([None] * 20 + [0.1]).lost_after(0.01), tmp_path / "a.csv")

@@ -1,4 +1,4 @@
-"""The statistics of delays: they find planted effects and nothing else."""
+"""Tests that the statistics of delays find planted effects and nothing else."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_every_printed_row_is_consistent_and_a_wrong_value_is_named() -> None:
     assert len(rows) == 52
     assert [contradictions(row) for row in rows if contradictions(row)] == []
     facc = next(row for row in rows if row.name == "FACC")
-    # The total as the good time alone, a mean over the probes that were answered, and rounding.
+    # 137 s is the good time alone, and 433 ms is the mean over the answered probes only.
     assert contradictions(replace(facc, total_s=137))["total"].startswith("FACC: total 137 s")
     assert contradictions(replace(facc, mean_ms=433))["mean"].startswith("FACC: mean 433 ms")
     isid = next(row for row in rows if row.name == "ISID")
@@ -183,7 +183,9 @@ def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_an_interval_from_blocks_covers_the_truth_where_single_draws_do_not() -> None:
+def test_intervals_from_blocks_cover_the_truth_more_often_than_intervals_from_single_draws() -> (
+    None
+):
     rng = np.random.default_rng(5)
     held = {"blocks": 0, "single": 0}
     for seed in range(60):
@@ -201,7 +203,9 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
     assert paired_difference(better, path, mean).sign == -1
     separate = block_bootstrap(path, mean)
-    assert separate.low < better.mean() < separate.high, "separate intervals must overlap"
+    assert separate.low < better.mean() < separate.high, (
+        "the interval of one series must contain the mean of the other"
+    )
     assert paired_difference(same - same.mean(), path - path.mean(), mean).sign == 0
     with pytest.raises(ValueError, match="must be the same"):
         paired_difference(path[:9], path, mean)
@@ -209,16 +213,16 @@ def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
         block_bootstrap(path, mean, length=700)
 
 
-def test_nineteen_of_twenty_intervals_of_a_rate_hold_the_true_one() -> None:
+def test_about_95_percent_of_the_intervals_of_a_slope_contain_the_true_slope() -> None:
     rng = np.random.default_rng(889)
     held = 0
     for _ in range(400):
         octets = rng.integers(40, 257, 300)
-        # Scatter that grows with the length, and hangs together from probe to probe.
+        # The scatter grows with the length, and the drift is correlated from probe to probe.
         noise = rng.exponential(1e-3, 300) * octets / 100
         drift = np.convolve(rng.normal(0, 1e-3, 319), np.ones(20) / 20, "valid")
         line = fit_lengths(octets, 0.04 + 8e-6 * octets + noise + drift, break_at=None).lines[0]
-        # The scatter's mean grows with the length, too: by 10 us an octet.
+        # The mean of the scatter also grows with the length, by 10 us an octet.
         low, high = line.slope_between()
         held += low < 18e-6 < high
         assert line.rate_between() == pytest.approx((8 / high, 8 / low if low > 0 else np.inf))

@@ -1,4 +1,4 @@
-"""Intervals from blocks, against theory for known series."""
+"""Compares intervals from blocks with the theory for known series."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_a_series_with_memory_has_a_wider_interval_that_covers_its_mean() -> Non
     assert narrow.high - narrow.low < 0.4 * widths[0]
 
 
-def test_a_short_series_with_memory_is_covered_better_than_by_its_blocks_alone() -> None:
+def test_the_mean_of_a_short_series_is_covered_more_often_if_memory_is_true() -> None:
     covered = {True: 0, False: 0}
     for seed in range(60):
         series = autoregressive(60, 0.5, seed)
@@ -83,7 +83,7 @@ def test_a_ratio_that_is_never_defined_has_no_interval() -> None:
     assert np.isnan([bounds.value, bounds.low, bounds.high]).all()
 
 
-def test_long_series_are_binned_and_give_the_same() -> None:
+def test_a_long_series_has_the_usual_interval_of_its_mean() -> None:
     series = np.random.default_rng(3).normal(size=120_000)
     bounds = interval(series, 300)
     width = 2 * 1.96 / np.sqrt(len(series))

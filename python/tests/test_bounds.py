@@ -1,4 +1,4 @@
-"""Limits on the resources of a run, a file or a peer: a reached limit is reported."""
+"""Tests that a run or a file that reaches a limit of resources is refused with the limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bounded(rows: int) -> ns.Scenario:
     return ns.Scenario.parse(LONG + f"[record]\nrows = {rows}\n")
 
 
-def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
+def test_a_run_that_records_more_rows_than_allowed_raises_an_error_with_the_limit() -> None:
     with pytest.raises(ValueError, match=r"record\.rows: more than 5000 rows .*record\.spy"):
         bounded(5000).run()
     complete = bounded(10**9).run()
@@ -56,10 +56,10 @@ def parquet(path: Path, rows: int, **options: object) -> bytes:
     return path.read_bytes()
 
 
-def test_a_panic_in_a_decoder_is_a_damaged_file(
+def test_a_panic_in_a_decoder_is_reported_as_a_damaged_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A few of a hundred damaged files make the decoder panic."""
+    """Some of these 1000 damaged files make the decoder panic."""
     file, rng, messages = tmp_path / "damaged.parquet", Random(4), set()
     for options in (
         {"compression": "snappy"},
@@ -86,7 +86,7 @@ def test_a_panic_in_a_decoder_is_a_damaged_file(
     assert "panicked" not in capfd.readouterr().err
 
 
-def test_a_table_whose_octets_contradict_each_other_is_damaged(tmp_path: Path) -> None:
+def test_a_damaged_table_raises_only_valueerror_or_oserror(tmp_path: Path) -> None:
     whole, rng = parquet(tmp_path / "t.parquet", 200, use_dictionary=False), Random(5)
     for _ in range(1000):
         octets = bytearray(whole)
@@ -98,7 +98,7 @@ def test_a_table_whose_octets_contradict_each_other_is_damaged(tmp_path: Path) -
 
 
 def test_a_small_file_of_many_rows_is_refused_with_the_limit(tmp_path: Path) -> None:
-    """Sixteen million equal rows are a few thousand octets."""
+    """Seventeen million equal rows need less than 100,000 octets."""
     path = tmp_path / "bomb.parquet"
     delays = pa.array([10**7]).take(pa.array([0] * (1 << 20)))
     with pq.ParquetWriter(path, pa.schema([("rtt_ns", pa.int64())])) as out:

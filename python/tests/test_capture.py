@@ -1,4 +1,4 @@
-"""Captures, as other programs read them."""
+"""Tests that other programs read netspurt's captures without errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def tshark(*words: str | Path) -> str:
 
 @pytest.mark.parametrize("recovery", VARIANTS)
 @pytest.mark.parametrize("node", ["source", "receiver"])
-def test_tshark_finds_nothing_wrong(captures: dict[str, Path], recovery: str, node: str) -> None:
+def test_tshark_finds_no_error_in_the_captures_of_each_recovery(
+    captures: dict[str, Path], recovery: str, node: str
+) -> None:
     file = captures[recovery] / f"{node}.pcapng"
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     assert tshark("-r", file, *checks, "-Y", "_ws.malformed") == ""
@@ -66,14 +68,16 @@ def test_the_counts_of_tcptrace_equal_those_of_the_tables(
     assert int(lines["max segm size"]) == 960
 
 
-def test_packets_have_the_offsets_that_their_numbers_imply(captures: dict[str, Path]) -> None:
+def test_data_has_the_sequence_numbers_that_its_packet_numbers_imply(
+    captures: dict[str, Path],
+) -> None:
     fields = ["-T", "fields", "-e", "ip.id", "-e", "ip.len", "-e", "tcp.seq_raw", "-e", "ip.src"]
     rows = [
         line.split("\t")
         for line in tshark("-r", captures["sack"] / "source.pcapng", *fields).splitlines()
     ]
     data = [row for row in rows if row[1] == "1000"]
-    # Packet n of size L at sequence number 1 + (L - 40)(n - 1).
+    # Packet n, of L octets, begins at the sequence number 1 + (L - 40)(n - 1).
     run = ns.open_run(captures["sack"])
     packets = run.segments.where(node="source", way="out")["packet"]
     assert [int(row[2]) for row in data] == [1 + 960 * (n - 1) for n in packets.tolist()]
@@ -82,7 +86,9 @@ def test_packets_have_the_offsets_that_their_numbers_imply(captures: dict[str, P
         assert len(set(ids)) == len(ids), "each identification must be unique"
 
 
-def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path]) -> None:
+def test_an_ack_with_sack_blocks_has_a_comment_with_the_octets_that_the_run_charged(
+    captures: dict[str, Path],
+) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]
     rows = [
         line.split("\t")
@@ -96,7 +102,9 @@ def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path])
     assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
 
 
-def test_the_file_describes_itself(captures: dict[str, Path]) -> None:
+def test_a_capture_tells_its_link_type_unit_of_time_beginning_and_program(
+    captures: dict[str, Path],
+) -> None:
     need("capinfos")
     file = captures["tahoe"] / "source.pcapng"
     output = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout
@@ -107,7 +115,7 @@ def test_the_file_describes_itself(captures: dict[str, Path]) -> None:
     assert "netspurt" in output
 
 
-#: What the example `packets` lists in its comments, in this order.
+#: The fields that the example `packets` lists in its comments, in this order.
 FIELDS = [
     "tcp.seq_raw",
     "tcp.ack_raw",
@@ -127,16 +135,16 @@ FIELDS = [
 
 @pytest.fixture(scope="module")
 def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 400 random packets, half of them of IPv6."""
+    """Write 400 random packets of IPv4 and IPv6; return the file."""
     file = tmp_path_factory.mktemp("packets") / "random.pcapng"
     with file.open("wb") as out:
         subprocess.run([example("packets"), "400", "1"], cwd=ROOT, stdout=out, check=True)
     return file
 
 
-def test_tshark_finds_nothing_wrong_in_packets_of_every_kind(packets: Path) -> None:
+def test_tshark_finds_no_error_in_random_packets_of_ipv4_and_ipv6(packets: Path) -> None:
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-    # Random payload is nobody's protocol.
+    # The payload is random, so tshark must not read it as a protocol.
     checks += ["-d", "tcp.port==5001,data"]
     assert tshark("-r", packets, *checks, "-Y", "_ws.malformed") == ""
     good = 'tcp.checksum.status == "Good" && !(ip.checksum.status == "Bad")'
@@ -166,14 +174,14 @@ def test_tshark_reads_the_fields_that_were_written(packets: Path) -> None:
 
 
 def identifications(folder: Path, node: str) -> list[tuple[str, str]]:
-    """Return source and IP identification of every packet a node captured."""
+    """Return the source and the IP identification of each packet that a node captured."""
     words = ["-T", "fields", "-e", "ip.src", "-e", "ip.id"]
     rows = tshark("-r", folder / f"{node}.pcapng", *words).splitlines()
     return [(source, id_) for source, _, id_ in (row.partition("\t") for row in rows)]
 
 
 def hardware_duplicates(folder: Path, node: str) -> int:
-    """Return how many tcptrace takes for duplicates made by hardware."""
+    """Return how many packets tcptrace counts as duplicates that hardware made."""
     words = [need("tcptrace"), "-nl", str(folder / f"{node}.pcapng")]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     rows = [line for line in result.stdout.splitlines() if "hardware dups" in line]

@@ -1,4 +1,4 @@
-"""`netspurt explain` and related commands on captures that are cut, odd or unreadable."""
+"""Tests `netspurt explain` and related commands on captures that are cut, odd or unreadable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from conftest import NETSPURT, Command
 
-#: Ethernet's neighbours: raw IP, and a number that no link type has.
+#: Two link types: raw IP, and a number that no link type has.
 RAW, UNKNOWN = 101, 999
 
 SYN, ACK, PSH = 2, 16, 8
@@ -114,7 +114,9 @@ def test_a_link_type_that_cannot_be_read_is_named(netspurt: Command, tmp_path: P
         assert "link type 999" in result.stderr
 
 
-def test_names_of_files_do_not_steer_a_terminal(netspurt: Command, tmp_path: Path) -> None:
+def test_control_characters_in_names_of_files_are_printed_as_escapes(
+    netspurt: Command, tmp_path: Path
+) -> None:
     file = pcap(tmp_path / "a\x1b[31m\nb.pcap", talk(2))
     other = pcap(tmp_path / "c.pcap", talk(2))
     for words in (("explain", file), ("explain", "--csv", file, other), ("compare", file, file)):
@@ -142,7 +144,9 @@ def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_pat
     assert "0 only in a.pcap (first) and 0 only in a.pcap (second)" in names
 
 
-def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_a_capture_without_data_names_the_capture(
+    netspurt: Command, tmp_path: Path
+) -> None:
     file = pcap(tmp_path / "syns.pcap", [(n, segment(SYN, 7)) for n in range(3)])
     result = netspurt("plot", file)
     assert result.returncode == 2
@@ -166,12 +170,12 @@ def test_a_count_of_one_row_is_in_the_singular(netspurt: Command, tmp_path: Path
     assert "connections: 1 row of" in netspurt("table", file).stdout
 
 
-#: Octets of IPv4's header and of TCP's up to its flags.
+#: The octets of the IPv4 header and of the TCP header up to its flags.
 UP_TO_FLAGS = 20 + 14
 
 
 @pytest.mark.parametrize(("snap", "zeros"), [(UP_TO_FLAGS, 0), (UP_TO_FLAGS + 2, 4)])
-def test_a_window_that_was_not_captured_is_not_zero(
+def test_a_window_that_was_not_captured_does_not_count_as_zero(
     netspurt: Command, tmp_path: Path, snap: int, zeros: int
 ) -> None:
     packets = [(0.1 * n, segment(ACK, 1 + 100 * n, payload=bytes(100), window=0)) for n in range(4)]
@@ -204,7 +208,7 @@ def answer(number: int) -> bytes:
 def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """An ACK covers a segment sent 50 ms before and another one sent 20 ms before."""
+    """One ACK covers two segments; they were sent 50 ms and 20 ms before it."""
     first, second = (segment(ACK, 1 + 100 * n, payload=bytes(100)) for n in range(2))
     file = pcap(tmp_path / "two.pcap", [(0.0, first), (0.03, second), (0.05, answer(201))])
     explained = netspurt("explain", file).stdout.splitlines()
@@ -251,7 +255,9 @@ def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
     assert "came twice" not in netspurt("explain", pcap(tmp_path / "once.pcap", once)).stdout
 
 
-def test_one_direction_alone_shows_no_initial_window(netspurt: Command, tmp_path: Path) -> None:
+def test_no_initial_window_is_shown_if_only_one_direction_was_captured(
+    netspurt: Command, tmp_path: Path
+) -> None:
     one_way = pcap(tmp_path / "one.pcap", talk(3))
     assert "initial window" not in netspurt("explain", one_way).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])

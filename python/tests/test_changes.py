@@ -1,4 +1,4 @@
-"""Change points: planted ones are found, steady series have few, by all three methods."""
+"""Tests that all three methods find planted changes, and few changes in steady series."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOISES: dict[str, Noise] = {
     "whole": lambda rng, n: np.round(rng.normal(40, 1, n)),
     "log-normal": lambda rng, n: 40 + np.exp(rng.normal(0, 1, n)),
 }
-#: The methods that there are without an optional package.
+#: The methods that need no optional package.
 OWN: tuple[Method, ...] = ("rank-order", "bootstrap")
 
 
@@ -42,25 +42,25 @@ def share_with_changes(method: Method, noise: Noise, series: int, n: int) -> flo
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_ranks_find_a_change_in_one_of_twenty_of_1000_steady_series(noise: str) -> None:
-    """Measured: 2.7 % to 5.0 % for 60 and 200 values; the test is a little conservative."""
+def test_rank_order_finds_a_change_in_1_to_7_percent_of_steady_series(noise: str) -> None:
+    """The measured share is 2.7 % to 5.0 % for 60 and 200 values: at most the 5 % of `alpha`."""
     assert 0.01 <= share_with_changes("rank-order", NOISES[noise], 1000, 60) <= 0.065
 
 
 @pytest.mark.parametrize("noise", ["normal", "log-normal"])
-def test_shuffles_find_a_change_in_one_of_twenty_of_1000_steady_series(noise: str) -> None:
-    """Measured: 4.1 % to 5.7 % for 60 and 200 values; three standard errors are 2.1 %."""
+def test_bootstrap_finds_a_change_in_2_to_8_percent_of_steady_series(noise: str) -> None:
+    """The measured share is 4.1 % to 5.7 % for 60 and 200 values; 3 standard errors are 2.1 %."""
     assert 0.029 <= share_with_changes("bootstrap", NOISES[noise], 1000, 60) <= 0.071
 
 
-def test_the_peer_finds_a_change_in_hardly_any_of_1000_steady_series() -> None:
-    """Measured: 0.1 % to 0.6 %."""
+def test_pelt_finds_a_change_in_at_most_2_percent_of_steady_series() -> None:
+    """The measured share is 0.1 % to 0.6 %."""
     peer()
     assert share_with_changes("pelt", NOISES["tail"], 1000, 60) <= 0.02
 
 
 def test_correlated_neighbours_cause_more_false_changes() -> None:
-    """The docs state it: with a correlation of 0.6, two of five series of 60 have changes."""
+    """docs/constancy.md says: at a correlation of 0.6, 44 % of series of 60 values have changes."""
 
     def walk(rng: np.random.Generator, n: int) -> Floats:
         from scipy.signal import lfilter
@@ -72,8 +72,10 @@ def test_correlated_neighbours_cause_more_false_changes() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("noise", NOISES)
-def test_planted_steps_are_found_by_number_and_place(method: Method, noise: str) -> None:
-    """Levels two deviations apart: both steps are found in 19 of 20 series, within 6 values."""
+def test_planted_steps_are_found_at_their_places_and_no_other_steps(
+    method: Method, noise: str
+) -> None:
+    """Steps of 2.5 and 5 standard deviations are both found in 18 of 20 series, within 6 values."""
     if method == "pelt":
         peer()
     right = 0
@@ -90,7 +92,7 @@ def test_planted_steps_are_found_by_number_and_place(method: Method, noise: str)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
-    """The mean before and after both is the same, which hides them from a single test."""
+    """The mean before the rise and after the fall is the same; a single test would miss both."""
     if method == "pelt":
         peer()
     rng = np.random.default_rng(4)
@@ -125,7 +127,7 @@ def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
 
 
 def test_the_limit_distribution_agrees_with_shuffles() -> None:
-    """Just below and above the length from which the limit is used."""
+    """Compares series on both sides of the length above which the limit distribution is used."""
     rng = np.random.default_rng(6)
     apart = []
     for seed in range(6):
@@ -141,7 +143,7 @@ def test_the_limit_distribution_agrees_with_shuffles() -> None:
         ]
         apart.append(abs(chances[0] - chances[1]))
     assert max(apart) < 0.06
-    # Kuiper's statistic: Stephens's percentage points for many values.
+    # These are Stephens's percentage points of Kuiper's statistic for many values.
     assert [round(kuiper(v), 3) for v in (1.620, 1.747, 2.001)] == [0.1, 0.05, 0.01]
 
 

@@ -1,4 +1,4 @@
-"""The command, as people and programs use it."""
+"""Tests the command `netspurt` as people and programs use it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None
         ("rate = ", ["mine.toml:1", "not TOML"]),
     ],
 )
-def test_a_bad_file_gets_one_clear_error(
+def test_a_scenario_file_that_cannot_be_read_gets_one_clear_error(
     netspurt: Command, tmp_path: Path, text: str | bytes | None, says: list[str]
 ) -> None:
     name = "mine.toml" if text is not None else "nothing.toml"
@@ -66,7 +66,7 @@ def test_a_bad_file_gets_one_clear_error(
 
 
 def failed(result: subprocess.CompletedProcess[str], *says: str) -> None:
-    """One error on standard error, nothing on standard output, status 2."""
+    """Check that the command printed one error and nothing else, and ended with status 2."""
     assert result.returncode == 2, result
     assert result.stdout == ""
     assert result.stderr.count("error:") == 1, result.stderr
@@ -95,7 +95,9 @@ def test_a_bad_setting_gets_one_clear_error(
     failed(netspurt("run", "mine.toml", "--set", setting), *says)
 
 
-def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_gets_one_clear_error(
+    netspurt: Command, tmp_path: Path
+) -> None:
     netspurt("new", "mine.toml")
     (tmp_path / "taken").mkdir()
     (tmp_path / "file").touch()
@@ -111,7 +113,7 @@ def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> 
 def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     if os.geteuid() == 0:
-        # The superuser reads everything that can be read at all.
+        # The superuser may read every file, but reading this one fails for everyone.
         failed(netspurt("run", "/proc/self/mem"), "/proc/self/mem")
         return
     (tmp_path / "mine.toml").chmod(0)
@@ -122,7 +124,7 @@ def test_a_full_disk_leaves_no_folder_that_looks_complete(
     netspurt: Command, tmp_path: Path
 ) -> None:
     netspurt("new", "mine.toml")
-    # Files may grow to 50 kB: a capture of whole packets does not fit.
+    # Files may grow to 50 blocks of 512 octets: a capture of whole packets does not fit.
     words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
     result = subprocess.run(
         ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, *words],
@@ -186,7 +188,7 @@ def test_the_next_run_removes_half_written_folders(
         assert process.stdout is not None
         assert process.stdout.readline()
         assert len(list(tmp_path.glob(".run.partial-*"))) == 1
-        # Another run leaves it alone while its process lives.
+        # Another run does not remove this folder while the process that writes it lives.
         assert netspurt("run", "mine.toml", "--out", "other").stderr == ""
         process.send_signal(blow)
         process.wait(60)
@@ -254,7 +256,7 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
         assert process.returncode in {130, -signal.SIGINT}
 
 
-#: A run of a second, and progress that is shown after a tenth of that.
+#: A program that makes a run of about a second and shows progress after a tenth of a second.
 WATCHED = """
 import sys
 from netspurt.cli import output, start
@@ -299,7 +301,7 @@ def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
     assert "--wire tun" in next(line for line in result.stdout.splitlines() if "TUN" in line)
 
 
-def test_the_shell_can_complete() -> None:
+def test_the_shell_completes_the_names_of_commands() -> None:
     environment = {
         **os.environ,
         "_NETSPURT_COMPLETE": "complete_bash",
@@ -322,9 +324,9 @@ def test_wrong_arguments_are_errors_without_a_traceback(netspurt: Command) -> No
 
 def test_every_shipped_scenario_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
-    # Each set of sweeps is run by a test of its own.
+    # Other tests run the scenarios that have a sweep.
     for path in (file for file in files if "[sweep" not in file.read_text()):
-        # Flows that start once a minute need their hour.
+        # A scenario that starts a flow once a minute needs its whole hour.
         minutes = re.search(r'^every += "60 s"', path.read_text(), re.MULTILINE)
         shorter = () if minutes else ("--set", "stop=5 s")
         result = netspurt("run", path, *shorter)
@@ -462,7 +464,7 @@ def test_an_impossible_folder_is_reported_under_the_name_given(netspurt: Command
         ("netspurt plot x --kind tim", "time-sequence"),
     ],
 )
-def test_the_shell_completes_names(words: str, names: str) -> None:
+def test_the_shell_completes_the_names_of_papers_claims_and_plots(words: str, names: str) -> None:
     environment = {
         **os.environ,
         "_NETSPURT_COMPLETE": "complete_bash",

@@ -1,4 +1,4 @@
-"""The engine on Ray: the same bytes, even if a worker or a node dies."""
+"""Tests that a sweep on Ray writes the same bytes as threads, even if a worker or a node dies."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from test_sweep import LOSSY
 
 T = TypeVar("T")
 
-#: Ray's message when it gives up a start, after 30 s, which cannot be changed.
+#: Ray's messages when a start has taken 30 s. Ray has no setting for this limit.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
-# Here Ray is imported before the engine, which sets this for other programs.
+# Other programs get this setting from the engine, before it imports Ray. Here Ray comes first.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 ray: Any = pytest.importorskip(
     "ray", reason="Ray is not installed: pip install 'netspurt[cluster]'"
 )
 
-# Ray's own sockets and files are not always closed before they are collected.
+# Ray does not always close its sockets and files before Python collects them as garbage.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -55,7 +55,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
-    """Return the result of `start`. Try again if Ray gives up, and skip if it does so each time."""
+    """Return the result of `start`. Try again if Ray gives up; skip if Ray gives up each time."""
     for attempt in range(1, TRIES + 1):
         try:
             return start()
@@ -70,7 +70,10 @@ def in_time(start: Callable[[], T], end: Callable[[], object]) -> T:
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Iterator[Any]:
-    """Two nodes on this machine; the driver is with the first. The last test kills the second."""
+    """Start two nodes on this machine; the driver is on the first.
+
+    The last test that uses the nodes kills the second one.
+    """
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -93,7 +96,7 @@ def two_nodes() -> Iterator[Any]:
 
 
 def workers_of(node: Any) -> list[int]:
-    """Return the processes that run our tasks below a node's raylet."""
+    """Return the ids of the processes that a node's raylet started and that run chunks."""
     raylet = node.all_processes["raylet"][0].process.pid
     found = []
     for entry in Path("/proc").iterdir():
@@ -109,10 +112,10 @@ def workers_of(node: Any) -> list[int]:
 
 
 def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
-    """Run the sweep on Ray; once some of it is there, act until that says it did.
+    """Run the sweep on Ray, call `act` once there are cases, and return the sweep's folder.
 
-    On a busy machine Ray may do all of it before there is anything to act on. Then it is run again,
-    and after some tries the test is skipped. Return the folder of the sweep.
+    `act` is called until it returns True. On a busy machine the sweep may end before that; then it
+    runs again. The test is skipped if `TRIES` sweeps end too early.
     """
     for attempt in range(TRIES):
         out = place / f"s{attempt}"
@@ -122,7 +125,7 @@ def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
 
 
 def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
-    """Run the sweep on Ray, and return whether the act came before its end."""
+    """Run the sweep on Ray. Return True if `act` returned True before the sweep ended."""
     from netspurt.sweep.cluster import Ray
 
     acted: list[int] = []
@@ -167,16 +170,18 @@ def test_a_cluster_started_here_listens_on_loopback_only() -> None:
             check=False,
         )
         if result.returncode != 0:
-            # The last line of a traceback names the kind of error before what it says.
+            # The last line of a traceback has the type of the error before its message.
             raise RuntimeError(result.stderr.strip().splitlines()[-1].partition(": ")[2])
         return result.stdout.split()
 
     listeners = in_time(listen, lambda: None)
-    assert len(listeners) >= 4, "the driver, the servers of the node and a worker must listen"
+    assert len(listeners) >= 4, (
+        "at least four sockets of the driver, the node and a worker must listen"
+    )
     assert set(listeners) <= {"127.0.0.1", "::1"}
 
 
-def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
+def test_a_cluster_that_listens_beyond_loopback_is_shut_down() -> None:
     from netspurt.sweep.cluster import _check_loopback
 
     class Elsewhere:

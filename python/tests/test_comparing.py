@@ -1,4 +1,4 @@
-"""Comparisons of two runs: common events, the first difference, and its reason."""
+"""Tests what a comparison of two runs finds: common events, the first difference, its reason."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):
         assert why(compare(*pair), *pair) == LIMITED_TRANSMIT
-    # Not on the third one: RFC 3042 allows two segments.
+    # A segment on the third duplicate ACK is something else: RFC 3042 allows two segments.
     third = [*START, *(ack(1.0 + n / 10, 1, n) for n in (2, 3, 4))]
     late = [*third, data(1.4, 5)]
     assert why(compare(third, late), third, late) == ""
@@ -136,7 +136,7 @@ def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
     assert mechanisms(run) == {"fast retransmit": [1.4], PARTIAL_ACK: [2.0]}
 
 
-def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> None:
+def test_limited_transmit_is_counted_on_the_first_two_duplicates_of_each_ack() -> None:
     run = [*START]
     for n, packet in ((2, 5), (3, 6), (4, 7)):
         run += [ack(1.0 + n / 10, 1, n), data(1.0 + n / 10, packet)]
@@ -144,12 +144,12 @@ def test_limited_transmit_is_counted_on_the_first_two_copies_of_each_ack() -> No
     assert mechanisms(run) == {LIMITED_TRANSMIT: [1.2, 1.3, 3.1]}
 
 
-# Of runs.
+# Comparisons of simulated runs.
 
 
 @pytest.fixture(scope="module")
 def both() -> tuple[ns.Run, ns.Run]:
-    """Run a start with four packets, without and with limited transmit."""
+    """Run the scenario of `netspurt new` twice: without and with limited transmit."""
     plain = ns.new_scenario().replace({"stop": "30 s", "flows.transfer.tcp.recovery": "reno"})
     return plain.run(), plain.replace({"flows.transfer.tcp.limited_transmit": True}).run()
 
@@ -176,12 +176,12 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
+def test_opening_returns_the_time_from_a_senders_last_ack_to_its_first_data(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
-    """A server that thinks for 300 ms acknowledges its request before it replies."""
+    """The server replies 300 ms after a request, but acknowledges the request before that."""
     assert opening(both[0].segments, "transfer", "source") is None, (
-        "a sender whose data leaves first must have no opening line"
+        "opening must return None for a sender whose data leaves before any ACK"
     )
     values = {
         "flows.transfer": {
@@ -248,7 +248,7 @@ def test_the_comparison_begins_with_which_run_finished_first(
     data = json.loads(netspurt("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [entry["took_s"] for entry in data] == pytest.approx(took)
     assert data[0]["goodput_bps"] == pytest.approx(8 * data[0]["acked_bytes"] / took[0])
-    # The capture of a run that closed its connection gives the same comparison.
+    # A run's capture shows the same time as its folder if the connection was closed.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
     data = json.loads(netspurt("compare", "linux", "linux/source.pcapng", "--json").stdout)[
@@ -264,7 +264,7 @@ def test_a_count_of_one_is_in_the_singular(netspurt: Command) -> None:
 
 
 @pytest.mark.usefixtures("folders")
-def test_programs_get_every_event_in_order_with_both_its_times(netspurt: Command) -> None:
+def test_json_lists_every_event_in_order_with_its_times_in_both_runs(netspurt: Command) -> None:
     data = json.loads(netspurt("compare", "plain", "limited", "--json").stdout)
     rows = data["events"]
     firsts = [row["first_s"] if row["first_s"] is not None else row["second_s"] for row in rows]
@@ -313,7 +313,7 @@ def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
     assert "same for 4.962 s" in netspurt("compare", "two", "two", "--flow", "b").stdout
 
 
-def test_runs_of_different_scenarios_have_nothing_in_common(
+def test_the_comparison_of_different_scenarios_says_that_they_have_nothing_in_common(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.new_scenario().replace({"stop": "5 s"}).run().save(tmp_path / "one")
@@ -355,7 +355,7 @@ def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: P
     assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
 
 
-#: A conversation in which both ends lose data, and one request waits at the end.
+#: A conversation in which data of both ends is lost and the last request gets no reply in time.
 BOTH_WAYS = """
 stop = "3 s"
 seed = 2
@@ -373,7 +373,9 @@ app = { requests = 60, reply = "40 kB" }
 """
 
 
-def test_retransmissions_are_counted_for_each_end_apart(netspurt: Command, tmp_path: Path) -> None:
+def test_the_retransmissions_of_each_end_are_counted_separately(
+    netspurt: Command, tmp_path: Path
+) -> None:
     run = ns.Scenario.parse(BOTH_WAYS, name="both").run()
     run.save(tmp_path / "a")
     run.save(tmp_path / "b")

@@ -1,4 +1,4 @@
-"""Constancy in its three senses, throughput levels, and the command for recorded delays."""
+"""Tests constancy in its three senses, throughput levels, and `netspurt delays constancy`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def stepped(tmp_path: Path) -> Path:
-    """Record an hour of pings, one a second: 40 ms, from 20 min on 46 ms, from 50 min on 40 ms."""
+    """Write an hour of pings, one a second: 40 ms or more, 46 ms or more from minute 20 to 50."""
     rng = np.random.default_rng(11)
     rtt = 0.040 + rng.exponential(0.002, 3600)
     rtt[1200:3000] += 0.006
@@ -107,7 +107,9 @@ def test_too_few_delays_and_unknown_methods_are_errors(netspurt: Command, tmp_pa
     refused(netspurt("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
-def test_every_shipped_recording_has_its_constancy_printed(netspurt: Command) -> None:
+def test_the_constancy_of_every_shipped_recording_is_printed_or_it_is_too_short(
+    netspurt: Command,
+) -> None:
     for file in sorted((ROOT / "data").iterdir()):
         if file.suffix in (".md", ".py"):
             continue
@@ -179,7 +181,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
 
 
 def test_planted_levels_and_their_number_are_found() -> None:
-    """Eleven levels five deviations apart, as many as the paper of 2005 saw, in 7 of 8 sets."""
+    """Eleven levels, as in the paper of 2005, lie five deviations apart; 7 of 8 sets show all."""
     right = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)

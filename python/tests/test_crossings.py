@@ -1,4 +1,4 @@
-"""When round trips exceed the RTO: as text, as a table and as a picture."""
+"""Tests the text, the table and the picture that show when round trips exceed the RTO."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the scenario of the early timeout."""
+    """Return the folder of a run of the scenario with the early timeout."""
     run = ns.load(ROOT / "scenarios" / "early-timeout.toml").run()
     return run.save(tmp_path_factory.mktemp("early") / "run")
 
 
 class Rows(dict[str, "np.ndarray"]):
-    """A table of a few rows, whose times are in seconds."""
+    """Holds the columns of a small table, with times in seconds."""
 
     def seconds(self, name: str = "t_ns") -> np.ndarray:
         return self[name].astype(float)
 
 
 def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_timer() -> None:
-    """By hand: sent at 1, back at 3.5; the RTO is 2 s until 2, then 1.2 s until 4."""
+    """The segment is sent at 1 s, its ACK comes at 3.5 s; the RTO is 2 s, and 1.2 s from 2 s on."""
     rto = Rows(
         t_ns=np.array([0.0, 2.0, 4.0]),
         rto_ns=np.array([2.0, 1.2, 3.0]),
@@ -48,7 +48,7 @@ def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_time
 def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retransmission(
     netspurt: Command, early: Path
 ) -> None:
-    """Times of the timeouts as in VALIDATION.md, where ns-2 has 8.95 and 11.35 s."""
+    """VALIDATION.md has the times of the timeouts; in ns-2 they are 8.95 s and 11.35 s."""
     rows = list(csv.DictReader(io.StringIO(netspurt("table", early, "crossings", "--csv").stdout)))
     fired = [row for row in rows if row["timeout"] == "true"]
     assert [round(int(row["t_ns"]) / 1e9, 3) for row in fired] == [8.954, 11.346]
@@ -67,7 +67,7 @@ def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retr
     )
 
 
-def test_a_clock_of_half_a_second_has_no_crossing_and_no_retransmission(
+def test_with_a_tick_of_half_a_second_no_crossing_ends_in_a_timeout(
     netspurt: Command, tmp_path: Path
 ) -> None:
     scenario = ns.load(ROOT / "scenarios" / "early-timeout.toml")
@@ -77,7 +77,7 @@ def test_a_clock_of_half_a_second_has_no_crossing_and_no_retransmission(
     assert [row for row in rows if ",true," in row] == []
 
 
-def test_the_picture_shows_the_deviation_beside_the_timer(early: Path) -> None:
+def test_the_picture_shows_srtt_rttvar_the_rto_and_timeouts(early: Path) -> None:
     run = ns.open_run(early)
     (axes,) = draw(run, "rto").axes
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}

@@ -1,4 +1,4 @@
-"""Recorded delays, from Python and the command line."""
+"""Tests recorded delays, from Python and from the command line."""
 
 import json
 import os
@@ -36,7 +36,9 @@ def test_columns_and_units_can_be_named(tmp_path: Path) -> None:
     assert delays.sent_ns.tolist() == [0, 500_000_000]
 
 
-def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> None:
+def test_the_error_for_a_file_without_delays_has_the_file_the_line_and_the_fix(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "a.txt"
     file.write_text("Dear Sir,\n")
     with pytest.raises(ns.DelaysError, match="Dear Sir") as raised:
@@ -169,7 +171,7 @@ def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path
     (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
     with pytest.raises(ValueError, match=r"rrdtool xport.* as CSV .*--column rtt=NAME"):
         ns.read_delays(tmp_path / "path.rrd")
-    # As `rrdtool xport` writes it, given a format for CSV.
+    # `rrdtool xport` writes these lines if it is told to write CSV.
     lines = ['"time","median"', "1700000000,1.2e-02", "1700000300,1.3e-02", "1700000600,NaN"]
     (tmp_path / "path.csv").write_text("\n".join(lines) + "\n")
     (recording,) = ns.read_delays(tmp_path / "path.csv", columns={"rtt": "median", "unit": "s"})
@@ -273,7 +275,7 @@ def test_a_note_that_many_recordings_have_is_printed_once(
     assert all(len(entry["recordings"][0]["notes"]) > 0 for entry in data)
 
 
-def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
+def test_an_interrupt_is_raised_before_a_long_file_is_read_to_its_end(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     file.write_text("rtt_ms\n" + "20.5\n" * 300_000)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -1,4 +1,4 @@
-"""Commands and code in the documents do what the documents show."""
+"""Tests that commands and code in the documents do what the documents show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matches(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
-#: Commands that start no other program need no process of their own.
+#: Commands that the tests run in their own process, because they start no other program.
 ALONE = {
     "compare",
     "delays",
@@ -58,7 +58,7 @@ ALONE = {
 
 
 def printed(command: str, netspurt: Command, folder: Path) -> str:
-    """Return all that a line of a console prints."""
+    """Return everything that a command line prints."""
     program, *words = shlex.split(command)
     if program == "netspurt" and words[0] in ALONE and not set(command) & set("|<>;&\\"):
         result = netspurt(*words, columns=100)
@@ -103,14 +103,14 @@ def test_commands_that_run_the_kernel_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that a document's commands print what it shows.
 
-    A late machine excuses only a live run, and what reads the results of one.
+    A late machine excuses only live runs and commands that read the results of live runs.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:
         if named := re.match(r"# ([\w/]+\.(py|toml|csv))\n", block):
             file = tmp_path / named[1]
             file.parent.mkdir(exist_ok=True)
-            # A table has no comments.
+            # CSV has no comments, so the line with the file's name is left out.
             file.write_text(block.partition("\n")[2] if named[2] == "csv" else block)
     live: set[str] = set()
     for block in blocks(path, "console"):
@@ -134,7 +134,7 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 @real_time
 def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Path) -> None:
-    """The kernel's six rows are among the 36 that are reproduced."""
+    """Six of the 36 reproduced rows are runs of the kernel's TCP."""
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = capabilities["user and network namespaces"]
     if not available:

@@ -1,4 +1,4 @@
-"""Estimators by name and in Python."""
+"""Tests estimators that are chosen by name, and estimators that are written in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 class Thrice:
-    """An estimator whose timer is three times the last round trip."""
+    """Sets the timer to three times the last round trip, and doubles it at each timeout."""
 
     def __init__(self, k: float = 3.0) -> None:
         self.k, self.last, self.backoff = k, 0.1, 1
@@ -41,7 +41,7 @@ def drive(estimator: object, *steps: float) -> list[float]:
     return list(_core.drive(estimator, np.array(steps)))
 
 
-# RFC 6298 §2.2 and §2.3 by hand: 100 + 4 · 50; 110 + 4 · 57.5; doubled by a timeout.
+# RFC 6298 §2.2 and §2.3 by hand [ms]: 100 + 4 · 50, then 110 + 4 · 57.5; a timeout doubles that.
 def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)
@@ -56,7 +56,7 @@ def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer.on_sample(Sample(5.0, ambiguous=True))
     assert timer.state[2] == 2
     timer.on_spurious()
-    # RFC 4015 §3.2: the backoff goes on until a sample.
+    # RFC 4015 §3.2: the backoff stays until the next sample.
     assert timer.deadline(10.0, 9.0, 3) == pytest.approx(10.68)
 
 

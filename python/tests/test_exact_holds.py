@@ -1,7 +1,8 @@
-"""The order of a hold's end and a packet's arrival, beside the same run in exact arithmetic.
+"""Tests whether a hold (the wait of a delayed ACK) ends before or after a packet arrives.
 
-At 1.5 Mbit/s an octet takes 5333 1/3 ns. Three times as slow, with all times three times as long,
-it takes 16000 ns: every instant is a whole number of nanoseconds, and no fraction is lost.
+Each run is compared with the same run in exact arithmetic. At 1.5 Mbit/s an octet takes
+5333 1/3 ns. If the link is three times as slow and all times are three times as long, an octet
+takes 16000 ns. Then every instant is a whole number of nanoseconds, and no fraction is lost.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from ns2_cases import Row, cases, drive, first_difference, rows_of, scenario_of
 #: The factor by which the exact run is slower.
 SLOWER = 3
 
-#: Rates at which an octet takes whole nanoseconds when they are divided by `SLOWER`.
+#: Rates that replace those of the cases. At a third of each, an octet takes whole nanoseconds.
 FAST = {"10e6": 15_000_000, "100e6": 60_000_000, "1e9": 600_000_000}
 
 SLOW = 1_500_000
 
-#: How long before the start the clock last ticked, in ticks, so that no sample ends at a tick.
+#: The time from the clock's last tick to the start, in ticks. It makes no sample end at a tick.
 PHASE = 0.555880716
 
 
@@ -45,7 +46,7 @@ def slower(case: dict[str, Any], times: int) -> dict[str, Any]:
 
 
 def rows(case: dict[str, Any], times: int) -> list[Row]:
-    """Return what the sender does in a run `times` as slow, in the times of the fast one."""
+    """Return the rows of a run that is `times` as slow, with their instants divided by `times`."""
     tick_ns = round(case["tick"] * 1e9)
     scenario = scenario_of(slower(case, times)).replace(
         {

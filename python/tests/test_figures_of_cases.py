@@ -1,4 +1,4 @@
-"""Figures of a sweep's cases compared with closed forms: means, groups, intervals."""
+"""Compares figures of a sweep's cases with closed forms: means, groups, intervals."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from netspurt.analysis.grouping import groups, label_text, measures
 
 Columns = dict[str, NDArray[Any]]
 
-#: Quantiles of Student's distribution, 0.975, from a table.
+#: The 0.975 quantiles of Student's distribution by degrees of freedom, from a table.
 T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 7: 2.3646, 9: 2.2622}
 
 
 def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, list[str]]]:
-    """Return the columns of a sweep over one name, with a run of each number for each label."""
+    """Return the columns of a sweep over one axis, with a run for each number of each label."""
     labels = [label for label, runs in values.items() for _ in runs]
     repeats = [n + 1 for runs in values.values() for n in range(len(runs))]
     columns = {
@@ -41,7 +41,7 @@ def cases(values: Mapping[str, Sequence[float]]) -> tuple[Columns, dict[str, lis
 
 
 def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[float, float, str]:
-    """Return the second label's difference to the first, its span to each side, and a verdict."""
+    """Return the second label's difference from the first, half its interval, and the verdict."""
     columns, order = cases(values)
     (row,) = compare(columns, "timeouts", "algorithm", order, paired=paired)
     reach = row.difference.high - row.difference.value
@@ -52,7 +52,7 @@ def difference(values: Mapping[str, Sequence[float]], *, paired: bool) -> tuple[
 FIVE = [3.0, 5.0, 4.0, 8.0, 5.0]
 
 
-def test_the_interval_of_a_few_runs_is_at_least_students() -> None:
+def test_the_interval_of_the_mean_of_five_runs_is_students() -> None:
     columns, order = cases({"a": FIVE})
     (row,) = summarise(columns, "timeouts", ["algorithm"], order, (0, 50, 100))
     assert (row.labels, row.cases, row.without) == (("a",), 5, 0)
@@ -72,12 +72,12 @@ def test_the_interval_of_pairs_is_that_of_their_differences() -> None:
 
 
 def test_the_interval_of_groups_is_welchs() -> None:
-    """Variances of 1 and 4 over 5 and 5 runs: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees."""
+    """Variances of 1 and 4 in 5 runs each: (1 + 4)² / (1 + 16) · 4 = 5.88 degrees of freedom."""
     one = [9.0, 9.0, 10.0, 11.0, 11.0]
     other = [8.0 + 2 * (value - 10) for value in one]
     value, reach, _ = difference({"old": one, "new": other}, paired=False)
     assert value == pytest.approx(-2.0)
-    # t(0.975; 5.88), between t(5) = 2.5706 and t(6) = 2.4469.
+    # The quantile for 5.88 lies between 2.5706, that for 5, and 2.4469, that for 6.
     assert 2.4469 < reach / math.sqrt((1 + 4) / 5) < 2.5706
 
 
@@ -193,7 +193,7 @@ def test_a_label_is_written_for_people_and_read_back_unchanged(label: object, te
         assert float(text) == label
 
 
-def test_a_baseline_may_be_written_as_another_number() -> None:
+def test_a_baseline_may_be_any_spelling_of_its_number() -> None:
     columns, _ = cases({"0.5": FIVE, "2": FIVE})
     columns["algorithm"] = columns["algorithm"].astype(float)
     order = {"algorithm": [0.5, 2.0]}
@@ -214,7 +214,7 @@ def test_a_measure_has_a_better_direction_or_the_caller_names_one() -> None:
         direction("sent", None)
 
 
-def test_only_numbers_are_measures_and_an_unknown_name_gets_the_nearest() -> None:
+def test_only_numbers_are_measures_and_unknown_measures_and_axes_are_refused() -> None:
     columns, order = cases({"a": FIVE})
     assert measures(columns) == ["case", "repeat", "timeouts"]
     with pytest.raises(ValueError, match="no measure 'timeout': did you mean timeouts"):

@@ -1,4 +1,4 @@
-"""The output of commands for programs: `--json`, and `--csv` for tables with rows."""
+"""Tests the output of commands for programs: `--json`, and `--csv` for tables with rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
 
-#: They print no table: a picture, a file, a stream, or the output of a program.
+#: Commands that print no table but a picture, a file, a stream, or the output of a program.
 NO_TABLE = {
     ("new",),
     ("plot",),
@@ -35,7 +35,7 @@ NO_TABLE = {
     ("papers", "path"),
     ("papers", "study"),
 }
-#: They print a document, not one table: `netspurt table` prints the tables of runs.
+#: Commands that print a document, not one table: `netspurt table` prints the tables of runs.
 NO_ROWS = {
     ("run",),
     ("live", "run"),
@@ -93,7 +93,7 @@ def both(netspurt: Command) -> Read:
 
 
 def same(rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
-    """Check that cells of CSV are the values of rows."""
+    """Check that the cells of a CSV table have the values of the rows in JSON."""
     assert len(rows) == len(cells) > 0
     for row, texts in zip(rows, cells, strict=True):
         assert set(texts) >= {name for name, value in row.items() if not isinstance(value, dict)}
@@ -105,13 +105,13 @@ def same(rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
 
 
 @pytest.mark.parametrize("words", ["doctor", "scenarios", "papers list"])
-def test_lists_are_rows(both: Read, words: str) -> None:
+def test_the_lists_of_doctor_scenarios_and_papers_are_rows_of_csv(both: Read, words: str) -> None:
     rows, cells = both(*words.split())
     same(rows, cells)
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_claims_and_their_verdicts_are_rows(both: Read) -> None:
+def test_claims_and_their_verdicts_are_rows_of_csv(both: Read) -> None:
     data, cells = both("papers", "show", "rfc2416")
     same(data["claims"], cells)
     rows, cells = both("papers", "check", "rfc2416")
@@ -119,19 +119,21 @@ def test_claims_and_their_verdicts_are_rows(both: Read) -> None:
     assert len(data["claims"]) == len(rows)
 
 
-def test_tables_of_runs_are_rows(both: Read, saved_run: Path) -> None:
+def test_tables_of_runs_are_rows_of_csv(both: Read, saved_run: Path) -> None:
     run = ns.open_run(saved_run)
     rows, cells = both("table", saved_run, "segments", "--limit", "50")
     same(rows, cells)
     assert rows == run.segments.records()[:50]
     flows, _ = both("table", saved_run, "flows")
-    assert flows[0]["finished_ns"] is None, "an endless flow must have no end"
+    assert flows[0]["finished_ns"] is None, "a flow without an end must have no time of its end"
     names, cells = both("table", saved_run)
     same(names, cells)
     assert [name["table"] for name in names] == list(run.tables)
 
 
-def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
+def test_crossings_are_rows_of_csv_and_come_from_a_method_of_a_run(
+    both: Read, tmp_path: Path
+) -> None:
     run = ns.load("early-timeout").run()
     run.save(tmp_path / "r")
     rows, cells = both("table", "r", "crossings")
@@ -143,7 +145,7 @@ def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
         run.table("crossings")
 
 
-def test_events_of_compared_runs_are_rows(both: Read, tmp_path: Path) -> None:
+def test_events_of_compared_runs_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     base = ns.new_scenario().replace({"stop": "20 s"})
     base.run().save(tmp_path / "a")
     base.replace({"links.modem.queue": "10 packets"}).run().save(tmp_path / "b")
@@ -151,7 +153,7 @@ def test_events_of_compared_runs_are_rows(both: Read, tmp_path: Path) -> None:
     same(data["events"], cells)
 
 
-def test_recordings_are_rows(both: Read) -> None:
+def test_recordings_are_rows_of_csv(both: Read) -> None:
     data, cells = both("delays", ROOT / "data" / "ping.txt", ROOT / "data" / "irtt.json")
     assert [entry["file"] for entry in data] == [row["file"] for row in cells]
     same([entry["recordings"][0] for entry in data], cells)
@@ -167,7 +169,7 @@ def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
     assert result.stderr.startswith("error: ")
 
 
-def test_bursts_and_lines_are_rows(both: Read, tmp_path: Path) -> None:
+def test_bursts_and_lines_are_rows_of_csv(both: Read, tmp_path: Path) -> None:
     file = ROOT / "data" / "probe.jsonl"
     (data,), cells = both("delays", "lengths", file)
     same(data["lines"], cells)
@@ -179,7 +181,7 @@ def test_bursts_and_lines_are_rows(both: Read, tmp_path: Path) -> None:
     same(data["bursts"], cells)
 
 
-def test_timers_are_rows_with_the_ends_of_intervals_as_columns(both: Read) -> None:
+def test_timers_are_rows_of_csv_with_the_ends_of_intervals_as_columns(both: Read) -> None:
     words = ("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "mills")
     (data,), cells = both(*words)
     same(data["estimators"], cells)
@@ -192,7 +194,9 @@ def test_timers_are_rows_with_the_ends_of_intervals_as_columns(both: Read) -> No
     assert [entry["cost_s"] for entry in data] == [float(row["cost_s"]) for row in cells]
 
 
-def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path: Path) -> None:
+def test_groups_of_a_sweep_are_rows_of_csv_whose_axes_are_columns(
+    both: Read, tmp_path: Path
+) -> None:
     window = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
     base = ns.new_scenario().replace({"stop": "20 s"})
     scenario = base.replace({"sweep": {"seeds": 3, "over": {"window": window}}})
@@ -206,7 +210,7 @@ def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path:
     assert names == [row["measure"] for row in cells]
 
 
-def test_scripts_are_rows(both: Read) -> None:
+def test_scripts_are_rows_of_csv(both: Read) -> None:
     folder = ROOT / "crates" / "netspurt" / "scripts" / "rto"
     data, cells = both("script", folder)
     assert [entry["file"] for entry in data] == [row["file"] for row in cells]

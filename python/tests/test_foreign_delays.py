@@ -1,4 +1,4 @@
-"""Recordings of other people, outside the repository, with a table of their contents."""
+"""Tests recordings of other people, which are outside the repository, against their table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netspurt.timers import USUAL
 
 from conftest import ROOT
 
-#: The folder, beside the repository or where the environment says.
+#: The folder of the recordings: beside the repository, or that in NETSPURT_DELAYS.
 FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays"))
 
 
@@ -70,7 +70,7 @@ def test_every_file_that_can_be_replayed_gets_an_advice(
             try:
                 advice = ns.advise([ns.replay(path, USUAL)])
             except ns.ReplayError:
-                continue  # Smoothed values, and results without single delays.
+                continue  # The file has smoothed values, or no single delays.
             assert "nan" not in str(advice), name
             advised += advice.weighing is not None
             picked = advice.pick in {*advice.asked, *advice.alike, *advice.tuned}

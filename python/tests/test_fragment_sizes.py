@@ -1,4 +1,4 @@
-"""Sizes of segments on nets that fragment: by arithmetic, in simulation, and by the kernel's IP."""
+"""Tests sizes of segments on nets that fragment: computed, simulated, and cut by the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.analysis.fragments import SmallNet, UnderLoss, loss_that_pays
 
 from conftest import Command, need, refused
 
-#: Datagrams of the lengths of segments go over a device that carries 250 octets; what leaves it.
+#: A program that sends datagrams over a device with a small MTU and prints the fragments' sizes.
 OVER_A_SMALL_DEVICE = """
 import json, socket, subprocess, sys
 limit, lengths = json.loads(sys.argv[1])
@@ -40,9 +40,9 @@ print(json.dumps(told))
 
 
 def by_the_kernel(limit: int, lengths: list[int]) -> list[list[int]]:
-    """Return the sizes of the packets in which Linux sends datagrams with so many octets of data.
+    """Return the sizes of the packets in which Linux sends datagrams with these octets of data.
 
-    Protocol 253 is one for experiments (RFC 3692), so no program answers.
+    Protocol 253 is reserved for experiments (RFC 3692), so no program answers.
     """
     words = [need("unshare"), "-Urn", sys.executable, "-c", OVER_A_SMALL_DEVICE]
     need("ip")

@@ -1,4 +1,4 @@
-"""Fragments and echo probes, in tables and in other programs."""
+"""Tests fragments and echo probes, in tables and in other programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import netspurt as ns
 
 from conftest import ROOT, Command, need
 
-#: A flow and echo probes over a link that takes 576 octets at most.
+#: A flow and echo probes over a link that carries packets of at most 576 octets.
 NARROW = """
 title = "Fragments"
 stop  = "60 s"
@@ -60,7 +60,7 @@ CHECKS = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
 
 
 @pytest.mark.parametrize("node", ["a", "c"])
-def test_tshark_reads_fragments_and_finds_nothing_wrong(folder: Path, node: str) -> None:
+def test_tshark_reads_fragments_and_finds_no_error(folder: Path, node: str) -> None:
     file = folder / f"{node}.pcapng"
     assert tshark("-r", file, *CHECKS, "-Y", "_ws.malformed") == []
     expert = "\n".join(tshark("-r", file, *CHECKS, "-q", "-z", "expert,error"))
@@ -76,7 +76,7 @@ def test_tshark_reassembles_the_fragments(folder: Path) -> None:
     file = folder / "c.pcapng"
     seen = ns.open_run(folder).segments.where(node="c", way="in")
     assert len(seen.where(kind="fragment")) > 40
-    # A datagram is dissected where its last fragment comes, with right checksums.
+    # tshark shows a datagram at its last fragment; the checksums must be right.
     good = 'ip.dst == 10.0.0.3 && tcp.checksum.status == "Good" && tcp.len > 0'
     lengths = tshark("-r", file, *CHECKS, "-Y", good, "-T", "fields", "-e", "tcp.len")
     data = seen.where(kind="data")["len_bytes"].tolist()
@@ -115,7 +115,7 @@ def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:
     assert [kind for kind in texts if f"`{kind}`" not in page] == []
 
 
-def test_a_run_without_echo_probes_says_so(start_run: ns.Run) -> None:
+def test_the_error_for_a_run_without_echo_probes_says_how_to_add_them(start_run: ns.Run) -> None:
     with pytest.raises(ns.RunError, match=r"no echo probes: add `\[echo_probes.NAME\]`"):
         _ = start_run.echo_probes
 
@@ -137,7 +137,9 @@ def test_the_command_reports_echo_probes(netspurt: Command, tmp_path: Path) -> N
         assert "Traceback" not in result.stderr, result.stderr
 
 
-def test_a_picture_of_sequence_numbers_needs_a_flow(narrow: ns.Run, tmp_path: Path) -> None:
+def test_a_run_with_a_flow_and_echo_probes_has_a_picture_of_sequence_numbers(
+    narrow: ns.Run, tmp_path: Path
+) -> None:
     narrow.plot.time_sequence(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").exists()
     segments = narrow.segments

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from netspurt.analysis.full_link import full_links
@@ -14,7 +15,7 @@ from netspurt.captures import explain
 
 from captured_path import captured
 from conftest import Command
-from made_up_captures import Transfer
+from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
 #: The rate of payload on a link of 16 Mbit/s.
 PAYLOAD_BPS = 16e6 * 1448 / 1500
@@ -98,6 +99,7 @@ def test_a_constant_rate_without_a_queue_is_not_explained(
     assert limit.rate_bps == pytest.approx(8 * 20_000 / 0.041, rel=0.05)
     words = told(netspurt, file)
     assert "queues were short" in words
+    assert "data on its way (the application, the pacing, the congestion window or the" in words
     assert "does not show whether the slowest link was full" in words
     assert "Losses do not explain it" not in words
 
@@ -114,3 +116,63 @@ def test_losses_that_do_not_slow_a_sender_down_are_said_to_explain_nothing(
     assert limit.losses.had_bps > 4 * limit.losses.formula_bps
     told_of = told(netspurt, folder / "a.pcapng")
     assert f"Losses do not explain it: it lost data {limit.losses.cuts} times" in told_of
+
+
+@pytest.mark.parametrize(("queue", "congestion"), [(5, "reno"), (20, "reno"), (40, "reno")])
+def test_losses_of_a_queue_that_the_sender_filled_do_not_limit_it(
+    tmp_path: Path, netspurt: Command, queue: int, congestion: str
+) -> None:
+    words = {"rate": "16 Mbit/s", "send": "16 MB", "queue": queue, "congestion": congestion}
+    folder = captured(tmp_path, **words)
+    found = explain(folder / "a.pcapng")
+    assert loss_limits(found.tables) == []
+    (limit,) = full_links(found.tables)
+    assert limit.rtt_s_losses is not None
+    # Each packet in the queue takes 0.75 ms, and the round trip of the links 50 ms.
+    assert limit.rtt_s_losses == pytest.approx(0.050 + queue * 0.75e-3, rel=0.05)
+    told_of = told(netspurt, folder / "a.pcapng")
+    assert f"Before {limit.losses} losses of connection 0, round trips took" in told_of
+    assert "data on its way (most likely the slowest link was full)" in told_of
+
+
+@pytest.mark.parametrize("queue", [40, 2000])
+def test_losses_that_come_at_any_length_of_the_queue_limit_the_rate(
+    tmp_path: Path, queue: int
+) -> None:
+    words = {"rate": "16 Mbit/s", "send": "8 MB", "loss": 0.004, "congestion": "reno"}
+    found = explain(captured(tmp_path, **words, queue=queue) / "a.pcapng")
+    assert full_links(found.tables) == []
+    assert len(loss_limits(found.tables)) == 1
+
+
+def varying(seed: int, spread_s: float) -> bytes:
+    """Return a capture beside a sender with a constant rate, whose path varies in its delay.
+
+    Packets keep their order. The delay is 20 ms and a part that changes with a memory of 30 ms.
+    """
+    draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
+    transfer = Transfer(pace_s=1e-3)
+    transfer.handshake()
+    packets = transfer.packets
+    begin = packets[-1][0]
+    for n in range(8000):
+        at = begin + n * 1e-3
+        more_s += -more_s / 30 + spread_s * (2 / 30) ** 0.5 * draws.normal()
+        last = max(last, at + 0.04 + abs(more_s))
+        packets.append((at, 0, 1 + n * SEGMENT, 1, ACK, 60_000, SEGMENT))
+        packets.append((last, 1, 1, 1 + (n + 1) * SEGMENT, ACK, 60_000, 0))
+    return made_up(sorted(packets))
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_long_round_trips_of_a_path_whose_delay_varies_show_no_full_link(
+    tmp_path: Path, netspurt: Command, seed: int
+) -> None:
+    file = tmp_path / "varying.pcap"
+    file.write_bytes(varying(seed, 0.02))
+    found = explain(file)
+    assert full_links(found.tables) == []
+    (limit,) = paced(found.tables)
+    assert limit.rtt_s > 1.25 * limit.rtt_s_min
+    assert limit.is_uneven
+    assert "so the delay of the path varied by itself" in told(netspurt, file)

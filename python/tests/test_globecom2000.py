@@ -1,4 +1,4 @@
-"""The paper on dynamic propagation delay: contacts, transfers, and a verdict for each claim."""
+"""Tests the paper on dynamic propagation delay: contacts, transfers, a verdict for each claim."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from conftest import ROOT, Command
 
 KEY = "globecom2000"
 
-#: The length of each contact [s], its unloaded round trip [ms], least, most and steepest slope
-#: [us/s]: an earlier computation by the Python package sgp4, with the ground leg at its mean.
+#: The length of each contact [s], its least and its greatest round trip without load [ms], and its
+#: steepest slope [us/s]. They were computed earlier with the Python package sgp4 and the mean delay
+#: of the ground leg.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
     "S2": (3074, 507.4, 561.6, 49.6),
@@ -41,22 +42,24 @@ LEVELS = {
 }
 GROUND_MS = 135.29
 
-#: The claims that are not reproduced, and those that the document contradicts.
+#: The claims that are not reproduced, reproduced only in shape, or contradicted by the paper.
 NOT_REPRODUCED = {"s7.bulk.g1", "s7.fig5", "bad-fraction-order", "bad-thr-order"}
 IN_SHAPE = {"minrto"}
 SLIPS = {"s3.orbit", "s4.orbit", "s12.orbit", "bands"}
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_a_contact_has_the_length_the_levels_and_the_slope_of_the_earlier_one(name: str) -> None:
+def test_a_contact_has_the_length_the_round_trips_and_the_slope_of_the_earlier_computation(
+    name: str,
+) -> None:
     paper = read_paper(KEY)
     made = stored(paper, contacts(paper)[name])
     lasts, least, most, slope = LEVELS[name]
-    # Planes and phases are the same; rise and set were looked for in steps of up to 10 s.
+    # Planes and phases are equal, but rise and set were searched for in steps of up to 10 s.
     assert made.lasts == pytest.approx(lasts, abs=10)
     fixed = 0.0 if name == "S14" else GROUND_MS
     trips = 2 * (made.delay_ns / 1e6 + fixed)
-    # Stored points lie up to 300 s apart, and the ground leg is its mean of the day.
+    # Stored points lie up to 300 s apart, and the ground leg has its mean delay of the day.
     assert trips.min() == pytest.approx(least, abs=0.3)
     assert trips.max() == pytest.approx(most, abs=0.3)
     moving = np.diff(made.t_ns) > 1
@@ -71,7 +74,7 @@ def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
     assert [2 * by, 2 * back] == pytest.approx([0.5, -0.505], abs=0.01)
 
 
-def test_low_orbits_of_little_inclination_have_15_or_16_contacts_a_day() -> None:
+def test_orbits_with_longer_contacts_have_fewer_contacts_a_day() -> None:
     paper = read_paper(KEY)
     passes = contacts(paper)
     for name in ("S1", "S3", "S5"):
@@ -142,7 +145,7 @@ def test_starts_cover_each_contact_and_a_quick_study_takes_some_of_them() -> Non
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge each claim by a few transfers."""
+    """Return the verdict on each claim, judged by a few transfers."""
     paper = read_paper(KEY)
     judged = check(Bench(paper), paper.claims)
     return {j.claim.id.removeprefix(f"{KEY}."): j.as_dict() for j in judged}
@@ -159,7 +162,7 @@ def test_each_of_125_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]
     assert all(verdicts[name]["note"] for name in listed)
 
 
-def test_stop_and_wait_never_retransmits_but_once_at_the_upward_step(
+def test_stop_and_wait_retransmits_only_once_at_the_upward_step_of_s14(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     single = [f"s{n}.stopwait.g{tick}" for n in range(1, 14) for tick in (1, 500)]
@@ -209,7 +212,7 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 
-def test_the_window_limit_is_counted_only_if_the_window_limits() -> None:
+def test_window_limited_counts_only_if_the_receive_window_limits_the_sender() -> None:
     study = Study.of(read_paper(KEY))
     base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
     never = base.run().flows["window_limited"]
@@ -217,7 +220,9 @@ def test_the_window_limit_is_counted_only_if_the_window_limits() -> None:
     assert (never.tolist(), small["window_limited"][0] > 0) == ([0], True)
 
 
-def test_a_link_can_follow_the_file_of_a_contact(netspurt: Command) -> None:
+def test_the_file_of_s14_is_the_text_of_its_curve_and_the_paper_has_125_claims(
+    netspurt: Command,
+) -> None:
     paper = read_paper(KEY)
     contact = contacts(paper)["S14"]
     text = written(paper, contact, curve(paper, contact))

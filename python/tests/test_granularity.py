@@ -1,4 +1,4 @@
-"""The granularity of a host's clocks: samples, and the minimum of the timer."""
+"""Tests what the granularity of a host's clocks does to samples and to the minimum of the timer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import netspurt as ns
 
 MS = 10**6
 
-#: Algorithms that count in ticks, or have a G of RFC 6298 §2.3; the others know no unit.
+#: Estimators that count in ticks or use G, the clock granularity of RFC 6298 §2.3.
 WITH_UNIT = ("rfc6298", "bsd44", "jacobson88", "sctp", "ns3", "datacenter", "experts", "eifel")
 OTHERS = (
     "linux",
@@ -24,7 +24,7 @@ OTHERS = (
 
 
 def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario:
-    """Return a flow over a round trip of 730 ms at a host whose clocks have this tick."""
+    """Return a scenario whose hosts' clocks have this tick, and whose links have this delay."""
     clock = f'{{ tick = "{tick}", phase = "0 s" }}'
     return ns.Scenario.parse(
         f"""
@@ -48,7 +48,7 @@ def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario
 
 
 @pytest.mark.parametrize("estimator", WITH_UNIT + OTHERS)
-def test_a_round_trip_of_730_ms_is_a_multiple_of_the_clocks_tick(
+def test_a_sample_of_a_round_trip_of_730_ms_is_a_multiple_of_the_clocks_tick(
     estimator: str,
 ) -> None:
     for tick, allowed in (("1 ms", {729, 730}), ("500 ms", {500, 1000})):
@@ -59,8 +59,8 @@ def test_a_round_trip_of_730_ms_is_a_multiple_of_the_clocks_tick(
 
 
 @pytest.mark.parametrize("estimator", ["rfc6298", "ns3"])
-def test_the_minimum_margin_above_the_mean_follows_the_tick(estimator: str) -> None:
-    """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR); here each sample reads one second."""
+def test_the_rto_is_at_least_one_tick_above_srtt(estimator: str) -> None:
+    """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR); here each round trip takes about 1 s."""
     for tick, least_ms in (("1 ms", 1), ("500 ms", 500)):
         scenario = run_of(estimator, tick, "499.99 ms").replace({"flows.x.tcp.rto.min": "0 s"})
         last = scenario.run().rto.where(direction="forward")
@@ -68,7 +68,7 @@ def test_the_minimum_margin_above_the_mean_follows_the_tick(estimator: str) -> N
         assert least_ms * MS <= distance < (least_ms + 20) * MS, (tick, distance)
 
 
-def test_a_constant_in_the_text_overrides_the_clock() -> None:
+def test_a_granularity_in_the_name_of_the_estimator_stays_in_the_scenario() -> None:
     scenario = run_of("rfc6298:granularity=10ms", "500 ms")
     assert 'estimator = "rfc6298:granularity=10ms"' in scenario.resolved()
     assert 'estimator = "rfc6298"' in run_of("rfc6298", "500 ms").resolved()

@@ -1,4 +1,4 @@
-"""Grids write no value that the core refuses, and lose none on the way into text and back."""
+"""Tests that the core reads each value that a grid writes, and reads the value that was meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netspurt import _core
 from netspurt.grids import expand, ratio, size
 from netspurt.timers import grid_front
 
-#: Every key of every algorithm, with its default.
+#: Every key of every algorithm whose default begins with a digit, with this default.
 KEYS = [
     (name, key, default)
     for name in _core.ALGORITHMS
@@ -32,7 +32,9 @@ def ends(default: str, rng: np.random.Generator) -> tuple[Fraction, Fraction, st
 
 
 @pytest.mark.parametrize(("name", "key", "default"), KEYS)
-def test_every_value_between_the_ends_is_read(name: str, key: str, default: str) -> None:
+def test_the_core_reads_every_value_between_the_ends_of_a_range(
+    name: str, key: str, default: str
+) -> None:
     rng = np.random.default_rng(sum(map(ord, name + key)))
     tried = 0
     for _ in range(40):
@@ -45,7 +47,7 @@ def test_every_value_between_the_ends_is_read(name: str, key: str, default: str)
             _core.Estimator(f"{name}:{key}={last}{unit}")
             made = list(expand(text))
         except (_core.EstimatorError, ValueError):
-            continue  # The ends, or the steps, are no values of this key.
+            continue  # The key does not allow the ends or the steps.
         tried += 1
         assert len(made) == count
         for place, one in enumerate(made):
@@ -67,7 +69,7 @@ def _is_count(name: str, key: str) -> bool:
     return False
 
 
-def test_thirds_and_ninths_are_read_back_unchanged() -> None:
+def test_thirds_are_written_as_fractions_and_steps_below_1_are_refused() -> None:
     assert list(expand("mills:g=1..3/4")) == [
         "mills:g=1",
         "mills:g=5/3",
@@ -91,7 +93,7 @@ def test_the_front_of_a_grid_of_thirds_is_made_of_estimators(grid: str) -> None:
     assert set(front) <= whole
 
 
-def test_a_ratio_is_as_near_as_nine_digits_allow() -> None:
+def test_a_ratio_is_within_1e_7_of_its_value() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))

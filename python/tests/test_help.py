@@ -1,4 +1,4 @@
-"""The help of every command, and what the shell completes."""
+"""Tests the help of every command, and what the shell completes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jacobson's mail of 1988: its claims, and queue limits and densities from captures."""
+"""Tests the claims of Jacobson's mail of 1988, and queue limits and densities from captures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from netspurt.papers.figures import figure
 from conftest import ROOT, Command, need
 
 NOT_REPRODUCED = {"learn16k", "loss4s", "ack-per-2"}
-#: What the mail should have printed, against the smaller of two values.
+#: The percentages that the mail should have printed: differences relative to the smaller value.
 CONTRADICTIONS = {"eff30": 38.75, "seen30": 36.28, "density30": 48.66}
 SHAPE_ONLY = {"ps-density"}
 
@@ -55,7 +55,7 @@ def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_about_30_percent_is_measured_against_the_larger_value(
+def test_the_mails_about_30_percent_is_relative_to_the_larger_value(
     judged: dict[str, Judged], name: str
 ) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.01)
@@ -84,7 +84,7 @@ def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, 
     assert total == pytest.approx(float(rows["difference"].split()[0]), abs=0.2)
 
 
-def test_causes_that_act_together_divide_their_share() -> None:
+def test_causes_that_act_only_together_get_equal_shares() -> None:
     alone = shares("ab", lambda present: 3 * ("a" in present) + 5 * ("b" in present))
     assert alone == {"a": 3, "b": 5}
     together = shares("abc", lambda present: 6 * (len(present) == 3))
@@ -116,7 +116,7 @@ def test_an_impossible_density_is_refused(stamps: list[float], gain: float, expe
         density(np.array(stamps), gain)
 
 
-def test_equal_timestamps_are_an_infinite_density_and_do_not_change_correlations() -> None:
+def test_equal_timestamps_give_an_infinite_density_and_no_correlation() -> None:
     _, rate = density(np.array([0.0, 0.0, 0.0, 1.0]), gain=0.5)
     assert np.isinf(rate[:2]).all()
     assert np.isnan(correlation(rate, np.ones(3)))
@@ -125,8 +125,8 @@ def test_equal_timestamps_are_an_infinite_density_and_do_not_change_correlations
     ).tolist() == [0, 4, 7]
 
 
-def test_acks_meet_the_data_that_is_in_the_link() -> None:
-    # Two packets of data enter at 0, an ACK at 5, when the first has left; another at 20.
+def test_an_ack_meets_the_data_that_is_in_the_queue_when_it_enters() -> None:
+    # Two packets of data enter at 0, and the first leaves at 4. ACKs enter at 5 and at 20.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])
     inside = InQueue.of(changes, lengths, np.array([5, 20]))
@@ -189,7 +189,7 @@ def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None
         if node == "source":
             assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
         else:
-            # What was lost before the capture cannot be known to be sent again.
+            # If an original was lost before the capture, its retransmission looks like new data.
             is_retransmission = seen["kind"] == "retransmission"
             ours = kinds(Trace.of(seen))
             assert (ours[~is_retransmission] == seen["kind"][~is_retransmission]).all()
@@ -260,7 +260,7 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr
 
 
-def test_the_papers_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
+def test_each_picture_of_the_paper_is_drawn(bench: Bench, tmp_path: Path) -> None:
     files = []
     for picture in bench.paper.pictures:
         drawn = figure(picture["figure"])(bench, **picture["arguments"])

@@ -1,4 +1,4 @@
-"""A queue of the kernel after a token bucket drops the same packets as a link."""
+"""Tests that the kernel's queue and token bucket drop the same packets as a simulated link."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import netspurt as ns
 
 from lateness import real_time
 
-#: A frame takes 84.5 ms; three buffers, as in RFC 2416: one for the frame in transmission.
+#: A frame takes 84.5 ms. As in RFC 2416, there are three buffers: one is for the frame being sent.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: An error of this size in an instant of sending does not change which frames are dropped.
+#: The same frames are dropped if frames are sent up to half of this too early or too late.
 MARGIN_S = 0.012
 
-#: Seeds of instants whose drops do not hang on a few milliseconds: 3 of the first 60.
+#: Seeds of instants whose drops do not depend on a few milliseconds: 3 of the first 60.
 SEEDS = (8, 48, 55)
 
 #: Commands that succeed only on a machine with the features that the test needs.
@@ -60,7 +60,7 @@ queue = "{BUFFERS} packets" }} }}
 
 
 def instants(seed: int, count: int = 40) -> list[float]:
-    """Return instants of sending: bursts and pauses, a frame each 62 ms on average."""
+    """Return instants of sending in bursts and pauses, 77 ms apart on average."""
     rng, at, times = random.Random(seed), 0.0, []
     for _ in range(count):
         times.append(at)
@@ -69,7 +69,7 @@ def instants(seed: int, count: int = 40) -> list[float]:
 
 
 def is_clear(times: list[float], seed: int) -> bool:
-    """Return True if the same frames are dropped after each instant is changed by the margin."""
+    """Return True if random shifts by half the margin do not change which frames are dropped."""
     rng, expected = random.Random(seed), dropped(times)
     shaken = (
         sorted(max(0.0, at + rng.choice((-1, 0, 1)) * MARGIN_S / 2) for at in times)
@@ -79,7 +79,7 @@ def is_clear(times: list[float], seed: int) -> bool:
 
 
 def unavailable() -> str:
-    """Return why no queue of the kernel can be compared; empty if one can."""
+    """Return why the kernel's queue cannot be used here; empty if it can."""
     missing = [name for name in ("unshare", "ip", "tc") if shutil.which(name) is None]
     if missing:
         return f"no command {', '.join(missing)}"

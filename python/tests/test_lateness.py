@@ -1,4 +1,4 @@
-"""The watch that decides whether the failure of a real-time test proves anything."""
+"""Tests how `lateness.py` decides whether the failure of a test of real time proves anything."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ HERE = Path(__file__).parent
 
 
 def on_a_machine(late_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every sleeper oversleep by this much."""
+    """Make every sleeper report that it woke this late."""
     monkeypatch.setattr(
         lateness, "SLEEPER", f"import sys; print(flush=True); sys.stdin.read(); print({late_s})"
     )
     monkeypatch.setattr(lateness, "_processor_times", lambda: (0, 0))
 
 
-def test_a_failure_on_a_machine_in_time_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_fails_on_a_machine_in_time_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     on_a_machine(0.0, monkeypatch)
     tries = []
 
@@ -73,7 +75,9 @@ def test_a_test_whose_machine_is_always_late_is_skipped_with_the_lateness(
     assert len(tries) == lateness.TRIES
 
 
-def test_a_failure_that_does_not_depend_on_time_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_fails_for_a_reason_other_than_time_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     on_a_machine(0.05, monkeypatch)
     tries = []
 
@@ -98,7 +102,7 @@ def test_a_skip_does_not_count_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> 
         skips()
 
 
-def test_a_sleeper_that_is_stopped_was_late() -> None:
+def test_a_stopped_sleeper_counts_as_late() -> None:
     with Lateness() as late:
         assert late._sleeper.stdout is not None
         os.kill(late._sleeper.pid, signal.SIGSTOP)

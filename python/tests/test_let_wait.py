@@ -1,4 +1,4 @@
-"""Connections in which an application let the other end wait."""
+"""Tests which end is named if its application let the other end wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netspurt.report.findings import finding
 from captured_path import captured
 from conftest import Command
 
-#: Requests of the client: it waits before each, and so does the server before each reply.
+#: A client that waits before each request but the first; the server waits before each reply.
 TALK = 'app = {{ reply = "20 kB", requests = 20, think = "{think}", serve = "{serve}" }}'
 
 
@@ -31,12 +31,12 @@ def test_the_end_whose_application_let_the_other_wait_is_named(
     found = explain(file)
     (one,) = let_wait(found.tables)
     assert one.end == end
-    # 19 waits of 400 ms: the first request needs no thought. Beside the other end, each wait also
-    # has a round trip.
+    # There are at least 19 waits of 400 ms, because the client does not wait before the first
+    # request. A capture beside the other end adds a round trip to each wait.
     assert 7.59 <= one.waited_s < 20 * 0.5
     words = " ".join(netspurt("explain", file).stdout.split())
     assert f"{end} ended {one.waited_s:.3g} s of it by sending data" in words
-    # Beside the other end, data that was lost or late looks the same.
+    # In a capture beside the other end, lost or late data looks like such a wait.
     own = end.startswith({"a": "10.0.0.1", "b": "10.0.0.2"}[beside])
     told = "Look there first." if own else "Only a capture beside this end shows which"
     assert words.index(told) < words.index("No retransmission waited")

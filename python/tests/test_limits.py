@@ -1,4 +1,4 @@
-"""What limited the rate of captured connections: the receive window, a full link, losses."""
+"""Tests what is named as the limit of a captured connection: receive window, full link, losses."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from captured_path import captured
 from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
 
-#: A receive buffer of ten segments, without memory that counts twice.
+#: A receive buffer of ten segments of 1448 octets; only payload counts, not memory.
 SMALL = """tcp.receive.counts_memory = false
 tcp.receive_buffer = "14480 B"
 """
 
 
 def share(found: Explained, part: str) -> float:
-    """Return the share of a part in the time of the only connection."""
+    """Return which share of its time the only connection spent on a part."""
     (spent,) = found.table("spent").records()
     whole = sum(value for name, value in spent.items() if name.endswith("_ns"))
     return float(spent[f"{part}_ns"] / whole)
 
 
 def without_handshake(capture: bytes) -> bytes:
-    """Return a capture in pcapng without its first three packets."""
+    """Return a pcapng capture without its first three packets."""
     kept, packets = b"", 0
     while capture:
         kind, length = struct.unpack("<II", capture[:8])
@@ -44,7 +44,7 @@ def without_handshake(capture: bytes) -> bytes:
     return kept
 
 
-#: The type of a block with a packet.
+#: The type of a pcapng block that holds a packet.
 _PACKET = 6
 
 
@@ -54,7 +54,7 @@ def told(netspurt: Command, file: Path) -> str:
     return " ".join(result.stdout.split())
 
 
-def test_the_window_that_holds_a_sender_back_is_named_at_both_ends_with_the_rate_it_allows(
+def test_captures_at_both_ends_name_a_limiting_receive_window_and_the_rate_that_it_allows(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL)
@@ -63,7 +63,7 @@ def test_the_window_that_holds_a_sender_back_is_named_at_both_ends_with_the_rate
         assert share(found, "receive_window") > 0.85, end
         (limit,) = window_limits(found.tables)
         assert limit.window_bytes == 14_480
-        # A round trip takes 50 ms of the links, and up to 5 ms in the queue behind the flight.
+        # A round trip takes 50 ms on the link, and up to 5 ms in the queue behind other segments.
         assert 0.9 < limit.allowed_bps / (8 * 14_480 / 0.05) <= 1
         assert limit.is_open
         words = told(netspurt, folder / f"{end}.pcapng")
@@ -71,7 +71,7 @@ def test_the_window_that_holds_a_sender_back_is_named_at_both_ends_with_the_rate
         assert f"A larger receive buffer at {limit.receiver} helps." in words
 
 
-def test_a_large_window_holds_nothing_back_at_either_end(tmp_path: Path) -> None:
+def test_a_large_receive_window_is_not_named_as_a_limit_at_either_end(tmp_path: Path) -> None:
     folder = captured(tmp_path, loss=0.01, more=SMALL.replace("14480 B", "4194304 B"))
     for end in ("a", "b"):
         found = explain(folder / f"{end}.pcapng")
@@ -79,7 +79,7 @@ def test_a_large_window_holds_nothing_back_at_either_end(tmp_path: Path) -> None
         assert window_limits(found.tables) == []
 
 
-def test_the_rate_that_losses_allow_is_not_above_that_of_the_window(
+def test_with_a_small_receive_window_fewer_losses_are_not_said_to_double_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, more=SMALL, loss=0.02)
@@ -93,7 +93,7 @@ def test_the_rate_that_losses_allow_is_not_above_that_of_the_window(
     assert "BBR" not in words
 
 
-def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
+def test_with_a_large_receive_window_the_text_says_what_doubles_the_rate(
     tmp_path: Path, netspurt: Command
 ) -> None:
     words = told(netspurt, captured(tmp_path, loss=0.01) / "a.pcapng")
@@ -105,7 +105,7 @@ def test_losses_with_a_large_window_tell_what_twice_the_rate_needs(
     assert "One that does not, such as BBR, may be faster on this path." in words
 
 
-def test_a_constant_rate_with_longer_round_trips_is_that_of_a_full_link(
+def test_a_constant_rate_with_longer_round_trips_shows_a_full_link(
     tmp_path: Path, netspurt: Command
 ) -> None:
     folder = captured(tmp_path, rate="4 Mbit/s")
@@ -139,18 +139,20 @@ def test_an_application_that_sends_at_a_constant_rate_fills_no_link(tmp_path: Pa
     assert full_links(explain(folder / "a.pcapng").tables) == []
 
 
-def test_a_sender_that_does_not_slow_down_waits_for_no_repair(tmp_path: Path) -> None:
+def test_bbr_spends_less_than_5_percent_of_its_time_on_repair(tmp_path: Path) -> None:
     found = explain(captured(tmp_path, loss=0.01, congestion="bbr", send="8 MB") / "a.pcapng")
     assert len(found.table("retransmissions")) > 40
     assert share(found, "repair") < 0.05
 
 
-def test_a_sender_that_makes_cwnd_smaller_waits_for_repair(tmp_path: Path) -> None:
+def test_a_sender_that_reduces_cwnd_at_losses_spends_1_to_20_percent_of_its_time_on_repair(
+    tmp_path: Path,
+) -> None:
     found = explain(captured(tmp_path, loss=0.01, send="8 MB") / "a.pcapng")
     assert 0.01 < share(found, "repair") < 0.2
 
 
-def test_the_longest_connections_are_listed_also_without_losses(
+def test_the_longest_connections_are_listed_even_without_losses(
     tmp_path: Path, netspurt: Command
 ) -> None:
     more = """[flows.y]
@@ -173,7 +175,7 @@ tcp.receive_buffer = "14480 B"
 def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_beside_the_sender(
     tmp_path: Path, loss: float
 ) -> None:
-    """Only beside the sender does the round trip before a window is filled count, too."""
+    """A capture beside the sender also counts the round trip before a window is filled."""
     folder = captured(tmp_path, more=SMALL, loss=loss)
     sender, receiver = (
         share(explain(folder / f"{node}.pcapng"), "receive_window") for node in "ab"
@@ -182,7 +184,7 @@ def test_the_receive_window_has_about_the_same_share_beside_the_receiver_and_bes
     assert sender - 0.07 < receiver < sender + 0.01
 
 
-def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_scale(
+def test_beside_the_receiver_the_receive_window_is_a_possible_limit_only_if_its_scale_is_unknown(
     tmp_path: Path,
 ) -> None:
     folder = captured(tmp_path, loss=0.003, send="1 MB")
@@ -194,7 +196,7 @@ def test_beside_the_receiver_the_window_is_among_the_unknown_only_without_its_sc
     assert "back: the receive window, its congestion window" in words
 
 
-def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
+def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
     tmp_path: Path, netspurt: Command
 ) -> None:
     packets: list[MadeUp] = [(0.0, 0, 0, 0, SYN, 9000, 0), (0.03, 1, 0, 1, SYN_ACK, 9000, 0)]
@@ -203,7 +205,7 @@ def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
     for _ in range(4):
         packets += [(at, 0, octet + 1000 * n, 1, ACK, 9000, 1000) for n in range(9)]
         octet += 9000
-        # Its zero is repeated, which closes no window again.
+        # The window of 0 is announced three times; the repetitions are no further closings.
         packets += [(at + later, 1, 1, octet, ACK, 0, 0) for later in (0.03, 0.1, 0.2)]
         packets += [(at + 0.3, 1, 1, octet, ACK, 9000, 0)]
         at += 0.3
@@ -217,7 +219,7 @@ def test_a_receiver_that_closes_its_window_is_told_to_read_faster(
     assert share(explain(file), "application") == 0
 
 
-#: Data that is lost before a capture on a router, which is on the way.
+#: A run in which data is lost before it reaches a router that captures packets.
 ON_THE_WAY = """
 stop = "60 s"
 seed = 3
@@ -252,7 +254,7 @@ def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_way(
     assert "originals never came to the capture point" in " ".join(alone.split())
 
 
-def test_a_comparison_says_which_part_of_captures_is_compared_and_counts_to_their_ends(
+def test_a_comparison_says_which_part_of_captures_it_compares_and_counts_all_retransmissions(
     tmp_path: Path, netspurt: Command
 ) -> None:
     files = [captured(tmp_path / str(loss), loss=loss) / "a.pcapng" for loss in (0, 0.02)]
@@ -261,7 +263,7 @@ def test_a_comparison_says_which_part_of_captures_is_compared_and_counts_to_thei
     words = " ".join(netspurt("compare", *files).stdout.split())
     assert "in which both last" in words
     assert f"retransmissions in {files[1]}: SACK recovery or RACK {again}" in words
-    assert f"SACK recovery or RACK 0 {again}" in words, "the table of causes"
+    assert f"SACK recovery or RACK 0 {again}" in words, "the table of causes must have both counts"
     span = " ".join(netspurt("compare", *files, "--span", "500ms").stdout.split())
     assert "in which both last" not in span
 

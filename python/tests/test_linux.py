@@ -1,4 +1,4 @@
-"""The stored measurements of the Linux kernel, compared with the running kernel."""
+"""Compares the stored measurements of a Linux kernel with the running kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from lateness import real_time
 
 AUTHORITY = Path(__file__).parents[2] / "authorities" / "linux"
-#: A jiffy and a half, and what a busy machine makes of a short sleep.
+#: One and a half jiffies of 4 ms, plus the error of a short sleep on a busy machine.
 TOLERANCE_US = 6_000 + 4_000
-#: At least so many of the numbers agree; a busy machine may spoil some runs.
+#: The share of the numbers that must agree; a busy machine may disturb some runs.
 SHARE = 0.97
 UNABLE = "nothing measured: "
 
@@ -44,7 +44,7 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
             differences.append(f"{case} {item}: nothing found")
             continue
         low, high = measured[case, item][1:]
-        # A timer's second level has buckets of 32 ms.
+        # The second level of the kernel's timer wheel has buckets of 32 ms.
         slack = TOLERANCE_US + median // 16 if is_time(item) else 0
         if low > most + slack or high < least - slack:
             differences.append(f"{case} {item}: {low}..{high}, filed {least}..{most}")
@@ -52,7 +52,7 @@ def disagreements(filed: Numbers, measured: Numbers) -> list[str]:
 
 
 def same_line() -> bool:
-    """Return True if this kernel has the version 6.18, as the measured one."""
+    """Return True if the first two numbers of this kernel's version are the measured kernel's."""
     filed: str = json.loads((AUTHORITY / "kernel.json").read_text())["release"]
     return platform.release().split(".")[:2] == filed.split(".")[:2]
 
@@ -70,7 +70,7 @@ def measure(folder: Path, runs: int) -> Numbers:
     return read(folder)
 
 
-def test_the_filed_numbers_are_of_one_kernel() -> None:
+def test_over_250_numbers_are_stored_from_at_least_5_runs_at_250_hz() -> None:
     kernel = json.loads((AUTHORITY / "kernel.json").read_text())
     assert kernel["hz"] == 250
     assert kernel["runs"] >= 5
@@ -85,7 +85,7 @@ def test_the_running_kernel_agrees_with_the_filed_measurements(tmp_path: Path) -
     assert len(outside) <= (1 - SHARE) * len(filed), outside
 
 
-def test_a_different_kernel_would_be_noticed() -> None:
+def test_a_kernel_with_doubled_numbers_disagrees_in_over_a_quarter_of_them() -> None:
     filed = read(AUTHORITY)
     slower = {key: (n * 2, m * 2, most * 2) for key, (n, m, most) in filed.items()}
     assert len(disagreements(filed, slower)) > len(filed) / 4

@@ -1,4 +1,7 @@
-"""Live runs: the kernel's TCP in namespaces. Skipped with the reason if there are none."""
+"""Tests live runs, in which the kernel's TCP runs in namespaces.
+
+Tests that need namespaces are skipped, with the reason, if the machine allows none.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,9 @@ send     = "200 kB"
 
 @namespaces
 @real_time
-def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: Path) -> None:
+def test_a_live_run_writes_the_same_kind_of_folder_as_a_simulated_run(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     result = netspurt("live", "run", "short.toml", "--out", "r", "--budget", 10, "--json")
     assert result.returncode == 0, result.stderr
@@ -66,9 +71,9 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
     assert sum(packet.size_bytes for packet in captured) > 200_000
     assert max(len(packet.octets) for packet in captured) == 128
     ended = re.search(r"\n([01](\.\d+)?) s live,", str(run))
-    assert ended, "the run must end with its flow"
+    assert ended, "the run must end with its flow, after less than 2 s"
     digits = ended[1].lstrip("0.").replace(".", "")
-    assert len(digits) <= 3, "there must be no digits without meaning"
+    assert len(digits) <= 3, "the length of the run must have at most three digits"
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         assert netspurt("plot", "r", "--kind", kind).returncode == 0
 
@@ -76,7 +81,7 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
 @namespaces
 @pytest.mark.parametrize(("wire", "offload"), [("veth", True), ("tun", False), ("tun", True)])
 @real_time
-def test_hosts_may_have_another_wire_and_the_run_reports_it(
+def test_a_live_run_works_with_each_wire_and_with_offload_and_reports_both(
     netspurt: Command, tmp_path: Path, wire: str, offload: bool
 ) -> None:
     available, reason = FOUND["TUN"]
@@ -111,14 +116,14 @@ def test_a_run_ends_when_its_flows_have_ended(netspurt: Command, tmp_path: Path)
 @namespaces
 @real_time
 def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
-    """The window of 24 kB grew to 36.8 kB: Linux sets its limit anew for full segments."""
+    """A full segment makes Linux change the limit, so netspurt sets the limit again."""
     tcp = {"receive_buffer": "24 kB"}
     values = {"stop": "20 s", "flows.transfer.profile": "linux-default", "flows.transfer.tcp": tcp}
     run = run_live(ns.Scenario.parse(SHORT).replace(values), tmp_path / "r")
     seen = run.segments
     acks = (seen["node"] == "a") & (seen["kind"] == "ack")
     windows = set(seen["window"][acks].tolist())
-    assert len(windows) > 1, "the window must grow up to the limit"
+    assert len(windows) > 1, "the receiver must advertise more than one window"
     assert 20_000 < max(windows) <= 24_000, windows
 
 
@@ -147,7 +152,9 @@ def test_doctor_lists_each_capability_with_its_state_or_reason(netspurt: Command
     assert all(data[name]["found"] for name in names)
 
 
-def test_the_kernels_tcp_is_not_simulated(netspurt: Command, tmp_path: Path) -> None:
+def test_run_refuses_kernel_endpoints_and_live_run_refuses_a_scenario_without_them(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     result = netspurt("run", "short.toml")
     assert result.returncode == 2
@@ -214,7 +221,7 @@ def test_requests_take_the_kernel_as_long_as_the_model(
 def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """Tests cwnd after a pause, and the number of round trips of the next reply."""
+    """Tests the time of a reply after a pause, which depends on the cwnd after the pause."""
     (tmp_path / "web.toml").write_text(ASKING)
     setting = ["--set", "flows.web.app.reply='60 kB'", "--set", "flows.web.app.think='400 ms'"]
     setting += ["--set", "links.wire.rate='20 Mbit/s'", "--set", "links.wire.delay='40 ms'"]
@@ -262,7 +269,7 @@ def test_echo_probes_share_the_links_and_the_capture_of_a_live_run(
 
 
 @namespaces
-def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_live_run_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     words = [str(NETSPURT), "live", "run", "short.toml", "--out", "r"]
     for kind in (signal.SIGINT, signal.SIGTERM):
@@ -299,7 +306,9 @@ def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
             time.sleep(delay_s or 0.0)
             run.terminate() if delay_s is None else run.kill()
         leftovers = len(list(tmp_path.glob(".r.partial-*")))
-        assert leftovers == (delay_s is not None), "only the folder of the killed run may remain"
+        assert leftovers == (delay_s is not None), (
+            "a killed run must leave one folder, and a terminated run none"
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.toml", "tmp"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -359,7 +368,7 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
     run = ns.open_run(tmp_path / "r")
     shadows = run.tables["shadows"]
     assert set(shadows["estimator"]) == {"rfc6298", "linux:jiffy=4ms"}
-    # ACKs that cover a retransmission, one in five here, time nothing (RFC 6298 §3).
+    # An ACK that covers a retransmission gives no sample (RFC 6298 §3).
     assert len(shadows) == 2 * len(run.rtt) > 60
     rfc = shadows.where(estimator="rfc6298")
     assert rfc.seconds("rto_ns").min() >= 1, "the RTO must be at least 1 s (RFC 6298 §2.4)"
@@ -407,7 +416,7 @@ sys.exit(3)
 """
 
 
-#: Programs of two ends: a server of the files of its folder, and a client that fetches one.
+#: Programs for the two ends: a server of the files in its folder, and a client that fetches one.
 SERVE = f"{sys.executable} -m http.server 8000"
 FETCH = "from urllib.request import urlopen; urlopen('http://away:8000/file').read()"
 
@@ -432,7 +441,7 @@ def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path
 
 @namespaces
 @real_time
-def test_the_page_of_programs_names_them_and_tells_of_their_connections(
+def test_the_report_of_a_run_of_programs_names_them_and_lists_their_connections(
     process: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "path.toml").write_text(PATH)
@@ -449,17 +458,17 @@ def test_the_page_of_programs_names_them_and_tells_of_their_connections(
     assert int(asked) > 50
     assert int(back.replace(",", "")) > 100_000
     rows = {row[1]: row for row in rows_of(text, "Directions with data")}
-    assert rows["reverse"][5] == "not known", "a kernel does not tell the time in repair"
+    assert rows["reverse"][5] == "not known", "a kernel does not report the time in recovery"
     assert rows["reverse"][3].endswith("bit/s")
     assert text.count("Not drawn") == 1
 
 
 @namespaces
 @real_time
-def test_of_two_runs_of_programs_the_one_with_the_shorter_transfer_finishes_first(
+def test_a_comparison_of_programs_says_that_the_shorter_transfer_finishes_first(
     process: Command, tmp_path: Path
 ) -> None:
-    """The table `flows` has no start of a program's data; it begins when the path sees it."""
+    """The table `flows` has no start time of a program's data, so the connection's start counts."""
     (tmp_path / "path.toml").write_text(PATH)
     (tmp_path / "file").write_bytes(bytes(100_000))
     words = ["--budget", 10, "--set", "record.spy=['away']", "--server", SERVE]
@@ -487,7 +496,7 @@ def test_of_two_runs_of_programs_the_one_with_the_shorter_transfer_finishes_firs
 
 
 @namespaces
-def test_a_set_below_a_key_that_is_unset_holds(process: Command, tmp_path: Path) -> None:
+def test_set_applies_below_a_key_that_unset_removes(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--unset", "links.wire.loss", "--set", "links.wire.loss.nth=[9]", "--out", "r"]
     result = process("live", "exec", "path.toml", *words, "--budget", 10, "--", "true")
@@ -608,12 +617,12 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     assert sizes[0] == sizes[1], "both runs must have the same connections in the same order"
     medians = [float(np.nanmedian(table.seconds("response_ns"))) for table in (live, simulated)]
     assert 0.9 < medians[0] / medians[1] < 1.2
-    # The last acknowledgment takes half a round trip.
+    # The ACK of the last data arrives half a round trip, 10 ms, later.
     behind = live.seconds("duration_ns") - live.seconds("response_ns")
     assert 0.009 < np.nanmedian(behind) < 0.02
 
 
-def test_linux_default_names_the_sysctls_that_differ_from_the_machines(
+def test_a_note_names_the_sysctls_of_linux_default_that_differ_from_the_machines_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = {"sack": "1", "rmem": "4096\t131072\t33554432", "congestion_control": "bbr"}
@@ -637,7 +646,7 @@ def test_linux_default_names_the_sysctls_that_differ_from_the_machines(
     ), "equal sysctls, sysctls that the machine lacks and other profiles must be left out"
     (folder / "tcp_rmem").write_text("4096 131072 6291456\n")
     assert command._unlike_machine([end("linux-default", "bbr")]) == []
-    # In `live exec` the sockets are the programs', and the route sets their congestion control.
+    # In `live exec` programs own the sockets, and the route sets their congestion control.
     routed = replace(end("linux-default", "bbr"), route={"congctl": "cubic"}, socket={})
     (note,) = command._unlike_machine([routed])
     assert "net.ipv4.tcp_congestion_control=cubic (here bbr)" in " ".join(note.split())

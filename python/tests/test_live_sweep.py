@@ -1,4 +1,4 @@
-"""Sweeps whose cases run on the kernel's TCP, in real time."""
+"""Tests sweeps whose cases run on the kernel's TCP, in real time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def allowed() -> None:
 
 @pytest.mark.usefixtures("allowed")
 @real_time
-def test_the_kernels_cases_run_live_beside_those_of_the_model(
+def test_kernel_cases_of_a_sweep_run_live_and_model_cases_are_simulated(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
@@ -64,7 +64,7 @@ def test_the_kernels_cases_run_live_beside_those_of_the_model(
     assert cases["delivered_bytes"][0] == cases["delivered_bytes"][1] > 0
     assert (cases["lost"] == 1).all()
     assert (cases["retransmissions"] >= 1).all()
-    # The case ended with its flow and not at the stop of 20 s.
+    # Both flows finished long before the stop of 20 s.
     assert cases["completion_ns_max"].max() < 5e9
     assert np.ma.getmaskarray(cases["events"]).tolist() == [False, True]
     assert np.ma.getmaskarray(cases["undone"]).tolist() == [False, True]
@@ -87,7 +87,7 @@ def report(*, late_ms: float) -> LiveReport:
 
 
 class Machine:
-    """Stands for live runs: each has the next lateness, in milliseconds; `None` interrupts."""
+    """Replaces live runs: each run gets the next lateness [ms]; `None` interrupts the sweep."""
 
     def __init__(self, *late_ms: float | None) -> None:
         self.late_ms = list(late_ms)
@@ -103,7 +103,7 @@ class Machine:
 
 
 @pytest.mark.usefixtures("allowed")
-def test_a_late_run_is_run_once_more_and_then_marked(
+def test_a_late_case_is_run_twice_and_marked_late_if_both_runs_were_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 9, 2, 9, 12.5, 4)
@@ -119,7 +119,7 @@ def test_a_late_run_is_run_once_more_and_then_marked(
 
 
 @pytest.mark.usefixtures("allowed")
-def test_an_interrupted_live_sweep_continues_with_the_next_case(
+def test_an_interrupted_live_sweep_continues_with_the_interrupted_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(1, 1, None, 1, 1)
@@ -131,7 +131,9 @@ def test_an_interrupted_live_sweep_continues_with_the_next_case(
     assert (tally.done, machine.late_ms) == (2, [])
 
 
-def test_a_live_sweep_needs_the_flag_and_a_kernels_end(netspurt: Command, tmp_path: Path) -> None:
+def test_a_live_sweep_needs_the_live_flag_and_a_kernels_end(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
     out = ("--out", "x")
     refused(netspurt("sweep", "both.toml", *out), "both.toml:15:", "netspurt sweep --live")
@@ -167,7 +169,7 @@ def test_a_live_case_whose_flows_have_not_ended_within_the_budget_of_time_is_cut
     stops: list[float] = []
 
     def run_live(scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
-        """Stand for a live run of a flow that ends 3 s after its start."""
+        """Imitate a live run whose flow ends 3 s after its start."""
         stops.append(scenario.stop)
         model = scenario.replace({"flows.x.endpoint": "model"}).run()
         ended_ns = min(model.stop_ns, 3_000_000_000)
@@ -202,7 +204,7 @@ def test_the_budget_of_time_ends_a_run_on_the_kernels_tcp(
     assert cases["why"].tolist() == ["longer than 1 s"]
 
 
-def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Path) -> None:
+def test_a_live_sweep_refuses_a_limit_on_events(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
     result = netspurt("sweep", "both.toml", "--live", "--out", "x")
     refused(result, "a live case has none", "limit the cases by `time`")
@@ -224,7 +226,9 @@ seeds = 2
 """
 
 
-def test_a_population_on_kernels_needs_the_flag(netspurt: Command, tmp_path: Path) -> None:
+def test_a_population_on_the_kernels_tcp_needs_the_live_flag(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "web.toml").write_text(POPULATION)
     refused(netspurt("sweep", "web.toml", "--out", "x"), "web.toml:7:", "netspurt sweep --live")
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live

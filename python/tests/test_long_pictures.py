@@ -1,4 +1,4 @@
-"""Pictures of long spans and of many changes: units of time, ends of axes, ranges, legends."""
+"""Tests pictures of long runs and of frequent changes: units, ends of axes, ranges, legends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_axis_of_time_counts_seconds_minutes_or_hours(
     assert len(inside) > 2
     texts = [axes.xaxis.get_major_formatter()(tick, 0) for tick in inside]
     assert [float(text) * step for text in texts] == pytest.approx(inside)
-    assert all(len(text) <= 4 for text in texts), "ticks must be at round values"
+    assert all(len(text) <= 4 for text in texts), "a tick's text must have at most four characters"
 
 
 def test_no_axis_of_time_begins_before_the_run(early: ns.Run) -> None:
@@ -75,7 +75,7 @@ def test_a_page_names_its_version_once(early: ns.Run, tmp_path: Path) -> None:
     assert text.count(f"netspurt {__version__}") == 1
 
 
-def test_values_that_change_too_often_are_a_range_and_a_mean_unless_one_can_zoom() -> None:
+def test_values_that_change_too_often_are_a_range_and_a_mean_unless_the_reader_can_zoom() -> None:
     t = np.arange(6000) / 100
     comb = np.where(np.arange(6000) % 2, 40_000.0, 0.0)
     band, mean = steps("outstanding", "blue", (t, comb), whole=False)
@@ -91,7 +91,7 @@ def test_values_that_change_too_often_are_a_range_and_a_mean_unless_one_can_zoom
     assert len(line.x) == 6000
 
 
-def test_a_comb_on_a_page_is_a_range_until_the_reader_zooms_in(
+def test_values_that_change_often_are_a_range_on_a_page_until_the_reader_zooms_in(
     browser: Any, tmp_path: Path
 ) -> None:
     t = np.arange(6000) / 100
@@ -104,7 +104,8 @@ def test_a_comb_on_a_page_is_a_range_until_the_reader_zooms_in(
     opened(browser, file)
     note = "return document.querySelectorAll('figcaption .aside')[1].hidden"
     assert browser.execute_script(note) is False
-    # The share of dots in the ink's full colour: a block has nearly all, a range only the mean.
+    # Compute the share of pixels in the full colour: it is nearly 1 in a solid block, and small in
+    # a range, where only the line of the mean has this colour.
     full = """
     const canvas = document.querySelector(".stack canvas");
     const { data } = canvas.getContext("2d").getImageData(100, 40, canvas.width - 200, 80);
@@ -132,7 +133,7 @@ def test_the_legend_of_two_runs_side_by_side_is_inside_the_figure(early: ns.Run)
     assert box.x1 <= figure.bbox.x1
 
 
-def test_the_place_of_zeros_on_a_logarithmic_axis_is_read_as_zero(
+def test_the_place_that_stands_for_zero_on_a_logarithmic_axis_is_read_as_zero(
     browser: Any, tmp_path: Path
 ) -> None:
     point = Points(label="none seen", ink="blue", x=np.array([0.001]), y=np.array([1.0]), size=6)

@@ -1,4 +1,4 @@
-"""The rate that losses allow: the square-root formula on simulated captures with known causes."""
+"""Compares the rate of senders that losses limit with the rate of the square-root formula."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from conftest import Command
 
 
 def captured(folder: Path, **words: object) -> Explained:
-    """Return the capture beside the sender of a run with these values."""
+    """Run a transfer with these values; return its capture beside the sender."""
     known = {"stop": "60 s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
     return explain(captured_path.captured(folder, **{**known, **words}) / "a.pcapng")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("loss", [0.005, 0.01, 0.03])
-def test_random_losses_limit_renos_rate_to_that_of_the_formula(
+def test_random_losses_limit_reno_to_the_rate_of_the_formula(
     tmp_path: Path, loss: float, seed: int
 ) -> None:
     (one,) = loss_limits(captured(tmp_path, loss=loss, seed=seed).tables)
@@ -30,13 +30,13 @@ def test_random_losses_limit_renos_rate_to_that_of_the_formula(
     assert 0.6 < one.had_bps / one.formula_bps < 1.4
 
 
-def test_a_sender_that_does_not_slow_down_is_not_limited(tmp_path: Path) -> None:
+def test_losses_do_not_limit_a_sender_that_does_not_slow_down(tmp_path: Path) -> None:
     capture = captured(tmp_path, congestion="bbr")
     assert len(capture.table("retransmissions")) > 10
     assert loss_limits(capture.tables) == []
 
 
-def test_losses_at_a_full_queue_do_not_limit_the_rate(tmp_path: Path) -> None:
+def test_drops_at_a_full_queue_do_not_count_as_losses_that_limit_the_rate(tmp_path: Path) -> None:
     capture = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
     assert len(capture.table("retransmissions")) > 10
     assert loss_limits(capture.tables) == []

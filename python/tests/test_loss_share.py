@@ -1,4 +1,7 @@
-"""The share of losses counts loss events, and the advice warns if it depends on few of them."""
+"""The share of losses counts loss events; the advice warns if it depends on few loss events.
+
+A loss event is several lost probes that are close together, or one lost probe alone.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from conftest import Command
 def bunched(
     rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
 ) -> NDArray[np.bool_]:
-    """Return losses of Gilbert and Elliott's model: the share `lost` in bad periods only."""
+    """Return losses of the Gilbert-Elliott model: the share `lost` is lost in bad periods only."""
     drawn, state = rng.random((2, probes)), False
     found = np.zeros(probes, bool)
     for n in range(probes):
@@ -30,7 +33,7 @@ def bunched(
 
 
 def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
-    """Return a recording of 5,000 delays with a loss event of 100 probes, and single losses."""
+    """Return a recording of 5,000 probes: 100 lost in one loss event, and `single` lost alone."""
     rng = np.random.default_rng(4)
     rtt = rng.normal(path_s, 0.0005, 5000)
     rtt[rng.choice(np.arange(100, 5000), 2, replace=False)] = 0.2
@@ -40,7 +43,7 @@ def with_event(single: int = 0, path_s: float = 0.06) -> ns.Delays:
 
 
 def test_single_losses_have_garwoods_interval() -> None:
-    """Fay and Feuer's limits are Garwood's if every weight is one."""
+    """If every weight is one, Fay and Feuer's limits equal Garwood's limits."""
     lost = np.zeros(1000, bool)
     lost[[100, 300, 500, 900]] = True
     share = loss_share([lost])
@@ -67,7 +70,9 @@ def test_losses_close_together_count_as_one_event_however_many_they_are() -> Non
     [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
     ids=["single losses", "bursts", "spells in which some are answered"],
 )
-def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float, float]) -> None:
+def test_at_least_84_of_100_intervals_cover_the_true_share_of_losses(
+    spells: tuple[float, float, float],
+) -> None:
     begins, ends, lost = spells
     truth = lost * begins / (begins + ends)
     rng = np.random.default_rng(1)
@@ -107,8 +112,8 @@ def test_a_choice_that_depends_on_one_loss_event_has_a_warning(
     assert data["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
 
 
-def test_a_cost_that_is_mostly_of_outages_has_a_caution_with_the_cost_without_them() -> None:
-    """Two hours of probes, one a second: three outages of 30, 12 and 60 s, and single losses."""
+def test_if_most_losses_are_in_outages_a_caution_states_the_cost_without_them() -> None:
+    """Two hours of probes, one per second, have outages of 30, 12 and 60 s and single losses."""
     rng = np.random.default_rng(7)
     delays = rng.lognormal(-3.2, 0.15, 7200)
     delays[rng.random(7200) < 0.005] = np.nan
@@ -124,10 +129,11 @@ def test_a_cost_that_is_mostly_of_outages_has_a_caution_with_the_cost_without_th
     )
     without = 1000 * calm.cost(advice.pick).total.value
     assert f"Without the losses in outages {advice.pick} costs {without * 1000:.0f} ms" in caution
-    assert "Caution" not in " ".join(calm.paragraphs()), "the user set the share"
+    assert "Caution" not in " ".join(calm.paragraphs()), "a set share must give no caution"
     assert advice.losses is not None
     assert advice.losses.data()["in_outages"] == 102
-    # Ten outages of nine probes are no outages here, and a third of the losses is not most.
+    # Nine lost probes in a row are too few for an outage here. In the second case, outages have
+    # fewer than half of the losses: 100 of about 350.
     for length, singles in ((9, 0), (10, 250)):
         few = rng.lognormal(-3.2, 0.15, 7200)
         for place in range(10):
@@ -137,7 +143,7 @@ def test_a_cost_that_is_mostly_of_outages_has_a_caution_with_the_cost_without_th
         assert "in outages" not in " ".join(told.paragraphs())
 
 
-def test_a_change_of_level_is_told_with_the_command_that_finds_it(
+def test_a_change_of_level_is_reported_with_the_command_that_says_when_it_was(
     tmp_path: Path, netspurt: Command
 ) -> None:
     from netspurt.analysis.quarters import quarter_words
@@ -145,7 +151,7 @@ def test_a_change_of_level_is_told_with_the_command_that_finds_it(
     rng = np.random.default_rng(3)
     steady = rng.lognormal(-3.2, 0.15, 2000)
     level = np.where(np.arange(2000) < 1000, 0.0, 0.03)
-    # Slow and fast changes within each quarter: the level of the quarters is the same.
+    # The delay changes every 50 probes, so all four quarters have the same level.
     swinging = steady + 0.03 * (np.arange(2000) // 50 % 2)
     file = tmp_path / "path.csv"
     for delays, changed in ((steady, False), (steady + level, True), (swinging, False)):

@@ -1,4 +1,4 @@
-"""Matched captures of two points, and a capture that was cut off."""
+"""Matches captures of two points, and captures that are cut off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_segments_of_two_captures_are_paired_by_sequence_numbers(
     assert data["out_s"] > 1
 
 
-def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
+def test_captures_in_the_wrong_order_get_a_note_that_says_how_to_swap_them(
     netspurt: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -74,12 +74,10 @@ def test_two_captures_of_one_connection_are_not_compared_as_two_transfers(
     told = json.loads(netspurt("compare", near, far, "--json").stdout)
     assert len(told["two_points"]) > 3
     other = netspurt("compare", near, near, "--json")
-    assert json.loads(other.stdout)["two_points"] == [], "one file is not two points"
+    assert json.loads(other.stdout)["two_points"] == [], "a file and itself are not two points"
 
 
-def test_connections_in_two_captures_of_a_folder_are_listed_once(
-    netspurt: Command, two_points: Path
-) -> None:
+def test_a_connection_in_two_captures_is_reported_once(netspurt: Command, two_points: Path) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
     said = " ".join(netspurt("explain", near, far).stdout.split())
     told = f"{far} and {near} have 1 connection in common. It counts once, as captured nearest "
@@ -87,7 +85,7 @@ def test_connections_in_two_captures_of_a_folder_are_listed_once(
     assert "in common" not in netspurt("explain", near).stdout
 
 
-def test_a_connection_in_two_captures_counts_once_as_its_senders_side_shows_it(
+def test_a_connection_in_two_captures_counts_once_with_the_values_of_the_senders_capture(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     alone = explain(two_points / "source.pcapng")
@@ -124,7 +122,7 @@ def test_captures_of_different_runs_have_nothing_in_common(
     assert len(both.table("connections")) == 4
 
 
-def test_captures_that_left_their_runs_folder_are_not_taken_for_the_same(
+def test_connections_of_captures_outside_a_run_folder_are_not_merged(
     netspurt: Command, two_points: Path, tmp_path: Path
 ) -> None:
     for name in ("near", "far"):
@@ -137,7 +135,7 @@ def test_captures_that_left_their_runs_folder_are_not_taken_for_the_same(
     assert "the same ends at the same time. If it is the same, it counts twice here" in said
 
 
-def test_the_same_ends_later_with_another_initial_number_are_another_connection() -> None:
+def test_connections_are_the_same_if_their_ends_and_initial_sequence_numbers_are_equal() -> None:
     def row(seq: int | None, t_ns: int, rtt_ns: int) -> dict[str, object]:
         ends = {"source": "10.0.0.1", "source_port": 1, "destination": "10.0.0.2"}
         sums = {"packets": 9, "unique_bytes": 100, "rtt_ns_min": rtt_ns, "initial_seq": seq}
@@ -154,7 +152,7 @@ def test_the_same_ends_later_with_another_initial_number_are_another_connection(
         "the clocks of the captures may differ"
     )
     assert best(row(7, 0, 10), row(8, 20, 40)) == [], (
-        "another initial number must be another connection"
+        "connections with different initial sequence numbers must count as different"
     )
     assert best(row(None, 0, 10), row(None, 20, 40)) == [("0.pcap", 0, False)], (
         "connections without a SYN may be the same"
@@ -199,7 +197,7 @@ def test_pcap_records_are_counted_in_either_order_of_octets(order: str, tmp_path
 
 
 @pytest.mark.parametrize("node", ["source", "receiver"])
-def test_a_flow_of_a_capture_has_as_many_retransmissions_as_are_explained(
+def test_the_flows_of_a_capture_count_all_explained_retransmissions(
     two_points: Path, node: str
 ) -> None:
     explained = explain(two_points / f"{node}.pcapng", segments=True)

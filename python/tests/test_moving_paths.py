@@ -1,4 +1,4 @@
-"""Scenarios of moving paths: each runs, its sweep is valid, its file works live and simulated."""
+"""Scenarios of moving paths run in simulation and live, and their sweeps are valid."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_set_runs_and_each_value_of_its_sweep_makes_a_scenario(path: Path) -> None:
+def test_a_scenario_with_a_sweep_runs_and_each_value_of_the_sweep_makes_a_scenario(
+    path: Path,
+) -> None:
     scenario = ns.load(path)
-    assert scenario.alone().run().links["carried_bytes"].sum() > 10_000  # the shortest is one page
+    # The smallest scenario transfers one page.
+    assert scenario.alone().run().links["carried_bytes"].sum() > 10_000
     sweep = Sweep.of(scenario)
     lengths = [len(labels) for labels in sweep.labels.values()]
     first = sweep.scenario(0).seed
@@ -45,7 +48,7 @@ def test_a_set_runs_and_each_value_of_its_sweep_makes_a_scenario(path: Path) -> 
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_set_of_scenarios_describes_itself(path: Path) -> None:
+def test_a_scenario_with_a_sweep_has_a_title_its_commands_and_a_short_comment(path: Path) -> None:
     text = path.read_text()
     comment = list(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))
     assert 10 < len(ns.load(path).title) < 90
@@ -54,7 +57,7 @@ def test_a_set_of_scenarios_describes_itself(path: Path) -> None:
     assert len(comment) <= 9
 
 
-def test_running_a_file_with_a_sweep_runs_its_own_values(netspurt: Command) -> None:
+def test_running_a_file_with_a_sweep_prints_a_note_about_the_sweep(netspurt: Command) -> None:
     file = ROOT / "scenarios" / "handover-steps.toml"
     result = netspurt("run", file, "--set", "stop=5 s", "--out", "one")
     assert result.returncode == 0, result.stderr
@@ -79,7 +82,7 @@ def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path
 
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
-    """Return the scenario with a file in place of its slots."""
+    """Write the moves of link `sky` to a file; return the scenario with this file for its slots."""
     (folder / "sky.toml").write_text(scenario.moves("sky"))
     data = tomllib.loads(scenario.resolved())
     data["links"]["sky"].pop("slots")
@@ -94,7 +97,9 @@ def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:
 
 
 @pytest.mark.parametrize("name", ["starlink-outages", "starlink-rates"])
-def test_a_run_over_that_file_is_the_run_over_the_slots(name: str, tmp_path: Path) -> None:
+def test_a_link_that_follows_its_written_timeline_gives_the_same_run_as_its_slots(
+    name: str, tmp_path: Path
+) -> None:
     slots = ns.load(ROOT / "scenarios" / f"{name}.toml").alone().replace({"stop": "20 s"})
     assert followed(slots, tmp_path).run().digest == slots.run().digest
 
@@ -197,7 +202,7 @@ def test_an_unfinished_request_is_shown_with_its_waiting_time(
     assert waited > 1.4
     assert f"> {1e3 * waited:.3f} ms" in result.stdout
     assert "> at least: 1 request still waited at the end of the run" in result.stdout
-    # Another stop, before the outage: nothing waits, nothing is at least.
+    # This run stops before the outage: no request waits at its end, so no time has a `>`.
     result = netspurt(
         "run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5"
     )

@@ -1,4 +1,4 @@
-"""Tables as data frames, and the output in notebooks."""
+"""Tests tables as data frames, and the output in notebooks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def same(rows: list[Any], column: Any) -> None:
     assert [None if value != value else value for value in rows] == expected  # noqa: PLR0124
 
 
-def test_pandas_takes_a_table_as_it_is(run: ns.Run) -> None:
+def test_pandas_reads_a_table_directly(run: ns.Run) -> None:
     pandas = pytest.importorskip("pandas", minversion="3")
     pytest.importorskip("pyarrow")
     for table in run.tables.values():
@@ -61,10 +61,10 @@ def test_tables_and_cases_become_data_frames_of_pandas_without_arrow(
             assert found == table[name].tolist(), name
     endless = run.flows.to_pandas()["finished_ns"]
     assert endless.isna().all()
-    assert str(endless.dtype) == "Int64", "a column of whole numbers must stay one"
+    assert str(endless.dtype) == "Int64", "a column of whole numbers must not become floats"
 
 
-def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
+def test_polars_reads_a_table_directly(run: ns.Run, cases: ns.Cases) -> None:
     polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     every: list[Any] = [*run.tables.values(), cases]
@@ -75,7 +75,7 @@ def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
                 assert frame[name].to_list() == table[name].tolist(), name
 
 
-def test_duckdb_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
+def test_duckdb_reads_a_table_directly(run: ns.Run, cases: ns.Cases) -> None:
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
     every: list[Any] = [*run.tables.values(), cases]
@@ -85,7 +85,7 @@ def test_duckdb_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
         assert found == list(zip(*columns, strict=True))
 
 
-def test_a_selection_is_a_stream_of_its_rows(run: ns.Run) -> None:
+def test_the_arrow_stream_of_a_selection_has_only_the_selected_rows(run: ns.Run) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     chosen = run.segments.where(kind="data").take(np.array([3, 1, 1]))
     assert pyarrow.table(chosen)["packet"].to_pylist() == chosen["packet"].tolist()
@@ -118,7 +118,7 @@ def test_a_table_is_never_read_as_an_array_of_its_column_names(
 
 
 def shown(it: Any) -> str:
-    """Return an object's HTML in a notebook; check that it is small, without foreign markup."""
+    """Return an object's HTML in a notebook; check that it is short and has only allowed tags."""
     text: str = it._repr_html_()
     tags = set(re.findall(r"</?(\w+)", text))
     assert tags <= {"p", "b", "br", "table", "tr", "th", "td"}, tags
@@ -161,6 +161,6 @@ def test_notebooks_show_replays() -> None:
     assert "mills" in text
 
 
-def test_a_live_run_is_started_from_the_package(tmp_path: Path) -> None:
+def test_run_live_refuses_a_scenario_without_a_kernels_end(tmp_path: Path) -> None:
     with pytest.raises(ns.LiveError, match="no flow has a kernel's end"):
         ns.run_live(ns.new_scenario(), tmp_path / "r")

@@ -1,4 +1,4 @@
-"""The profile `ns-2` compared with ns-2.35."""
+"""Compares the profile `ns-2` with ns-2.35 in the runs of RFC 2416."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_all_twenty_traces_are_filed() -> None:
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
 def test_rfc2416_equals_ns2_within_five_microseconds_over_240_seconds(path: Path) -> None:
-    """Every send, retransmission, ACK, timeout and drop, and the clock's reading in ticks."""
+    """Compare all sends, retransmissions, ACKs, timeouts and drops, and the clock's readings."""
     ns2_rows = read(path)
     assert len(ns2_rows) > 580
     assert first_difference(rows_of(scenario_of(case_of(path)).run()), ns2_rows) is None

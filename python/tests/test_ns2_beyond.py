@@ -1,6 +1,6 @@
-"""A third duplicate with everything acknowledged and `bugfix` off.
+"""With `bugfix` off, a third duplicate ACK makes ns-2 send a packet beyond the data.
 
-ns-2 then sends a full packet beyond the data.
+This happens if all data is acknowledged. The packet is a full one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BASE = {
     "stop": 20.0,
 }
 
-#: Nine packets; the delay rises, they are sent again, and the copies bring duplicate ACKs.
+#: Nine packets. The delay rises, so they are retransmitted; the copies cause duplicate ACKs.
 RENO = {**BASE, "recovery": "reno", "packets": 9, "initial_window": 2, "delays": "0.106,1,2,0.735"}
 
 NEWRENO = {
@@ -29,7 +29,7 @@ NEWRENO = {
     "delays": "0.344,2,1,0.515",
 }
 
-#: Where the packet beyond the data is lost: it is the 18th of the sender's.
+#: `RENO`, but the packet beyond the data is lost: it is the 18th that the sender sends.
 LOST = {**RENO, "drops": "1,2,18"}
 
 #: The end of ns-2.35's answer to `RENO`.
@@ -50,5 +50,5 @@ def test_the_third_duplicate_sends_a_full_packet_beyond_the_data() -> None:
 @pytest.mark.parametrize("case", [RENO, NEWRENO, LOST], ids=["reno", "newreno", "lost"])
 def test_the_packets_beyond_the_data_equal_ns2_packet_for_packet(case: dict[str, object]) -> None:
     if not drive.available():
-        pytest.skip("ns-2 is not installed: the cases are not asked of it")
+        pytest.skip("ns-2 is not installed: these cases are not compared")
     assert first_difference(rows_of(scenario_of(case).run()), drive.run(case)) is None

@@ -1,7 +1,7 @@
-"""The profile `ns-2` compared with ns-2.35 in the cases of ns-2's own test suites.
+"""Compares the profile `ns-2` with ns-2.35 in the cases of ns-2's own test suites.
 
-The stored events are those of Debian's ns-2 under `authorities/ns2/suites/driver.tcl`, which sets
-what the suites set.
+Debian's ns-2 made the stored events with `authorities/ns2/suites/driver.tcl`, which has the same
+settings as the suites.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ns2_suites import first_difference, rows_of, scenario_of, suites
 
 CASES = suites.read_cases()
 
-#: A packet reaches a full queue at the instant at which another leaves it. ns-2's two sums of
-#: doubles differ in the last bit there.
+#: In this case a packet reaches a full queue at the instant at which another packet leaves it.
+#: ns-2 adds doubles to get the two instants, and the sums differ in the last bit.
 TIES = {"newreno/slow4"}
 
-#: RED drops packets by ns-2's random numbers.
+#: In these cases RED drops packets by ns-2's random numbers.
 RANDOM = {f"tcp-init-win/{name}4" for name in ("tahoe", "reno", "newreno", "sack")}
 
 
@@ -41,7 +41,7 @@ def test_all_cases_of_the_three_suites_are_filed() -> None:
     "case", [c for c in CASES if c.title not in TIES | RANDOM], ids=lambda case: case.title
 )
 def test_every_event_equals_ns2s(case: suites.Case) -> None:
-    """Same packets in the same order, within 5 us, and the clock's readings equal in ticks."""
+    """Packets, order and clock readings in ticks are equal; times differ by at most 5 us."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is None, difference
 
@@ -50,7 +50,7 @@ def test_every_event_equals_ns2s(case: suites.Case) -> None:
 def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
     case: suites.Case,
 ) -> None:
-    """A link of 8 Mbit/s takes a tenth of the time of one of 800 kbit/s for the same packet."""
+    """A packet takes 1,040 us on a link of 8 Mbit/s, and 10,400 us on a link of 800 kbit/s."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is not None
     _, _, theirs = difference
@@ -101,8 +101,8 @@ def test_the_stored_events_equal_a_new_run_of_ns2() -> None:
         "sink.first_at_once",
     ],
 )
-def test_a_wrong_switch_changes_the_events(key: str) -> None:
-    """In at least one case in which it differs from its suite's usual value."""
+def test_a_wrong_switch_changes_the_events_of_a_case(key: str) -> None:
+    """The opposite value of a switch changes the events of at least one case."""
 
     def wrong(flow: suites.Flow) -> suites.Flow:
         return flow._replace(switches={**flow.switches, key: not flow.switches[key]})

@@ -1,4 +1,4 @@
-"""Orbits: positions, passes, fits and timelines."""
+"""Tests orbits: positions, passes, fits and timelines."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def verification() -> Path:
 
 
 def published_sets(text: str) -> Iterator[str]:
-    """Yield the element sets of SGP4-VER.TLE; behind them the file has spans of time."""
+    """Yield the element sets of SGP4-VER.TLE without the spans of time at the ends of the lines."""
     lines = [line[:69] for line in text.splitlines() if not line.startswith("#")]
     for first, second in zip(lines[::2], lines[1::2], strict=True):
         yield f"{first}\n{second}\n"
 
 
 def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
-    """Return the states of tcppver.out, set by set."""
+    """Return the number and the states of each element set in tcppver.out."""
     element_sets: list[tuple[int, list[list[float]]]] = []
     for line in text.splitlines():
         words = line.split()
@@ -56,8 +56,8 @@ def published_states(text: str) -> list[tuple[int, list[list[float]]]]:
     return element_sets
 
 
-#: Sets of the verification that are refused, and why. The last three are broken on purpose; the
-#: tests of the core compare the states of the first.
+#: The element sets of the verification that netspurt refuses, with the reasons. The last three are
+#: broken on purpose. The tests of the core compare the states of the first one.
 REFUSED = {
     28872: "inside the Earth: its perigee is 49 km below",
     33333: "the checksum is 4, and the line's digits give 2",
@@ -108,8 +108,8 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     chosen = extreme_passes(passes)
     assert chosen is not None
     for which, one in zip(("least", "most"), chosen, strict=True):
-        # The authority looks once a second: its contacts begin up to a second later, end up to a
-        # second earlier, and miss that much of the delay's range.
+        # The authority computes one position per second. So its contacts begin up to a second too
+        # late and end up to a second too early, and its range of delays is a little smaller.
         start = (one.rise_ns - _core.utc(START)) / 1e9
         assert 0 <= float(row[f"{which}_start_s"]) - start <= 1
         assert 0 <= one.duration - float(row[f"{which}_duration_s"]) <= 2
@@ -117,8 +117,9 @@ def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
             assert delay * 1e3 == pytest.approx(float(row[f"{which}_delay_ms_{end}"]), abs=0.03)
 
 
-#: Printed for these contacts by an earlier computation with another relay's plane: contacts, and
-#: the least and greatest round trip [ms] of the least and the most variable one.
+#: The results of an earlier computation, in which the relay had another orbital plane: the number
+#: of contacts, then the least and the greatest round trip [ms] of the least variable contact and
+#: of the most variable contact.
 LEVELS = {
     "Sputnik": ((15, 16), (526.7, 561.8), (507.4, 561.6)),
     "Mir": ((15, 16), (526.4, 563.0), (507.1, 563.0)),
@@ -136,7 +137,7 @@ def test_contacts_have_the_levels_and_swings_of_the_paper_s_scenarios(row: dict[
     assert fewest <= len(passes) <= most
     ground = OrbitPath([RELAY, SITE]).passes(START)
     assert len(ground) == 1
-    # The ground leg is held at its mean over the day.
+    # The delay between the ground and the relay is replaced by its mean over the day.
     mean = float(OrbitPath([RELAY, SITE]).delays(START, "1999-07-02", 60).delay_ns.mean()) / 1e6
     for orbit_pass, (low, high) in zip(extreme_passes(passes) or (), levels, strict=True):
         round_trip = [2 * (delay * 1e3 + mean) for delay in orbit_pass.delay]
@@ -193,7 +194,7 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
         delays.fit(-1)
 
 
-def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
+def test_the_timeline_of_a_pass_changes_the_delay_of_a_link() -> None:
     orbit_pass = some_path().passes(START)[3]
     delays = some_path().delays(orbit_pass.rise_ns, orbit_pass.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})
@@ -202,7 +203,8 @@ def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
     falls = int(delays.delay_ns[0]) - int(delays.delay_ns[1])
     assert falls > 0
     acks = [table.where(kind="ack")["t_ns"][0] for table in (first, fixed)]
-    # The first ACK comes within 10 s: both of its ways are shorter by less than two steps' fall.
+    # The first ACK comes within 10 s, the first step of the timeline. In this time the delay of
+    # each direction falls by less than `falls`.
     assert 0 < acks[1] - acks[0] < 2 * falls
 
 
@@ -231,7 +233,7 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
         read_station("nowhere")
 
 
-def test_of_several_sets_of_a_satellite_the_nearest_or_the_newest_is_taken(
+def test_the_element_set_nearest_to_the_start_is_used_and_without_a_start_the_newest(
     netspurt: Command, tmp_path: Path
 ) -> None:
     file = tmp_path / "archive.tle"
@@ -341,7 +343,7 @@ def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
     assert note in result.stderr
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="/dev/zero does not exist here")
 def test_a_file_without_an_end_is_refused(
     netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

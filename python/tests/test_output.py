@@ -1,4 +1,4 @@
-"""The output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
+"""Tests output in a terminal: no raw control characters, colours only if wanted, and `error:`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netspurt.cli.output import HarmlessStream, harmless, paint
 
 from conftest import Command, refused
 
-#: It clears the screen, sets the title, rings, and turns the direction of writing.
+#: Clears the screen, sets the title, rings the bell, and reverses the direction of writing.
 HOSTILE = "\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\r\x00"
 VISIBLE = r"\x1b[2J\x1b]0;mine\x07\x9b5n\u202e\x0d\x00"
 
@@ -63,7 +63,7 @@ def test_titles_and_errors_from_files_are_printed_harmless(
     lines = [line for line in text.splitlines() if not line.startswith("title")]
     title = 'title = "\\u001b[2Jtitle"'
     (tmp_path / "mine.toml").write_text("\n".join([title, *lines]) + "\n")
-    # Without a terminal typer drops such sequences itself.
+    # If the output is not a terminal, typer itself removes such sequences.
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     result = netspurt("run", "mine.toml")
     assert result.returncode == 0, result.stderr
@@ -89,7 +89,7 @@ def test_titles_and_errors_from_files_are_printed_harmless(
         ("papers", "show", "nothing"),
     ],
 )
-def test_every_command_spells_its_error_in_one_way(
+def test_the_message_of_every_error_begins_with_error_and_a_colon(
     netspurt: Command, words: tuple[str, ...]
 ) -> None:
     result = netspurt(*words)

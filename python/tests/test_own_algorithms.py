@@ -1,4 +1,7 @@
-"""Algorithms written in Python in place of the core's: in runs, sweeps and shadows."""
+"""Estimators written in Python work in runs, in sweeps, and as shadows.
+
+A shadow is a timer that gets the samples of a run, but does not influence the run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from netspurt.sweep import Threads
 
 from conftest import Command
 
-#: RFC 6298 in seconds, as a user would write it; the worked values are those of `rfc6298`.
+#: RFC 6298 in seconds, as a user would write it. The core's `rfc6298` has the same rules.
 OWN = '''
 class Own:
     """RFC 6298: S and V with gains 1/8 and 1/4."""
@@ -69,7 +72,7 @@ ESTIMATOR = "flows.transfer.tcp.rto.estimator"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a scenario and a class, in which the test runs."""
+    """Make a folder with a scenario and a class; the test runs in this folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "path.toml").write_text(PATH)
@@ -98,8 +101,8 @@ def test_a_class_is_found_beside_the_scenario_or_in_the_working_directory(
     assert (origin.file, origin.sha256) == ("own.py", pin)
 
 
-def test_rfc_6298_in_python_retransmits_as_the_cores_does() -> None:
-    """In whole nanoseconds and in floats: the same retransmissions, at nearly the same times."""
+def test_rfc_6298_in_python_and_in_the_core_cause_equally_many_retransmissions() -> None:
+    """The core computes in whole nanoseconds and Python in floats, so the RTOs differ a little."""
     base = load("path.toml")
     own = base.replace({ESTIMATOR: "own.py:Own:least=0.2"}).run()
     core = base.replace({ESTIMATOR: "rfc6298:min=200ms,spread_gains=false"}).run()
@@ -161,7 +164,7 @@ def swept(sweep: ns.Sweep, folder: Path, threads: int) -> dict[str, list[Any]]:
     return {name: cases[name].tolist() for name in cases}
 
 
-def test_a_sweep_has_the_same_results_on_any_number_of_threads_and_in_ray(place: Path) -> None:
+def test_a_sweep_has_the_same_results_on_one_thread_on_three_and_in_a_copy(place: Path) -> None:
     (place / "sweep.toml").write_text(SWEPT)
     sweep = ns.Sweep.of(load("sweep.toml"))
     assert sweep.labels["timer"] == ["own.py:Own", "rfc6298:min=200ms"]
@@ -175,7 +178,7 @@ def test_a_sweep_has_the_same_results_on_any_number_of_threads_and_in_ray(place:
     )
 
 
-def test_a_sweep_of_other_code_is_another_sweep(place: Path) -> None:
+def test_changed_code_changes_the_fingerprint_of_a_sweep(place: Path) -> None:
     (place / "sweep.toml").write_text(SWEPT)
     before = ns.Sweep.of(load("sweep.toml")).fingerprint
     (place / "own.py").write_text(OWN + "\n# changed\n")

@@ -1,4 +1,4 @@
-"""Congestion control algorithms written in Python: their contract, and runs with them."""
+"""Tests congestion control algorithms written in Python: their contract, and runs with them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CONGESTION = "flows.transfer.tcp.congestion"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a scenario and classes, in which the test runs."""
+    """Make a folder with a scenario and classes; the test runs in this folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(RENO + CONSTANT)
     (tmp_path / "path.toml").write_text(PATH)
@@ -248,7 +248,7 @@ def test_a_class_receives_timeouts_and_round_trips_in_recovery(place: Path) -> N
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 
-def test_a_kernel_that_only_receives_gets_no_congestion_algorithm() -> None:
+def test_a_kernel_that_only_receives_accepts_any_congestion_algorithm_of_the_sender() -> None:
     for text in ("westwood", "own.py:Reno"):
         values = {"flows.transfer.endpoint": ["model", "kernel"], CONGESTION: text}
         assert Scenario.parse(KERNEL).replace(values).kernel_flow == "transfer"
@@ -262,8 +262,8 @@ def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
     assert caught.value.key == CONGESTION
 
 
-def test_the_core_s_algorithms_answer_as_in_their_sources() -> None:
-    """RFC 5681 §3.1: a segment for each in slow start; half the flight after a loss."""
+def test_reno_of_the_core_answers_as_in_the_rfcs() -> None:
+    """RFC 3465: cwnd grows by the acknowledged octets. RFC 5681: ssthresh is half of the flight."""
     reno, window = congestion("reno"), Window(10_000)
     reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
     assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)

@@ -1,4 +1,4 @@
-"""Python algorithms on live paths: at the kernel's edge, or as the kernel's peer."""
+"""Python algorithms run live: in a shim (a timer at the kernel's edge) or the kernel's peer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def live(netspurt: Command, out: str, **values: str) -> ns.Run:
-    """Run it live with values of its flow; return the run."""
+    """Run `tail.toml` live with these values of its flow; return the run."""
     words = [
         word for key, value in values.items() for word in ("--set", f"flows.transfer.{key}={value}")
     ]
@@ -56,7 +56,9 @@ def live(netspurt: Command, out: str, **values: str) -> ns.Run:
 
 
 @real_time
-def test_a_timer_in_python_repairs_at_the_kernel_s_edge(place: Path, netspurt: Command) -> None:
+def test_a_shim_with_a_python_timer_retransmits_the_lost_segment_of_a_kernel(
+    place: Path, netspurt: Command
+) -> None:
     run = live(netspurt, "r", shim='["own.py:Own:least=0.05", "off"]')
     assert run.live is not None
     assert run.live.replayed is not None
@@ -72,7 +74,9 @@ def test_a_timer_in_python_repairs_at_the_kernel_s_edge(place: Path, netspurt: C
 
 
 @real_time
-def test_a_sender_in_python_faces_a_kernel(place: Path, netspurt: Command) -> None:
+def test_a_model_sender_with_python_algorithms_delivers_all_data_to_a_kernel(
+    place: Path, netspurt: Command
+) -> None:
     del place
     values = {"tcp.rto.estimator": "own.py:Own:least=0.2", "tcp.congestion": "own.py:Reno"}
     run = live(netspurt, "r", endpoint='["model", "kernel"]', **values)
@@ -80,7 +84,7 @@ def test_a_sender_in_python_faces_a_kernel(place: Path, netspurt: Command) -> No
     assert {origin.text.partition(":")[2] for origin in run.algorithms} == {"Own:least=0.2", "Reno"}
 
 
-def test_a_kernel_without_the_algorithm_lists_those_that_it_has(
+def test_the_error_for_an_algorithm_that_the_kernel_lacks_lists_the_available_ones(
     place: Path, netspurt: Command
 ) -> None:
     del place

@@ -1,4 +1,4 @@
-"""The source distribution: its files, and the targets of its links."""
+"""Checks the source distribution: its files, and the targets of its links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT_OUT = {".ci", ".gitignore", ".github"}
 
 def test_every_tracked_file_is_in_the_source_distribution() -> None:
     if not (ROOT / ".git").exists():
-        pytest.skip("this is no repository")
+        pytest.skip("this folder is not a Git repository")
     result = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Populations of web connections, compared with ns-2's PackMime."""
+"""Compares populations of web connections with ns-2's PackMime."""
 
 import pytest
 from packmime_agreement import RATES, compare

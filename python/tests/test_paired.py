@@ -1,4 +1,4 @@
-"""Two runs of one population, connection by connection."""
+"""Compares two runs of one population connection by connection."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_senders_that_differ_in_options_have_the_same_connections() -> None:
     assert same.later.tolist() == [0, len(same.durations_s[0]), 0]
 
 
-def test_runs_of_different_seeds_have_no_connection_in_common() -> None:
+def test_runs_of_different_seeds_cannot_be_paired() -> None:
     scenario = ns.Scenario.parse(WEB)
     with pytest.raises(ValueError, match="whose seeds are 3 and 4: give both the same seed"):
         pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")

@@ -1,4 +1,4 @@
-"""Papers: every claim gets the expected verdict."""
+"""Every claim (a statement of a paper that a run can confirm) gets the expected verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netspurt.papers.data import EVIDENCE
 
 from conftest import ROOT, Command
 
-#: The claims of RFC 2416 that its runs contradict, and what they say instead.
+#: The claims of RFC 2416 that our runs contradict, with the values of these runs.
 CONTRADICTIONS = {
     "iw1.t8": 6.611,
     "pkt1024": 1000,
@@ -32,7 +32,7 @@ CONTRADICTIONS = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, dict[str, object]]:
-    """Judge each claim of the memo itself: all but those about the kernel."""
+    """Judge all claims of the memo; leave out the claims about the kernel."""
     paper = read_paper("rfc2416")
     judged = check(Bench(paper), [claim for claim in paper.claims if claim.evidence != "kernel"])
     return {j.claim.id.removeprefix("rfc2416."): j.as_dict() for j in judged}
@@ -50,7 +50,7 @@ def test_rfc2416_has_a_verdict_for_each_of_its_37_claims(
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_the_command_gives_programs_each_row_with_the_same_keys(netspurt: Command) -> None:
+def test_the_json_output_has_the_same_keys_for_each_claim(netspurt: Command) -> None:
     judged = json.loads(netspurt("papers", "check", "rfc2416", "--json").stdout)
     assert len(judged) == 43
     keys = {
@@ -104,7 +104,7 @@ def test_a_mistake_of_the_document_is_shown_corrected(
     assert verdicts[name]["note"]
 
 
-def test_the_algorithms_differ_only_with_a_coarse_clock(
+def test_the_gain_of_four_packets_depends_on_the_tick_of_the_clock_and_not_on_the_algorithm(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -149,7 +149,7 @@ def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
 
 
 def test_a_claim_that_the_model_misses_is_not_reproduced(tmp_path: Path) -> None:
-    """The verdict comes from the run: another modem rate, and nothing is reproduced."""
+    """The verdict comes from the run: with another modem rate, no claim is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
     file.write_text(file.read_text().replace("9600 bit/s", "9700 bit/s"))
@@ -172,7 +172,7 @@ def test_an_invalid_row_is_refused(tmp_path: Path) -> None:
         check(Bench(paper), paper.claims)
 
 
-def test_comparisons_mean_what_they_say() -> None:
+def test_each_comparison_holds_for_the_values_that_its_name_says() -> None:
     assert comparison("near")(1.0005, 1.0, 0.001)
     assert not comparison("near")([1.0, 2.0], [1.0], 1.0)
     assert comparison("at most")(1.1, 1.0, 0.2)
@@ -203,7 +203,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
     with (ROOT / "papers" / "rfc2416" / "expected.csv").open(newline="") as file:
-        # The kernel's rows are no claims of the memo.
+        # The rows about the kernel are not claims of the memo.
         claim_ids = {row["id"] for row in csv.DictReader(file) if row["evidence"] != "kernel"}
     listed_ids = {
         line.split('"')[1]
@@ -213,7 +213,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     assert claim_ids == listed_ids
 
 
-def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
+def test_explain_shows_the_printed_words_and_calls_our_threshold_ours(netspurt: Command) -> None:
     output = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in output
     assert "at most 0.834 s: our threshold" in output
@@ -222,7 +222,7 @@ def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Comm
     assert "--explain" not in output
 
 
-def test_a_claim_is_found_without_its_papers_key_and_answers_programs(netspurt: Command) -> None:
+def test_explain_finds_a_claim_without_its_papers_key_and_can_print_json(netspurt: Command) -> None:
     data = json.loads(netspurt("papers", "check", "--explain", "iw1.t8", "--json").stdout)
     assert (data["id"], data["measure"]) == ("rfc2416.iw1.t8", "dupack")
     assert data["runs"]["iw1"].startswith("netspurt run ")

@@ -1,4 +1,4 @@
-"""Several losses in a window without SACK: when Linux fills the next hole."""
+"""Without SACK, Linux does not retransmit the next lost segment on the partial ACK itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ receive_buffer = "2 MB" }
 
 
 def test_the_next_hole_after_a_partial_ack_waits_for_the_rate_reduction() -> None:
-    """As on Linux 6.18.44: nothing leaves on the first partial ACK, packet 31 on the next ACK."""
+    """Linux 6.18.44 sends nothing on the first partial ACK, and packet 31 on the next ACK."""
     run = ns.Scenario.parse(SCENARIO).run()
     seen = run.segments
     own = seen["node"] == "a"

@@ -1,4 +1,4 @@
-"""Paths as recordings show them: report, lengths, bursts, surrogates, adaptation."""
+"""Tests commands that analyse recordings: report, lengths, bursts, surrogates, adaptation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from conftest import ROOT, Command, refused
 
 @pytest.fixture
 def two_lines(tmp_path: Path) -> Path:
-    """Record a path: 20 ms and 9600 bit/s below 126 octets, from there on 60 ms and 19200."""
+    """Save delays of 20 ms at 9600 bit/s below 126 octets, and of 60 ms at 19,200 bit/s above."""
     rng = np.random.default_rng(7)
     octets = rng.integers(40, 257, 2000)
     one_way = np.where(octets < 126, 0.020 + octets / 1200, 0.060 + octets / 2400)
@@ -45,7 +45,7 @@ def test_the_command_finds_two_known_lines_within_two_percent(
     assert long["intercept_ms"] == pytest.approx(120, rel=0.02)
     assert short["us_per_octet"] == pytest.approx(2e6 / 1200, rel=0.02)
     assert long["us_per_octet"] == pytest.approx(2e6 / 2400, rel=0.02)
-    # RFC 889's row: half of the round trips, and the rate of one crossing.
+    # RFC 889's row has half of the round trip, and the rate of one direction.
     memo = data["memo"]
     assert memo["octets"] == [40, 125, 125, 256]
     assert memo["rate_bps"] == pytest.approx([9600, 19200], rel=0.02)
@@ -56,7 +56,7 @@ def test_the_command_finds_two_known_lines_within_two_percent(
     assert parsed[0]["break_octets"] == 126
 
 
-def test_one_line_is_the_default_and_two_that_fit_better_are_named(
+def test_one_line_is_the_default_and_two_lines_that_fit_better_are_named(
     netspurt: Command, two_lines: Path
 ) -> None:
     result = netspurt("delays", "lengths", two_lines)
@@ -102,7 +102,7 @@ def test_a_recording_of_one_length_is_reported_to_have_no_line(netspurt: Command
 
 
 def planted(tmp_path: Path, starts: np.ndarray) -> Path:
-    """Return a recording of 6000 probes a second apart, with bursts that begin at these."""
+    """Return a file of 6,000 probes, one per second, with bursts that begin at probes `starts`."""
     rng = np.random.default_rng(3)
     rtt = 0.05 + rng.exponential(0.005, 6000)
     for start in starts:
@@ -110,7 +110,7 @@ def planted(tmp_path: Path, starts: np.ndarray) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="planted").save(tmp_path / "planted.csv")
 
 
-def test_every_planted_burst_is_listed_and_their_period_found(
+def test_every_planted_burst_is_listed_and_the_period_of_the_bursts_is_found(
     netspurt: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(1)
@@ -215,7 +215,7 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(netspurt: Command, tmp_p
 def test_adaptation_counts_the_samples_that_each_timer_needs(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    """By hand, as in test_surrogate.py: 2 samples with 3/4, 4 with 7/8, none once it knows."""
+    """By hand, as in test_surrogate.py: 2 samples with 3/4, 4 with 7/8; by length, 2 and then 0."""
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
     file = steps.save(tmp_path / "steps.csv")

@@ -1,4 +1,4 @@
-"""Arguments of `netspurt explain` that are parsed without typer."""
+"""Tests plain words: arguments of `netspurt explain` that are parsed without typer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULTS = {
 
 
 def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
-    """Return what typer passes on, or None if it passes nothing on."""
+    """Return the arguments that typer passes to `explain_files`, or None if it does not call it."""
     passed: list[dict[str, Any]] = []
 
     def note(files: list[Path], **options: Any) -> int:

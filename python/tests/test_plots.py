@@ -101,7 +101,7 @@ def figure_functions() -> list[Any]:
             if inspect.isfunction(member)
             and not member.__name__.startswith("_")
             and member.__annotations__.get("return") == "Figure"
-            # Panels are several axes.
+            # Figures of panels have several axes.
             and member.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
             and member.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
@@ -149,7 +149,7 @@ def test_ssthresh_without_bound_does_not_stretch_the_axis() -> None:
     assert axes.get_ylabel() == "cwnd, ssthresh, flight size [kB]"
 
 
-def test_timers_that_differ_by_tens_have_a_logarithmic_axis(start_run: ns.Run) -> None:
+def test_timers_that_differ_by_large_factors_have_a_logarithmic_axis(start_run: ns.Run) -> None:
     assert draw(start_run, "rto").axes[0].get_yscale() == "linear"
     values = {
         "flows.transfer.tcp.rto.min": "50 s",
@@ -193,7 +193,7 @@ def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def short_run() -> ns.Run:
-    """Transfer what ends with a short packet, and leave the path idle."""
+    """Run a transfer whose last packet is short; after it the path is idle."""
     values = {"flows.transfer.send": "40700 B", "flows.transfer.tcp.recovery": "reno"}
     return ns.new_scenario().replace(values).run()
 
@@ -206,7 +206,7 @@ def x_of(handle: Any) -> NDArray[Any]:
     return np.asarray(handle.get_xdata())
 
 
-def test_the_lines_of_a_flow_end_where_it_ends(short_run: ns.Run) -> None:
+def test_the_lines_of_a_flow_end_when_the_flow_ends(short_run: ns.Run) -> None:
     end = float(short_run.flows.seconds("finished_ns")[0])
     assert end < short_run.stop_ns / 1e9
     for kind, name in (("cwnd", "cwnd"), ("rto", "rto")):
@@ -219,7 +219,7 @@ def test_the_lines_of_an_endless_flow_end_with_the_run(start_run: ns.Run) -> Non
     assert x_of(labels(start_run, "cwnd", View(end=30.0))["cwnd"])[-1] == pytest.approx(30.0)
 
 
-def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_ran_out(
+def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_at_the_value_that_expired(
     start_run: ns.Run,
 ) -> None:
     handles = labels(start_run, "rto")
@@ -227,7 +227,7 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
     fired = start_run.rto.where(fired=True)
     assert len(fired) == int(start_run.flows["timeouts"][0]) > 0
     marks = y_of(handles["timeout"])
-    # ns-2 doubles the value that ran out.
+    # ns-2 doubles the value that expired.
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
@@ -259,7 +259,7 @@ def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run)
     assert rings.tolist() == retransmissions.select(retransmissions["spurious"]).seconds().tolist()
 
 
-def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:
+def test_the_tick_for_a_duplicate_ack_has_the_height_of_a_packet(start_run: ns.Run) -> None:
     ticks = labels(start_run, "time-sequence")["duplicate ACK"]
     assert isinstance(ticks, LineCollection)
     assert {float(np.ptp(tick[:, 1])) for tick in ticks.get_segments()} == {960.0}
@@ -273,14 +273,16 @@ def test_packets_are_numbered_from_1_and_the_last_may_be_short(short_run: ns.Run
     assert axes.get_ylabel() == "sequence number [kB]"
 
 
-def test_fast_retransmits_are_marked_with_the_window(start_run: ns.Run) -> None:
+def test_fast_retransmits_are_marked_in_the_picture_of_cwnd(start_run: ns.Run) -> None:
     handles = labels(start_run, "cwnd")
     repairs = int(start_run.flows["fast_retransmits"][0])
     assert len(x_of(handles["fast retransmit"])) == repairs > 0
     assert "recovery begins" not in handles, "tahoe must have no marks of recovery"
 
 
-def test_a_queue_begins_empty_and_only_those_of_interest_are_drawn(start_run: ns.Run) -> None:
+def test_a_queue_begins_empty_and_only_queues_with_drops_or_many_packets_are_drawn_by_default(
+    start_run: ns.Run,
+) -> None:
     handles = labels(start_run, "queue", View(end=20.0))
     assert set(handles) == {"modem forward", "dropped"}
     line = handles["modem forward"]

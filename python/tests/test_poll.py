@@ -1,4 +1,4 @@
-"""Pages fetched at fixed intervals, captures at two points, and an echo compared with a sink."""
+"""Fetches pages at fixed intervals, captures at two points, and compares an echo with a sink."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 
 SELF = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
 
-#: A server of one page that captures at its own end, too.
+#: A server of one page; it also captures packets at its own end.
 SERVER = """
 import sys, http.server
 from pathlib import Path
@@ -80,7 +80,8 @@ raise SystemExit(status)
         assert (row["status"], row["octets"], row["ping_answered"]) == (200, 20_000, 5)
         assert row["tcp_rtt_s"] >= 0.0299
     assert min(row["tcp_rtt_s"] for row in rows) < 0.035
-    # 1.0 to 1.1 on a machine that does nothing else; half of six are spared by what it does.
+    # The ratio is 1.0 to 1.1 on an idle machine. Other work on the machine disturbs some fetches,
+    # but hardly the median of all six.
     assert 0.8 < np.median([row["ratio"] for row in rows]) < 1.25
     sites = json.loads((tmp_path / "p" / "sites.json").read_text())
     assert {site["address"] for site in sites} == {"10.0.0.2"}
@@ -89,7 +90,7 @@ raise SystemExit(status)
         (matched,) = [
             pair for pair in match(capture, second) if pair.client.endswith(f":{row['local_port']}")
         ]
-        # The whole connection, from its SYN to its last FIN, and so at the other point.
+        # Both captures have the whole connection, from its SYN to its last FIN.
         assert (matched.only_first, matched.only_second) == (0, 0)
         assert matched.paired == matched.segments >= 17
         assert 0.0149 < matched.out_s < 0.1
@@ -133,7 +134,7 @@ def test_no_name_is_looked_up_after_polling_has_begun(
     server.server_close()
     assert count == 3
     assert all(row["octets"] == 4 for row in rows)
-    assert set(looked) <= {"127.0.0.1"}, "no name of a host may be looked up"
+    assert set(looked) <= {"127.0.0.1"}, "nothing but the address may be looked up"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,9 @@ def test_a_mistake_in_a_catalogue_is_reported_with_its_key_and_the_fix(
     assert str(path) in str(caught.value)
 
 
-def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) -> None:
+def test_a_site_with_an_address_is_not_looked_up_and_an_unknown_host_is_an_error(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "sites.toml"
     path.write_text(
         "[sites.a]\nurl = 'http://no.such.host.invalid/'\naddress = '192.0.2.1'\n"
@@ -229,8 +232,8 @@ with capturing("10.0.0.1", 0, Path({str(tmp_path / f"{what}-far.pcapng")!r})):
     assert answers["sink"]["returned"] == 0
     assert answers["echo"]["rate_bps"] < answers["sink"]["rate_bps"] < 1e6
     (matched,) = match(tmp_path / "echo-near.pcapng", tmp_path / "echo-far.pcapng")
-    # Outbound and inbound: two directions of 300 000 octets at least, and what a queue dropped is
-    # at one point only.
+    # Each of the two directions has at least 300,000 octets. Packets that a queue dropped are in
+    # one capture only.
     assert matched.paired > 2 * 300_000 // 1448
     assert matched.only_first + matched.only_second < matched.paired / 2
     assert ns.read_delays(tmp_path / "echo-near.pcapng")

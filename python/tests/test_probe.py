@@ -1,4 +1,4 @@
-"""The probe, on loopback and in its own namespaces. Skipped with the reason if there are none."""
+"""Tests `netspurt probe` on loopback and in namespaces (skipped if there are none)."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 
 
 @namespaces
-def test_an_echo_service_beyond_loopback_prints_a_warning(tmp_path: Path) -> None:
-    """The datagram that two echo hosts send each other goes out; descriptors may run out."""
+def test_a_loop_of_two_echo_services_ends_and_a_service_beyond_loopback_prints_a_warning(
+    tmp_path: Path,
+) -> None:
+    """Two echo hosts that send one datagram to each other stop after about 1,000 answers."""
     script = """
 import socket, subprocess, sys, time
 from pathlib import Path
@@ -97,7 +99,7 @@ print("second", two.stderr.read())
     result = inside(f"{sys.executable} loop.py", tmp_path)
     assert result.returncode == 0, result.stderr
     count = int(result.stdout.split("datagrams ")[1].split()[0])
-    assert 1000 <= count < 5000, "the count must end with the first datagram that is not answered"
+    assert 1000 <= count < 5000, "the loop must end after about 1,000 answers"
     first, second = result.stdout.split("first ")[1].split("second ")
     assert not first.strip()
     assert "warning: 0.0.0.0 is not a loopback address" in second
@@ -128,7 +130,8 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ) as process:
         data = json.loads(process.communicate(timeout=240)[0])
     assert (data["echo_probes"], data["answered"], data["end"]) == (512, 512, "complete")
-    # 16 bits of an octet's two ways over 56 kbit/s; twice 20 ms. The host itself takes 0.2 ms.
+    # An octet has 8 bits in each direction at 56 kbit/s, and each direction has a delay of 20 ms.
+    # The host itself takes 0.2 ms.
     assert data["line"]["us_per_octet"] == pytest.approx(16 / 56e3 * 1e6, rel=0.02)
     assert data["line"]["intercept_ms"] == pytest.approx(40, rel=0.02)
     rows = lines(out)
@@ -144,7 +147,7 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     )
     noise = rows[0]["noise"]["kernel"]
     print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
-    # The summary at the end equals that of a replay of the file.
+    # The summary at the end equals the summary of a replay of the file.
     assert [algorithm["estimator"] for algorithm in data["estimators"]] == [
         algorithm.estimator for algorithm in ns.replay(out).algorithms
     ]
@@ -153,7 +156,9 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ]
 
 
-def test_a_live_timer_equals_that_of_a_replay_of_the_file(tmp_path: Path) -> None:
+def test_timers_beside_a_probe_have_the_same_results_as_in_a_replay_of_its_file(
+    tmp_path: Path,
+) -> None:
     named = ["rfc6298", "mills", "linux", "mills:g=1.1"]
     plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl", kind="udp", port=9)
     if FOUND["ICMP sockets"][0]:
@@ -217,7 +222,7 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
     (recording,) = ns.read_delays(tmp_path / "killed.jsonl")
     assert recording.received >= line_count > 40
     assert recording.order == "sequence"
-    # A worker whose command has ended may still report that.
+    # After its command was killed, the worker may still write that it was interrupted.
     ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
     assert set(recording.notes) <= ends
     assert who == "the command" or "interrupted before its end" not in recording.notes
@@ -286,7 +291,7 @@ def test_a_long_run_fills_several_files_that_are_read_as_one_recording(
 
 @pytest.mark.skipif(not FOUND["ICMP sockets"][0], reason="no ICMP sockets here")
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_echoes_of_both_families_are_answered(address: str) -> None:
+def test_icmp_echo_probes_are_answered_over_ipv4_and_ipv6(address: str) -> None:
     try:
         watch = run(Plan(address, count=20, calibrate=20))
     except ProbeError as error:
@@ -343,7 +348,8 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
         if b" B  " in line:
             break
     (worker,) = open(f"/proc/{{probe.pid}}/task/{{probe.pid}}/children").read().split()
-    # The second probe has left when 30 of its 60 ms are over.
+    # The second probe leaves 400 ms after the first, and its answer takes 200 ms. Stop the worker
+    # shortly before the answer arrives.
     time.sleep(0.33 + 0.06)
     os.kill(int(worker), signal.SIGSTOP)
     time.sleep(0.3)
@@ -356,7 +362,7 @@ with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) a
     assert held["by"] == "kernel"
     assert held["rtt_ns"] == pytest.approx(200e6, rel=0.1)
     assert held["user_rtt_ns"] - held["rtt_ns"] > 50e6
-    # What the host took lies between the kernel's stamp of the arrival and the program's.
+    # The kernel stamps the arrival while the worker is stopped; the program stamps it later.
     late = held["user_rx_ns"] - held["kernel_rx_ns"]
     assert late == pytest.approx(held["user_rtt_ns"] - held["rtt_ns"], abs=5e6)
 
@@ -398,7 +404,7 @@ sleep 1
 
 @namespaces
 @real_time
-def test_a_survey_of_ipv6_names_every_hop_and_echo_probes_have_a_way_in_their_header(
+def test_a_survey_of_ipv6_names_every_hop_and_the_header_of_echo_probes_has_the_path(
     tmp_path: Path,
 ) -> None:
     script = f"""{CHAIN}{CHAIN6}
@@ -458,7 +464,7 @@ def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: 
     assert names == ["1, 10.1.0.2", "2, 10.2.0.2", "3, 10.3.0.2"]
 
 
-def test_a_survey_shows_which_hop_adds_delay() -> None:
+def test_the_only_hop_of_a_survey_adds_the_whole_delay() -> None:
     with echo() as port:
         plan = Plan("127.0.0.1", kind="udp", port=port, count=3, calibrate=0, timeout=2)
         (only,) = hops_of(survey(plan, echo_probes=3))
@@ -484,7 +490,7 @@ def test_late_answers_and_duplicates_are_kept_apart_from_losses(tmp_path: Path) 
     host.settimeout(5)
 
     def answer() -> None:
-        # The warming comes first, then echo probes 1 to 4: plain, doubled, late, lost.
+        # The first packet warms the path. Echo probes 1 to 4 follow: plain, doubled, late, lost.
         for what in ("plain", "plain", "doubled", "late", "lost"):
             data, sender = host.recvfrom(2048)
             if what == "late":
@@ -529,7 +535,7 @@ assert watch.answered == 10, watch
     capture = tmp_path / "c.pcapng"
     if kind == "icmp":
         (recording,) = ns.read_delays(capture)
-        # The warming and ten echo probes.
+        # One packet that warms the path, and ten echo probes.
         assert recording.received == 11
         assert set(recording.wire_bytes.tolist()) <= {40, length}
     elif kind == "tcp":

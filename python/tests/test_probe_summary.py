@@ -1,4 +1,4 @@
-"""The summary of `netspurt probe`: its figures and its notes."""
+"""Tests the summary of `netspurt probe`: its figures and its notes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conftest import NETSPURT, ROOT
 
 
 def watched(kind: str, **more: str) -> Watch:
-    """Return the state after the probes of a recording, as if they were of this kind."""
+    """Return the state after the probes of data/probe.jsonl, as if they were of this kind."""
     first, *rest = (ROOT / "data" / "probe.jsonl").read_text().splitlines(keepends=True)
     lines = [json.dumps(json.loads(first) | {"kind": kind} | more) + "\n", *rest]
     watch = Watch([], kept=lines)
@@ -32,7 +32,7 @@ def watched(kind: str, **more: str) -> Watch:
 
 
 @pytest.mark.parametrize(("kind", "has_line"), [("icmp", True), ("udp", True), ("tcp", False)])
-def test_delay_on_length_is_shown_only_for_probes_whose_answers_are_as_long(
+def test_delay_on_length_is_shown_only_for_kinds_whose_answers_are_as_long_as_the_probes(
     kind: str, has_line: bool
 ) -> None:
     watch = watched(kind)
@@ -72,17 +72,19 @@ def test_the_summary_says_in_words_what_timers_would_have_done() -> None:
     assert early.spurious
     told = f"rfc6298:min=0s {early.spurious}; rfc6298: never."
     assert f"So often a timer would have sent again although the reply came: {told}" in text
-    assert text.index("So often") < text.index("round trip"), "words come before tables"
+    assert text.index("So often") < text.index("round trip"), "words must come before tables"
     assert "is this machine" not in text
 
 
-def test_a_probe_of_the_machine_itself_says_that_it_tells_of_no_path() -> None:
+def test_the_summary_of_a_probe_to_this_machine_says_that_the_delays_are_those_of_its_kernel() -> (
+    None
+):
     watch = watched("icmp", address="127.0.0.1")
     text = " ".join(_summary(watch, _told(watch, ["mills"])))
     assert "127.0.0.1 is this machine, so the delays are those of its own kernel" in text
 
 
-def test_short_times_have_digits_and_empty_neighbours_of_a_histogram_have_one_row() -> None:
+def test_short_times_are_not_rounded_to_zero_and_adjacent_empty_bins_share_a_row() -> None:
     watch = watched("icmp")
     table = [line for line in _summary(watch, _told(watch, ["mills"])) if line.startswith("mills")]
     assert float(table[0].split()[1]) > 0

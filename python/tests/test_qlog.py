@@ -1,4 +1,4 @@
-"""Connections as qlog: the drafts' schema, the order and the contents of events."""
+"""Tests connections as qlog: the drafts' schema, the order and the contents of events."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run() -> Run:
 def written(
     tables: Any, folder: Path, form: Form = CURRENT, **which: Any
 ) -> tuple[Event, list[Event]]:
-    """Return the head and the events of a file of records."""
+    """Write a file of JSON records; return its head and its events."""
     file = folder / "one.sqlog"
     seen = vantages(tables, **which)[:1]
     count = write_qlog(file, tables, seen, form=form)
@@ -66,7 +66,7 @@ def named(events: list[Event], name: str) -> list[Any]:
 
 
 class Schema:
-    """The drafts' CDDL with netspurt's own, in which no member is allowed that it does not name."""
+    """Holds the CDDL of the drafts and of netspurt; members that it does not name are invalid."""
 
     def __init__(self) -> None:
         self.library = pytest.importorskip("pycddl", reason="pycddl and cbor2 check CDDL")
@@ -79,15 +79,15 @@ class Schema:
             re.DOTALL | re.MULTILINE,
         )
         text = re.sub(r"^ *\* \$\$.*-extension *$", "", text, flags=re.MULTILINE)
-        # This reader takes `time:` for the type of that name, and unwraps no groups.
+        # pycddl reads `time:` as the type of this name, and does not unwrap groups.
         text = re.sub(r"\btime:", '"time":', text)
         (log,) = re.findall(r"^LogFile = \{(.*?)\}", text, re.DOTALL | re.MULTILINE)
-        # Nor does it check the sizes of numbers, but their signs.
+        # It checks the signs of numbers, but not their sizes.
         text = re.sub(r"= uint \.size \d", "= uint", text.replace("~LogFile", log))
         self.text = text + own
 
     def check(self, rule: str, value: Any) -> None:
-        """Check a value; what the schema does not allow raises."""
+        """Raise an error if the schema does not allow the value."""
         schema = self.library.Schema(f"checked = {rule}\n{self.text}")
         schema.validate_cbor(self.cbor.dumps(value))
 
@@ -172,7 +172,9 @@ def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: 
     }
 
 
-def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
+def test_the_events_of_packets_have_the_values_of_the_table_of_segments(
+    run: Run, tmp_path: Path
+) -> None:
     _, events = written(run, tmp_path, node="source")
     own = run.segments.where(node="source")
     for name, direction in (("packet_sent", "forward"), ("packet_received", "reverse")):
@@ -187,7 +189,7 @@ def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
     assert [row["time"] for row in sent] == pytest.approx(times.tolist(), abs=1e-9)
 
 
-def test_sack_blocks_stand_at_their_acks_in_their_order(run: Run, tmp_path: Path) -> None:
+def test_each_ack_has_its_sack_blocks_in_the_order_of_the_table(run: Run, tmp_path: Path) -> None:
     _, events = written(run, tmp_path, node="source")
     found = {
         event["header"]["packet_number"]: event["sack_blocks"]
@@ -218,7 +220,7 @@ def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> 
     assert last == run.cwnd.where(direction="forward")["cwnd_bytes"][-1]
 
 
-def test_each_retransmission_follows_the_loss_of_the_transmission_before_it(
+def test_each_retransmission_but_probes_reports_an_earlier_transmission_as_lost(
     run: Run, tmp_path: Path
 ) -> None:
     _, events = written(run, tmp_path, node="source")
@@ -235,7 +237,7 @@ def test_each_retransmission_follows_the_loss_of_the_transmission_before_it(
     assert [event["trigger"] for event in lost] == expected
 
 
-def test_timeouts_expire_the_timer(run: Run, tmp_path: Path) -> None:
+def test_each_timeout_is_an_event_of_the_timer(run: Run, tmp_path: Path) -> None:
     _, events = written(run, tmp_path, node="source")
     fired = run.rto.where(direction="forward", fired=True)
     assert len(named(events, "quic:timer_updated")) == len(fired) > 0

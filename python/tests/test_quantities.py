@@ -1,4 +1,4 @@
-"""Quantities, values and grids as people write them: what is printed is read back."""
+"""Tests quantities, values and grids as people write them: printed texts are read back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.grids import expand, is_grid, number, ratio, size, two_gain_axes
 from netspurt.quantities import quantity, seconds
 from netspurt.scenario import as_toml
 
-#: What each unit of a quantity counts, and how much of it.
+#: For each unit, its base unit and its size in this base unit.
 UNITS = {
     "ns": ("s", Fraction(1, 10**9)),
     "us": ("s", Fraction(1, 10**6)),
@@ -50,7 +50,7 @@ def test_a_quantity_is_its_number_times_its_unit(unit: str, whole: int, space: s
     unit=st.sampled_from(["s", "ms", "us", "min"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_one(
+def test_a_time_keeps_whole_nanoseconds_and_refuses_parts_of_a_nanosecond(
     whole: int, decimals: int, unit: str
 ) -> None:
     text = f"{whole}.{decimals:09d}".rstrip("0").rstrip(".")
@@ -73,7 +73,7 @@ NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bp
 
 
 @pytest.mark.parametrize("text", ["", " ", "5\ns", "5 s\0", *NO_QUANTITIES.split(";")])
-def test_an_invalid_quantity_is_refused_with_its_text(text: str) -> None:
+def test_an_invalid_quantity_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity with a unit"):
         quantity(text)
     with pytest.raises(ValueError, match="is not a quantity with a unit"):
@@ -241,7 +241,7 @@ def test_only_grids_of_the_two_gain_filter_are_computed_together(
 
 @given(st.fractions(0, 100))
 @settings(max_examples=100, deadline=None)
-def test_a_number_has_no_trailing_zeros_and_is_exact_to_its_last_digit(value: Fraction) -> None:
+def test_a_number_has_no_trailing_zeros_and_is_exact_to_nine_decimals(value: Fraction) -> None:
     text = number(value)
     assert abs(Fraction(text) - value) <= Fraction(1, 10**9)
     assert "." not in text or text[-1] not in "0."

@@ -1,4 +1,4 @@
-"""Sweeps over random paths give one answer for each question, with an interval; percentiles."""
+"""Sweeps over random paths give one row with an interval for each sender, and percentiles."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ def test_scenarios_with_the_same_labels_are_repeats_with_seeds_of_their_own(
 
 
 def quantile(values: list[int], share: float) -> int:
-    """Return the smallest value that a share of all values does not exceed, by counting."""
+    """Return the smallest value v such that at least `share` of all values are at most v."""
     return min(v for v in values if sum(w <= v for w in values) >= share * len(values) - 1e-9)
 
 
-def test_percentiles_are_those_of_all_requests_and_flows(tmp_path: Path) -> None:
+def test_the_percentiles_of_requests_are_those_of_all_requests(tmp_path: Path) -> None:
     scenario = ns.load("requests").replace({"flows.web.app.requests": 120, "stop": "120 s"})
     assert np.ma.count(scenario.run().table("requests")["complete_ns"]) == 120
     sweep = Sweep.listed([({}, scenario)])
@@ -125,7 +125,7 @@ def test_percentiles_are_those_of_all_requests_and_flows(tmp_path: Path) -> None
     spans = sweep.scenario(0).run().table("requests")["complete_ns"].tolist()
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         assert case[f"request_ns_{name}"][0] == quantile(spans, share), name
-    # One request in 1,000 is not among 120, and no share of a single flow is known.
+    # 120 requests are too few for the 99.9th percentile, and one flow is too few for any.
     assert np.ma.getmaskarray(case["request_ns_p999"]).all()
     assert np.ma.getmaskarray(case["completion_ns_p50"]).all()
 
@@ -176,7 +176,7 @@ def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None
     assert len(set.union(*times.values())) == len(times)
 
 
-def test_a_sweep_is_sent_to_other_machines_with_the_files_that_links_follow(
+def test_a_pickled_sweep_carries_the_files_that_links_follow(
     tmp_path: Path,
 ) -> None:
     for ms in (5, 40, 80):

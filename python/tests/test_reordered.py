@@ -81,7 +81,9 @@ def test_one_sentence_says_where_a_capture_was_taken(reordered: Path, netspurt: 
     for end in ("a", "b"):
         told = words(netspurt, reordered / f"{end}.pcapng")
         which = "sent" if end == "a" else "received"
-        taken = re.search(r"The capture was taken at ([\d.]+), which (\w+) all the data\.", told)
+        taken = re.search(
+            r"The capture was taken beside ([\d.]+), which (\w+) all the data\.", told
+        )
         assert taken is not None, told
         assert taken.group(2) == which
         assert "by capture point" not in told

@@ -1,4 +1,4 @@
-"""Pictures of replays: each shows the replayed data, with units, and within its bounds."""
+"""Tests pictures of replays: each shows the replayed data, with units and within bounds."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_picture_names_its_recording_and_every_timer(replay: Replay, kind:
     assert len(legend.get_texts()) == len(names)
 
 
-def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
+def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_retransmission(
     replay: Replay,
 ) -> None:
     axes = axes_of(replay, "timeline")
@@ -70,7 +70,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
     assert np.array_equal(handles["delay"].get_ydata(), rtt, equal_nan=True)
     assert handles["delay"].get_xdata().tolist() == sent.tolist()
     for algorithm in replay.algorithms:
-        # Before the first delay the timer of 3 s is beyond the axis, where it is not drawn.
+        # Before the first delay the timer is 3 s; this is above the axis, so it is not drawn.
         drawn = handles[algorithm.estimator].get_ydata()
         start = int(np.argmax(~np.isnan(rtt))) + 1
         assert drawn[start:].tolist() == algorithm.waits[start:].tolist()
@@ -109,7 +109,7 @@ def test_a_timeline_counts_in_the_unit_that_fits(scale: float, label: str, unit:
     assert axes.get_ylabel() == label
     assert axes.yaxis.get_major_formatter()(3 * unit, 0) == "3"
     low, high = axes.get_ylim()
-    # The timers of 3 s before the first delay would stretch the axis: the first probe was lost.
+    # The first probe was lost, so two timers are 3 s. The axis must not be stretched for them.
     assert made.algorithms[0].waits[:2].tolist() == [3.0, 3.0]
     most = np.nanmax(np.concatenate([made.delays.rtt_s, made.algorithms[0].waits[2:]]))
     assert [low, high] == pytest.approx([0.0, 1.05 * most])
@@ -185,7 +185,9 @@ def test_timers_far_above_all_delays_are_marked_above_an_axis_that_fits_the_dela
     assert triangles.get_color() == shown(axes)["rfc6298 (above the picture: 1 s)"].get_color()
 
 
-def test_no_spurious_retransmission_is_marked_as_zero_on_the_logarithmic_axis() -> None:
+def test_a_timer_without_spurious_retransmissions_stands_at_a_zero_on_the_logarithmic_axis() -> (
+    None
+):
     made = ns.replay(ns.Delays.of(delays(), every=1.0), ["rfc6298", "fixed:rto=70ms,max=1s"])
     assert [one.spurious > 0 for one in made.algorithms] == [False, True]
     axes = axes_of(made, "pareto")

@@ -1,4 +1,4 @@
-"""The content of a report's page, read without a browser."""
+"""Tests the content of a report's page without a browser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from report_pages import columns_of, description, rows_of
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run with spurious retransmissions and losses that wait."""
+    """Return the folder of a run with spurious retransmissions and losses that wait for a timer."""
     return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
 
 
@@ -103,7 +103,7 @@ def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
             assert kept == there > 0
 
 
-def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> None:
+def test_the_page_has_the_marks_and_the_values_of_the_picture(early: Path, tmp_path: Path) -> None:
     run = ns.open_run(early)
     text = page([run_section(run, "early")], tmp_path / "page.html")
     columns = columns_of(text)
@@ -137,7 +137,7 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     assert direction[6:10] == ["2,224", "224", "156", "2"]
 
 
-def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
+def test_the_page_of_a_run_begins_with_the_time_of_its_end_and_the_cost_of_losses(
     early: Path, netspurt: Command
 ) -> None:
     def answers(*words: object) -> list[str]:
@@ -167,7 +167,7 @@ def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
 
 
 def test_a_loss_that_is_never_repaired_is_listed(tmp_path: Path) -> None:
-    """The only retransmission of the last segment comes after the end of the run."""
+    """The run ends before the sender retransmits the last segment."""
     scenario = ns.load("rfc2416").replace({"stop": "12 s"})
     text = page([run_section(scenario.run(), "short")], tmp_path / "page.html")
     rows = rows_of(text, "Losses that waited for a timeout or were never repaired")
@@ -222,7 +222,7 @@ def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Pat
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
     kept = len(columns_of(text)[0])
-    # Where the points climb, the first of a column is the lowest, and the last the highest.
+    # The points rise, so the first point of a column is its lowest, and the last its highest.
     assert 4_900 < kept <= 10_000
     assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
 
@@ -322,7 +322,7 @@ def _capture(netspurt: Command) -> Path:
 def test_the_page_of_a_recording_has_the_recommended_timer(
     tmp_path: Path, netspurt: Command, share: float, spurious: bool
 ) -> None:
-    """Delays on which the usual timers are too long, so that the constants of the best are new."""
+    """The usual timers are too long for these delays, so the best timer has other constants."""
     rng = np.random.default_rng(2)
     rtt = rng.uniform(20e-6, 60e-6, 600) + np.where(rng.random(600) < share, 0.3, 0.0)
     file = tmp_path / "ping.txt"
@@ -345,10 +345,10 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     (timeline, *_) = description(text)["groups"]
     (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
     lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
-    assert f"{advice.pick} (recommended)" in lines, "the recommended timer must lie within the axis"
+    assert f"{advice.pick} (recommended)" in lines, "the recommended timer must be drawn as a line"
     names = [one.estimator for one in advice.replays[0].algorithms]
     drawn = [line.partition(" (")[0] for line in lines]
-    assert len(drawn) == 5, "more lines hide each other"
+    assert len(drawn) == 5, "exactly five timers must be drawn"
     assert set(drawn) < set(names)
     looks = [
         (mark["ink"], mark["dashed"]) for mark in picture_of["marks"] if mark["type"] == "Line"
@@ -494,8 +494,8 @@ def test_the_page_draws_every_kind_of_mark_that_pictures_have() -> None:
     assert set(re.findall(r"(\w+): draw", table[1])) == kinds
 
 
-def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
-    """Chromium's own test is `test_report_page`; this one needs node alone."""
+def test_node_can_parse_the_script_of_a_page(tmp_path: Path) -> None:
+    """Only node is needed; `test_report_page` runs the script in Chromium."""
     from netspurt.report.page import _script
 
     file = tmp_path / "page.js"
@@ -525,7 +525,7 @@ def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_pat
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "timeout, FIN"
-    # The pages' servers are not spied, so nothing is claimed of their late repairs.
+    # The pages' servers are not spied, so the page says nothing about their late repairs.
     assert "were recorded at another node" in text
     assert "Every loss was repaired" not in text
 

@@ -1,4 +1,4 @@
-"""The page of a capture: the finding and the worst connections first, a computed timer."""
+"""The page of a capture begins with the finding, and the worst connections are first."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_finding_names_an_outage_if_no_remedy_is_listed(many: Path) -> None:
     assert finding(found, ["Time went to: x", outage, "With a minimum of 40 ms"]).endswith(outage)
 
 
-def test_losses_that_held_the_rate_down_stand_before_what_would_have_saved_time(
+def test_a_finding_begins_with_the_losses_that_limited_the_rate(
     tmp_path: Path,
 ) -> None:
     ns.load(_limited(tmp_path)).run().save(tmp_path / "run")
@@ -156,7 +156,7 @@ def test_a_capture_beside_the_receiver_says_what_it_cannot_show(
     assert "beside the receiver. It does not show what held the sender back" in told
 
 
-def test_only_the_direction_that_sent_again_waited_for_timers_and_repair(
+def test_only_the_direction_that_retransmitted_waited_for_timers_and_repair(
     slow: Captured, tmp_path: Path
 ) -> None:
     text = page([slow.section], tmp_path / "page.html")
@@ -194,7 +194,9 @@ def test_the_connections_that_waited_longest_for_timers_and_repair_are_first(
     assert flows[0].name.startswith(worst)
 
 
-def test_many_connections_are_seen_at_once(browser: Any, sender: Captured, tmp_path: Path) -> None:
+def test_more_than_25_connections_are_in_sight_at_once(
+    browser: Any, sender: Captured, tmp_path: Path
+) -> None:
     file = tmp_path / "page.html"
     file.write_text(page([sender.section], file))
     opened(browser, file, 1400)
@@ -211,7 +213,7 @@ def test_many_connections_are_seen_at_once(browser: Any, sender: Captured, tmp_p
     assert chosen.is_selected()
 
 
-def test_the_timer_of_a_capture_is_said_to_be_computed_and_backs_off(slow: Captured) -> None:
+def test_the_timer_of_a_capture_is_labelled_as_computed_and_backs_off(slow: Captured) -> None:
     shown = picture(slow.found, "rto", View(flow="c3", direction="reverse"))
     labels = [mark.label for mark in shown.marks]
     assert "RTO that Linux would compute from these samples, not observed" in labels

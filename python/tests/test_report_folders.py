@@ -1,4 +1,4 @@
-"""The page of a folder: a part for all its captures together, and a part for each of them."""
+"""The page of a folder has a part for all captures together, and a part for each capture."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_page_has_the_text_that_explain_prints_for_the_folder(
     assert " ".join(output.split()) in " ".join(text.split())
 
 
-def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
+def test_the_answer_is_emphasised_and_causes_have_the_same_names_everywhere(
     captures: Path, netspurt: Command
 ) -> None:
     netspurt("report", captures, "--out", "page.html")
@@ -87,8 +87,12 @@ def test_the_captures_that_waited_longest_for_timers_and_repair_come_first(
         spent = explain(file).table("spent")
         lost[file.name] = float((spent["timeout_ns"] + spent["repair_ns"]).sum())
     assert [row[0] for row in rows] == sorted(lost, key=lambda name: -lost[name])
-    assert all(re.fullmatch(r"[\d.]+ s", row[1]) for row in rows), "the time of connections"
-    assert all(re.fullmatch(r"[a-z A-Z]+ \d+%", row[2]) for row in rows), "the largest part"
+    assert all(re.fullmatch(r"[\d.]+ s", row[1]) for row in rows), (
+        "the second column must be a time"
+    )
+    assert all(re.fullmatch(r"[a-z A-Z]+ \d+%", row[2]) for row in rows), (
+        "the third column must be the largest part of the time"
+    )
     again = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
     assert sum(int(row[4].replace(",", "")) for row in rows) == len(again)
 

@@ -1,4 +1,4 @@
-"""Reports of unusual subjects: many flows, dead paths, nothing recorded, one packet."""
+"""Tests reports of unusual subjects: many flows, dead paths, nothing recorded, one packet."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
+def test_directions_share_the_picture_of_their_run_and_it_counts_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     flows = flows_of(run, kinds, Room())
@@ -63,7 +63,7 @@ def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
     pictures = {id(panel.picture): panel.picture for one in flows.flows for panel in one.panels}
     enough = numbers(pictures.values())
     assert len(flows_of(run, kinds, Room(marks=enough)).flows) == 40
-    # The order in which directions are chosen differs from that of their sizes.
+    # Half of these marks are too few for all 40 directions.
     assert len(flows_of(run, kinds, Room(marks=enough // 2)).flows) < 40
 
 
@@ -102,7 +102,7 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
         marks = picture(run, kind).marks
         assert any("dead" in mark.label for mark in marks)
     assert len(calls) == 1
-    # What a caller does to the answer stays with the caller.
+    # If a caller changes the answer, the run keeps its own timelines.
     run.timelines().clear()
     assert run.timelines()
 
@@ -180,7 +180,7 @@ def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path:
     assert "No retransmission was spurious" not in text
 
 
-def test_bars_stand_on_the_axis_unless_some_hang_below_zero() -> None:
+def test_the_axis_of_bars_begins_at_zero_unless_an_interval_goes_below_zero() -> None:
     def ends(low: float) -> tuple[float, float]:
         figures: Figures = {
             ("a",): Interval(2.0, 1.0, 3.0, 0.95, 1),
@@ -257,7 +257,7 @@ def test_the_verb_agrees_with_the_number_of_retransmissions(tmp_path: Path) -> N
 def test_the_leftovers_of_a_killed_run_are_not_read_as_a_recording(
     plain: ns.Scenario, netspurt: Command, tmp_path: Path
 ) -> None:
-    """Its table of round trips could be read as delays."""
+    """The table of round trips in this folder could be read as delays."""
     plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
     (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
     result = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")

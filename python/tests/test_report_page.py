@@ -1,6 +1,6 @@
-"""The page of a report in headless Chromium: it opens, zooms, shows values and loads nothing.
+"""Tests a report's page in headless Chromium: it opens, zooms, shows values and loads nothing.
 
-Needed are Debian's packages chromium and chromium-driver; without them these tests are skipped.
+The tests need Debian's packages chromium and chromium-driver; without these they are skipped.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def press(browser: Any, *keys: str, shift: bool = False) -> None:
 
 
 def canvas(browser: Any, title: str) -> Any:
-    """Return the canvas of a panel that takes the pointer."""
+    """Return the canvas of a panel that receives the events of the pointer."""
     panels = (element for element in all_of(browser, ".panel") if title in element.text)
     return next(panels).find_element("css selector", "canvas.over")
 
 
 def hover(browser: Any, over: Any, x: int, y: int) -> None:
-    """Point at a place, counted from the middle of the canvas."""
+    """Move the pointer to a place; `x` and `y` count from the middle of the canvas."""
     from selenium.webdriver import ActionChains
 
     ActionChains(browser, duration=0).move_to_element_with_offset(over, x, y).perform()
@@ -114,7 +114,7 @@ def test_a_page_opens_without_an_error_and_without_a_request(
         for message in messages
         if message["method"] == "Network.requestWillBeSent"
     ]
-    # Blobs are the page's own memory.
+    # A blob is data of the page itself.
     assert [url for url in sent if not url.startswith("blob:")] == [page_of_one.as_uri()]
     assert not all_of(browser, "#trouble:not(:empty)")
 
@@ -137,7 +137,8 @@ def test_each_kind_of_picture_is_drawn(browser: Any, page_of_one: Path) -> None:
     return [...seen];
     """
     inks = set(browser.execute_script(script, 0))
-    # Sent, ACKs, drops and retransmissions have their colours, and the axes their numbers.
+    # Each kind of mark has its colour: sent segments, ACKs, drops and retransmissions. The numbers
+    # of the axes have a colour, too.
     assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 
@@ -158,7 +159,7 @@ def test_the_time_in_which_a_link_is_dead_is_shaded_and_read(browser: Any, tmp_p
         assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
 
 
-def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(
+def test_the_button_of_a_row_zooms_to_the_mark_of_the_row_and_shows_its_values(
     browser: Any, page_of_one: Path
 ) -> None:
     from selenium.webdriver.common.keys import Keys
@@ -352,7 +353,7 @@ def test_the_table_of_two_runs_has_all_its_columns_in_sight(
     assert (hidden, rows) == (0, 2)
 
 
-def test_light_and_dark_differ_and_the_button_goes_through_them(
+def test_the_button_for_colours_changes_between_light_and_dark(
     browser: Any, page_of_one: Path
 ) -> None:
     opened(browser, page_of_one)
@@ -410,7 +411,7 @@ def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
 def test_each_type_of_mark_is_drawn_by_the_page(
     browser: Any, tmp_path: Path, kind: type[Mark]
 ) -> None:
-    """A mark that matplotlib draws and the page does not know would end its script."""
+    """The script of the page would end with an error at a type of mark that it does not know."""
     ends = np.array([1.0, 2.0])
     given: dict[str, Any] = {
         field.name: np.array([[1.0, 2.0]])
@@ -442,7 +443,7 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 
 
 def two_scales(file: Path) -> Path:
-    """Write a page of two subjects whose y axes are linear and logarithmic by themselves."""
+    """Write a page of two subjects; alone, one has a linear y axis, the other a logarithmic one."""
     x = np.array([0.0, 1.0])
     small = Line(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
     large = Line(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))
@@ -455,7 +456,7 @@ def two_scales(file: Path) -> Path:
     return file
 
 
-def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
+def test_two_sides_have_the_same_axis_even_if_only_one_would_be_logarithmic(
     browser: Any, tmp_path: Path
 ) -> None:
     opened(browser, two_scales(tmp_path / "page.html"))
@@ -484,7 +485,7 @@ def test_no_text_of_a_picture_is_cut(browser: Any, page_of_two: Path, tmp_path: 
     };
     """
     added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
-    # One answer: the axis of time ends at a number.
+    # With one answer, the time axis still ends at a number.
     (tmp_path / "one.txt").write_text(
         "PING h (10.0.0.1) 56(84) bytes of data.\n"
         "[1700000000.100000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.1 ms\n"
@@ -516,7 +517,7 @@ def test_the_table_of_a_capture_has_all_its_columns_in_sight(
     """
     opened(browser, Path("page.html").resolve(), 1100)
     assert browser.execute_script(script)[0] == 0
-    # In a narrow window it scrolls instead of growing tall.
+    # In a narrow window the table scrolls, and its cells do not grow tall.
     opened(browser, Path("page.html").resolve(), 400)
     hidden, height = browser.execute_script(script)
     assert hidden > 0
@@ -634,7 +635,7 @@ def test_commands_in_sentences_are_code(tmp_path: Path) -> None:
     assert "`" not in body
 
 
-def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
+def test_a_menu_shows_one_of_several_flows(browser: Any, tmp_path: Path) -> None:
     from selenium.webdriver.support.ui import Select
 
     file = tmp_path / "flows.html"
@@ -699,7 +700,7 @@ def test_the_pictures_of_a_recording_have_only_timers_of_its_table(
 
 
 def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
-    """Open a page of pictures by name, each apart."""
+    """Open a page that shows each picture by itself, under its name."""
     groups = [
         Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
         for name, picture in shown.items()
@@ -710,7 +711,7 @@ def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
 
 
 def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
-    """Each kind of mark that no run has."""
+    """No picture of a run has these kinds of marks."""
     at = np.arange(3.0)
     ticks = tuple((float(n), f"label {n}") for n in range(3))
     blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)
@@ -764,7 +765,9 @@ def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: P
         assert label in words
 
 
-def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:
+def test_the_page_of_a_sweep_has_a_table_and_pictures(
+    browser: Any, netspurt: Command, tmp_path: Path
+) -> None:
     Path("sweep.toml").write_text(SWEEP)
     netspurt("sweep", "sweep.toml", "--out", "sweep")
     result = netspurt("report", "sweep")

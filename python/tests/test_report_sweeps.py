@@ -1,4 +1,4 @@
-"""The page of a sweep: its answer in words, its units, and tables that fit the page."""
+"""Tests the page of a sweep: its answer in words, its units, and tables that fit the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from netspurt.sweep.randomness import is_exact
 from conftest import Command
 from report_pages import opened, rows_of
 
-#: A page whose last segments are lost: stacks differ, and so do the losses.
+#: The last segments of a page are lost. The sweep varies the losses and the TCP stack.
 TAIL = ns.load("tail-loss").replace({"sweep.seeds": 3})
 
 
@@ -82,7 +82,7 @@ def test_dots_are_sorted_and_their_axis_is_near_the_figures() -> None:
         of_cases("dot", {}, ["one", "two"], "fairness")
 
 
-def test_the_best_value_is_the_one_that_the_comparison_calls_best(folder: SweepFolder) -> None:
+def test_the_best_value_of_an_axis_is_decided_and_needs_two_labels(folder: SweepFolder) -> None:
     cases = folder.read()
     shown = alike({"completion_ns_mean": 1e9})["completion_ns_mean"]
     found = best_of(Axis(cases, folder, "stack", "completion_ns_mean", shown, exact=False))
@@ -140,7 +140,7 @@ def test_no_table_of_a_sweep_is_cut_in_a_wide_window_or_on_paper(
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(script) == [0, 0, 0, 0, 0]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    # In a narrow window tables scroll, with a bar that is always there, and the page does not.
+    # In a narrow window the tables scroll and always show a scroll bar; the page does not scroll.
     opened(browser, file, 400)
     assert min(browser.execute_script(script)[:3]) > 0
     bar = "const one = document.querySelector('.scroll'); return getComputedStyle(one).overflowX"
@@ -178,7 +178,7 @@ def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command(
     )
     cells = [cell for table in part.tables[:3] for row in table.rows for cell in row]
     assert not [cell for cell in cells if ".." in cell]
-    assert "0" in cells, "a count that is zero in all runs is zero, and not at most some bound"
+    assert "0" in cells, "a count that is zero in all runs must have no upper end"
     words = ("-m", "goodput_bps", "-m", "retransmissions", "--axis", "recovery")
     told = netspurt("sweep", "compare", "own", *words).stdout
     assert told.count("all equal") == 6
@@ -186,7 +186,7 @@ def test_the_page_of_a_sweep_without_randomness_agrees_with_the_command(
 
 
 def test_equal_runs_with_rare_losses_keep_their_intervals(tmp_path: Path) -> None:
-    """No run has a loss, but one with another seed may have one."""
+    """No run has a loss, but a run with another seed may have a loss."""
     rare = {**CERTAIN, "links.lan.loss": {"probability": 1e-9}}
     folder, _ = run_sweep(Sweep.of(ns.new_scenario().replace(rare)), str(tmp_path / "rare"))
     assert seeds_change_nothing(folder.read(), folder.labels)
@@ -235,7 +235,7 @@ def test_all_dots_of_an_axis_have_the_order_of_its_first_picture(tmp_path: Path)
     goodput = folder.read()["goodput_bps"]
     best = folder.labels["recovery"][int(goodput.argmax())]
     assert drawn[0].name == "goodput_bps"
-    assert next(iter(orders))[-1] == best, "the best is at the top"
+    assert next(iter(orders))[-1] == best, "the best value must be at the top"
 
 
 def test_the_page_of_a_sweep_shows_the_mean_time_of_requests(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""RFC 889: every claim gets the expected verdict, and damaged files are reported."""
+"""Checks the verdict of every claim of RFC 889, and that damaged files change verdicts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: If delays follow each other one by one, another setting is the best.
+#: If each delay of a surrogate is drawn by itself, another setting is the best.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -93,9 +93,7 @@ def test_claims_about_lost_recordings_are_judged_on_surrogates(
     assert kinds[None] == len(HISTORY)
     gains = verdicts["s33.gain-5"]["measured"]
     assert isinstance(gains, list)
-    assert len(gains) == 5, (
-        "there must be a number for each variant of how delays follow each other"
-    )
+    assert len(gains) == 5, "there must be a number for each structure of the surrogates"
 
 
 def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
@@ -163,7 +161,7 @@ def verdict(folder: Path, name: str) -> str:
         ("losses.toml", "[5, 9]", "[5]", "s31.lost-30s"),
     ],
 )
-def test_a_damaged_table_or_path_is_an_error(
+def test_a_claim_is_not_reproduced_with_a_damaged_table_or_path(
     own: Path, file: str, right: str, wrong: str, claim: str
 ) -> None:
     path = own / file
@@ -177,8 +175,8 @@ def test_a_damaged_table_or_path_is_an_error(
     assert verdict(own, claim) == "not-reproduced"
 
 
-def test_a_printed_rate_outside_its_band_is_an_error(own: Path) -> None:
-    """The band is that of delays rounded to 1 ms: 181 ms or a little less and more for FORD1."""
+def test_a_printed_rate_outside_its_band_is_not_reproduced(own: Path) -> None:
+    """The band has all rates that agree with the printed delays, which are rounded to 1 ms."""
     path = own / "expected.csv"
     text = path.read_text()
     assert "[9540]" in text
@@ -216,7 +214,7 @@ def test_the_command_reports_where_signs_differ(netspurt: Command) -> None:
         assert words in output, words
 
 
-#: The largest error of a line end, in percent, of the rows that links do not reach within 5 %.
+#: The rows whose line ends no path of links reaches within 5 %, with the largest error [%].
 FAR = {"BERK": 9.1}
 
 
@@ -241,8 +239,8 @@ def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
         assert f"{name} {error}" in page, "VALIDATION.md must list the error"
 
 
-def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_wait() -> None:
-    """Why fragments alone do not give one large step."""
+def test_the_third_fragment_costs_as_much_as_the_second() -> None:
+    """Fragments alone cannot cause one large step, because each fragment costs the same."""
     text = scenario_text(path_for(path_rows(read_paper("rfc889"), "delays.csv")["NTA-L"]))
     assert 'mtu = "125 B"' in text
     echo_probes = ns.Scenario.parse(text, name="NTA-L").run().echo_probes
@@ -267,8 +265,8 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_counting_lengths_on_the_multiplexer_costs_only_by_its_shorter_timer() -> None:
-    """Its waits do not depend on length; VALIDATION.md has the figures of ten seeds."""
+def test_a_timer_by_length_is_worse_on_the_multiplexer_only_because_it_is_shorter() -> None:
+    """Waits at the multiplexer do not depend on length; VALIDATION.md has figures of ten seeds."""
     names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
     sums = np.zeros((3, 2))
     scenario = read_paper("rfc889").scenario("stat-mux")

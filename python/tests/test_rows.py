@@ -1,4 +1,4 @@
-"""The list of rows in VALIDATION.md: every command of it that needs no kernel is run."""
+"""Runs all commands in VALIDATION.md's list of rows that do not need the kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Read the list."""
+    """Return the rows of the list."""
     text = (ROOT / "VALIDATION.md").read_text()
     section = text.partition("## Rows of the papers")[2].partition("\n## ")[0]
     found = []

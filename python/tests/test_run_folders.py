@@ -1,4 +1,4 @@
-"""Run folders: complete or absent, named as requested, and checked when they are read."""
+"""Run folders are complete or absent, have the requested name, and are checked when read."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_any_flipped_bit_is_noticed(folder: Path) -> None:
 
 
 def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
-    # The manifest is cut short, so that each of its bits can be tried.
+    # The manifest is made short, so that every fifth bit can be tried.
     for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
         (folder / name).unlink()
     kept = {name: manifest(folder)["files"][name] for name in ("scenario.toml", "flows.parquet")}
@@ -172,7 +172,7 @@ def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(
 
 
 @pytest.mark.parametrize("name", ["../flows", "/etc/passwd", "a b", ""])
-def test_no_table_is_read_from_elsewhere(folder: Path, name: str) -> None:
+def test_no_table_is_read_from_outside_the_folder(folder: Path, name: str) -> None:
     rewrite(folder, tables={name: 1})
     with pytest.raises(ns.RunError, match="no table is called"):
         ns.open_run(folder)
@@ -280,7 +280,7 @@ def fill(folder: Path, end: type[BaseException]) -> None:
         raise end
 
 
-def test_an_error_of_the_disk_names_the_folder_that_was_asked_for(tmp_path: Path) -> None:
+def test_an_error_of_the_disk_names_the_file_in_the_requested_folder(tmp_path: Path) -> None:
     with (
         pytest.raises(OSError, match="No space left") as raised,
         new_folder(tmp_path / "r") as made,
@@ -336,7 +336,7 @@ def test_leftovers_of_killed_runs_are_removed_and_folders_of_living_runs_are_not
 
 def test_a_lock_protects_the_folder_of_a_process_in_another_namespace(tmp_path: Path) -> None:
     with new_folder(tmp_path / "r") as partial:
-        # Its number there is that of no process here.
+        # In the other namespace the process has a number that no process has here.
         shown = partial.with_name(partial.name.replace(str(os.getpid()), str(ended_process())))
         partial.rename(shown)
         assert leftovers(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Pictures of runs, of two runs, and of sweeps: their content, units and bounds."""
+"""Tests pictures of runs, of two runs, and of sweeps: their content, units and bounds."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_packets_are_numbered_even_if_their_sizes_differ() -> None:
     assert all(getattr(mark, "packet", None) is None for mark in alike.marks)
 
 
-def test_every_timeout_is_a_line_across_the_windows(start_run: ns.Run) -> None:
+def test_every_timeout_is_a_vertical_line_in_the_picture_of_cwnd(start_run: ns.Run) -> None:
     axes = axes_of(start_run, "cwnd", View(end=60.0))
     lines = [line for line in axes.lines if to_hex(line.get_color()) == RED]
     fired = start_run.rto.where(fired=True).seconds()
@@ -226,7 +226,7 @@ app = { reply = "20 kB", requests = 2 }
 """
 
 
-def test_the_replies_are_the_reverse_direction_seen_beside_who_sends_them() -> None:
+def test_the_replies_are_the_reverse_direction_seen_beside_their_sender() -> None:
     run = ns.Scenario.parse(REPLIES).run()
     reverse = View(direction="reverse")
     assert axes_of(run, "time-sequence", reverse).get_title(loc="right") == "pages (reverse) at b"
@@ -324,7 +324,7 @@ def test_bars_of_two_names_stand_beside_each_other_and_the_legend_has_the_second
         (["1", "10 ms", "2"], "linear", [0.0, 1.0, 2.0]),
     ],
 )
-def test_a_line_has_its_points_at_their_quantities(
+def test_the_points_of_a_line_stand_at_the_values_of_their_labels(
     labels: list[str], scale: str, places: list[float]
 ) -> None:
     figures: Figures = {(label,): interval(float(n)) for n, label in enumerate(labels)}

@@ -1,4 +1,4 @@
-"""Scenarios and runs from Python."""
+"""Tests scenarios and runs from Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHIPPED = [
     if path.name != "paper.toml" and "stop" in tomllib.loads(path.read_text())
 ]
 
-# To check the schema itself takes two hundred times as long as to check a scenario by it.
+# Checking the schema itself takes 200 times as long as checking a scenario, so it is done once.
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(_core.schema()))
 
 
@@ -169,7 +169,7 @@ def test_an_error_has_its_parts_as_attributes() -> None:
     assert "packets" in error.fix
 
 
-def test_tables_are_numpy_columns(start_run: ns.Run) -> None:
+def test_the_columns_of_tables_are_numpy_arrays(start_run: ns.Run) -> None:
     segments = start_run.segments
     assert segments["t_ns"].dtype == np.int64
     assert set(segments["kind"]) == {"data", "retransmission", "ack", "dupack"}
@@ -308,7 +308,7 @@ def test_random_draws_depend_only_on_the_seed(start: ns.Scenario) -> None:
     )
     digests = {lossy.replace({"seed": seed}).run().flows_digest for seed in (1, 1, 2, 3)}
     assert len(digests) == 3
-    # An effect elsewhere draws from a stream of its own.
+    # An effect on another link draws from a random stream of its own.
     more = lossy.replace({"links.lan.duplicate": {"probability": 0.0}}).run()
     assert more.flows_digest == lossy.run().flows_digest
 
@@ -317,7 +317,7 @@ class InterruptError(Exception):
     """The exception that the signal handler raises."""
 
 
-def test_a_signal_is_served_while_the_core_runs(start: ns.Scenario) -> None:
+def test_a_signal_is_handled_while_the_core_runs(start: ns.Scenario) -> None:
     # One call that would simulate for many seconds; nothing is recorded.
     scenario = start.replace({"stop": "90000000 s", "record.tables": []})
     simulation = scenario._core.simulate()
@@ -389,7 +389,7 @@ def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> 
     assert repr(ns.new_scenario()).startswith("<Scenario 'Four packets into three buffers' from")
 
 
-def test_a_scenario_is_not_made_from_a_name() -> None:
+def test_the_error_for_a_scenario_made_from_a_name_points_to_load() -> None:
     with pytest.raises(TypeError, match="`load"):
         ns.Scenario("x")  # type: ignore[arg-type]
     assert ns.ScenarioError.__module__ == "netspurt"
@@ -403,7 +403,7 @@ def test_a_run_folder_names_the_addresses_of_its_captures(
     assert manifest["flows"] == {"transfer": {"from": "10.0.0.1:10000", "to": "10.0.0.4:5001"}}
 
 
-def test_rows_of_a_link_are_those_of_both_its_directions(start_run: ns.Run) -> None:
+def test_selecting_a_link_gives_the_rows_of_both_directions(start_run: ns.Run) -> None:
     for table in (start_run.links, start_run.queue):
         assert set(table.where(link="t1")["direction"].tolist()) == {"forward", "reverse"}
 

@@ -1,4 +1,4 @@
-"""Screens: lines that fit a terminal, and plain lines without a terminal."""
+"""Tests screens: lines that fit a terminal, and plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from netspurt.wording import octets
 from conftest import NETSPURT, ROOT
 from lateness import real_time
 
-#: What steers a terminal.
+#: The characters that control a terminal.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 STEERED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
@@ -90,7 +90,7 @@ def test_a_live_screen_fits_every_terminal(
     assert max(len(STYLE.sub("", line)) for line in lines) <= max(across, 60)
 
 
-def test_curves_bars_and_short_names_take_the_room_they_have() -> None:
+def test_curves_bars_and_names_are_made_to_fit_the_given_width() -> None:
     assert curve([1] * 9, 4) == "████"
     assert curve([0, 0], 4) == "▁▁"
     assert (bar(0, 4), bar(1, 4)) == ("────", "━━━━")

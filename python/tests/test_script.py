@@ -1,4 +1,4 @@
-"""`netspurt script`, as people and programs use it."""
+"""Tests `netspurt script` as people and programs use it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ def test_an_invalid_script_is_an_error_with_its_place(netspurt: Command, tmp_pat
     assert netspurt("script", "empty").returncode == 2
 
 
-def test_programs_get_the_story_as_json(netspurt: Command, syn: str) -> None:
+def test_the_json_output_has_the_line_of_the_failure_and_the_transcript(
+    netspurt: Command, syn: str
+) -> None:
     (failed,) = json.loads(netspurt("script", syn, "--json").stdout)
     assert (failed["ok"], failed["line"], failed["title"]) == (
         False,
@@ -101,7 +103,7 @@ def test_programs_get_the_story_as_json(netspurt: Command, syn: str) -> None:
     assert (passed["ok"], passed["seconds"], passed["expected"]) == (True, 3.0, None)
 
 
-def test_python_plays_scripts() -> None:
+def test_scripts_can_be_played_from_python() -> None:
     script = _core.Script("syn.pkt", SYN)
     played = script.play([("rto.initial", "3 s")])
     assert played.ok

@@ -1,4 +1,4 @@
-"""Super Fast Retransmit (Tarr and Ghita 2005): its claims, and the sweeps that judge them."""
+"""Checks the claims of Super Fast Retransmit (Tarr and Ghita 2005) and the sweeps behind them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netspurt.sweep import SweepError
 from conftest import ROOT
 
 CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
-#: By the quick sweeps; VALIDATION.md has those of the whole study.
+#: The quick sweeps do not reproduce these claims; VALIDATION.md has the whole study's list.
 NOT_REPRODUCED = {
     "delay10.39",
     "delay60.8",
@@ -88,7 +88,7 @@ def test_claims_match_the_separate_list_of_claims_if_it_is_present(bench: Bench)
 
 
 def web(seed: int, **tcp: object) -> ns.Run:
-    """Return ten seconds of the paper's web traffic, with a row for each connection."""
+    """Run ten seconds of the paper's web traffic, with a row for each connection."""
     values = {f"populations.web.tcp.{name}": value for name, value in tcp.items()}
     kept = {"stop": "10 s", "seed": seed, "record.tables": ["connections"]}
     return ns.load(WEB).replace({**kept, **values}).run()
@@ -112,7 +112,7 @@ def test_connections_of_two_senders_pair_one_by_one() -> None:
     assert np.any(longer)
 
 
-def test_a_sender_that_is_the_base_gains_nothing(bench: Bench) -> None:
+def test_a_sender_equal_to_the_base_gains_nothing(bench: Bench) -> None:
     sets = {"reno": {}, "off": {"populations.web.tcp.sfr": "off"}}
     quick = {"seeds": 3, "stop": "5 s"}
     about = {"scenario": "web.toml", "quick": quick, "over": {"sender": {"sets": sets}}}

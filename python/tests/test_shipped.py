@@ -1,4 +1,4 @@
-"""Scenarios that come with netspurt, by name."""
+"""Commands find the scenarios that come with netspurt by their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.scenario import followed_names
 from conftest import Command, refused
 
 
-def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_what_runs_it(
+def test_every_scenario_that_comes_with_netspurt_is_listed_once_with_the_command_that_runs_it(
     netspurt: Command,
 ) -> None:
     listed = netspurt("scenarios").stdout.splitlines()[1:]
@@ -40,7 +40,7 @@ def test_a_name_runs_the_scenario_that_comes_with_netspurt(netspurt: Command) ->
     assert json.loads(named.stdout)["digest"] == json.loads(by_path.stdout)["digest"]
 
 
-def test_a_file_comes_before_a_name(netspurt: Command) -> None:
+def test_a_file_is_preferred_to_a_shipped_scenario_of_the_same_name(netspurt: Command) -> None:
     mine = ns.load("rfc2416").replace({"title": "mine", "stop": "1 s"})
     Path("rfc2416").write_text(mine.resolved())
     assert json.loads(netspurt("run", "rfc2416", "--json").stdout)["title"] == "mine"

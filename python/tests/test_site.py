@@ -1,4 +1,4 @@
-"""The site: its links hold, it explains all that the code offers, and Sphinx builds it."""
+"""The site has no broken links, explains all parts of the code, and is built by Sphinx."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def prose(page: Path) -> str:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page: those of its headings as GitHub makes them, and its own."""
+    """Return the anchors that GitHub makes of a page's headings, and the explicit anchors."""
     text = re.sub(r"^```.*?^```$", "", filled(page.read_text()), flags=re.DOTALL | re.MULTILINE)
     found_anchors = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
     for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
@@ -194,7 +194,7 @@ def test_every_table_of_a_run_is_documented(start_run: object) -> None:
         assert [column for column in table if column not in tables()[name]] == []
 
 
-#: A transfer whose last segment is lost, which the timer at the host's edge repairs first.
+#: The last segment of a transfer is lost; a shim (a timer at the host's edge) retransmits it.
 LOST_TAIL = """
 stop = "3 s"
 [links.wire]
@@ -267,7 +267,7 @@ def test_every_public_name_of_the_package_is_explained() -> None:
     assert len(list(names())) > 80
 
 
-def test_docstrings_of_a_parent_or_from_python_do_not_document_a_name(
+def test_an_inherited_or_generated_docstring_does_not_document_a_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import netspurt as ns

@@ -1,4 +1,4 @@
-"""Questions about connections to sites: distributions, idle times, the handshake, sources."""
+"""Tests `netspurt sites`: distributions, idle times, the handshake, sources of connections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from conftest import Command, refused
 
 @pytest.fixture(scope="session")
 def pages() -> ns.Run:
-    """Run the scenario of four sites, of which one loses packets and one becomes farther."""
+    """Run a scenario of four sites: one loses packets, and the path to another becomes longer."""
     return ns.load("sites").run()
 
 
@@ -61,7 +61,7 @@ capture = true
 
 @pytest.fixture(scope="session")
 def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the folder that `netspurt poll` would have made of some pages, with its own reader."""
+    """Make a folder like those of `netspurt poll`, from simulated pages and with poll's reader."""
     from netspurt.poll import handshake
 
     folder = tmp_path_factory.mktemp("poll")
@@ -113,13 +113,13 @@ def test_a_distribution_ends_at_one_and_its_quantiles_are_those_of_the_sorted_da
 
 
 def test_a_share_has_wilsons_interval() -> None:
-    """Wilson 1927, as in Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662."""
+    """Newcombe 1998, table I, has Wilson's interval of 1927: 81 of 263 gives 0.2553 to 0.3662."""
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0
     assert np.isnan(Share(0, 0).value)
 
 
-def test_the_test_of_two_samples_is_scipys() -> None:
+def test_the_rank_sum_test_equals_scipys() -> None:
     from scipy.stats import mannwhitneyu, rankdata
 
     for seed in range(20):
@@ -200,14 +200,14 @@ def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
 def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
     pages: ns.Run, pages_folder: Path
 ) -> None:
-    """At most one is missed in 240: a lost SYN-ACK's timeout is before the first packet seen."""
+    """Few of 240 are missed: the timeout of a lost SYN-ACK is before the first packet seen."""
     connections = of_run(pages)
     labelled = label_timeouts(connections, threshold_s=0.5)
     assert labelled.right.count == 240
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
-    # From a capture beside the receivers alone, and the truth from the run.
+    # The idle times are from a capture beside the receivers, the timeouts from the run.
     seen, order = (
         read_connections(pages_folder / "client.pcapng").in_order(),
         connections.in_order(),
@@ -232,7 +232,7 @@ def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Ru
     assert -1 <= correlation.low < correlation.value < correlation.high < 0
 
 
-def test_the_correlation_of_ranks_is_scipys_and_its_interval_holds_it() -> None:
+def test_the_rank_correlation_equals_scipys_and_most_intervals_cover_the_true_value() -> None:
     from scipy.stats import spearmanr
 
     inside = 0
@@ -264,7 +264,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
 
 
 def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
-    """One site of ten has ratios of 5 and 6, like digitalspy in the paper."""
+    """One site of ten has a mean ratio of 5.5 and a longest of 15, like digitalspy in the paper."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
     mean[90:], longest[90:] = 5.5, 15.0
@@ -286,7 +286,7 @@ def test_ratios_equal_to_the_bounds_count() -> None:
     assert (ratio.near.hits, ratio.below.hits) == (3, 4)
 
 
-def test_the_handshakes_round_trip_predicts_later_ones_of_the_pages(pages: ns.Run) -> None:
+def test_the_round_trip_of_the_handshake_predicts_later_round_trips(pages: ns.Run) -> None:
     ratio = handshake_ratio(of_run(pages))
     assert ratio.near.value > 0.8
     assert ratio.below.value > 0.95
@@ -310,7 +310,7 @@ def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder:
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
         np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
     far = first.at("far")
-    # Two transmissions of 44 and 40 octets at 5 Mbit/s, and 120 ms.
+    # Two packets of 44 octets at 5 Mbit/s, and 120 ms.
     assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
     assert np.ptp(far.throughput_bps) == 0, (
         "equal pages must have equal throughputs to the last bit"
@@ -329,7 +329,7 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     # Beside the client the later round trips are those of its request and its FIN.
     assert connections.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(connections).median == pytest.approx(1.05)
-    # What the client saw of the far end, as in the run whose table of segments tells it.
+    # The client saw the idle times that the run's table of segments has.
     here = of_run(pages).at("far")
     assert connections.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
     assert connections.idle_for[2] == here.idle_for[0] == "round-trip"
@@ -337,8 +337,8 @@ def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     assert connections.retransmissions.tolist() == [0] * 4
 
 
-def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder: Path) -> None:
-    """A site is an address; packets are those with data that the capture has."""
+def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder: Path) -> None:
+    """In a capture a site is an address."""
     connections = read_connections(pages_folder / "client.pcapng")
     run = read_connections(pages_folder)
     assert connections.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]
@@ -350,7 +350,8 @@ def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder:
     np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
     np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
     assert same.idle_for.tolist() == clean.idle_for.tolist()
-    # Where the far end's data were lost before this point, its repairs are hardly all seen.
+    # The capture does not have data of the far end that was lost before it, so it does not show
+    # each retransmission as one.
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 

@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each gives one clear error with the place and the fix."""
+"""Each mistake on the command line gives one clear error with the place and the fix."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def test_the_schema_is_json_and_the_starting_point_is_a_scenario(
     assert (tmp_path / "new.toml").read_text() == printed
 
 
-# The command for what was given.
+# The error names the command for the given file or folder.
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_folder_for_another_command_names_that_command(
     refused(netspurt(*words.split()), says)
 
 
-def test_the_number_of_a_connection_of_a_capture_is_a_name_of_its_flow(
+def test_the_number_of_a_captured_connection_is_accepted_as_the_name_of_its_flow(
     netspurt: Command, tmp_path: Path
 ) -> None:
     ns.new_scenario().replace({"stop": "2 s"}).run().save(tmp_path / "r")

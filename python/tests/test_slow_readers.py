@@ -11,6 +11,7 @@ from netspurt.analysis.receive_window import slow_readers, window_limits
 from netspurt.captures import Explained, explain
 from netspurt.report.findings import finding
 
+from captured_path import captured
 from conftest import Command
 from made_up_captures import Transfer
 
@@ -95,3 +96,11 @@ def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
     found = explain(file)
     assert share(found, "receive_window") < 0.01
     assert window_limits(found.tables) == []
+
+
+def test_a_sender_that_had_sent_all_data_was_not_held_back_by_a_reader(tmp_path: Path) -> None:
+    more = 'app = { reply = "700 B", requests = 60, serve = "30 ms" }'
+    found = explain(captured(tmp_path, send="100 B", more=more) / "a.pcapng")
+    opened = found.table("connections").where(direction="forward")["window_open_share"]
+    assert opened[0] < 0.75, "the window is smaller than it was"
+    assert slow_readers(found.tables) == []

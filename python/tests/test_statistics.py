@@ -1,4 +1,4 @@
-"""Statistics against closed forms, tables of distributions, and brute force."""
+"""Compares statistics with closed forms, tables of distributions, and brute force."""
 
 from __future__ import annotations
 
@@ -89,13 +89,15 @@ def test_a_series_without_measurable_memory_has_blocks_of_one(series: list[float
 
 
 @pytest.mark.parametrize("length", [1, 4, 7, 20, 60])
-def test_every_resample_has_as_many_probes_and_the_spread_of_its_blocks(length: int) -> None:
+def test_every_resample_has_as_many_probes_as_the_series_and_the_spread_of_its_blocks(
+    length: int,
+) -> None:
     n = 60
     series = remembering(n, 0.6, 5)
     drawn = Resamples(series, length=length)
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
-    # The exact variance of the circular bootstrap: of the sums of all blocks, and of the rest.
+    # The exact variance of the circular bootstrap is that of all whole blocks plus the rest.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]
@@ -105,7 +107,7 @@ def test_every_resample_has_as_many_probes_and_the_spread_of_its_blocks(length: 
     assert drawn.resampled[0].mean() == pytest.approx(series.sum(), abs=spread + 1e-9)
 
 
-def test_the_same_seed_draws_the_same_and_another_one_does_not() -> None:
+def test_the_same_seed_draws_the_same_resamples_and_another_seed_draws_others() -> None:
     series = remembering(80, 0.5, 2)
     one, same, other = (Resamples(series, length=5, seed=seed) for seed in (3, 3, 4))
     assert (one.resampled == same.resampled).all()
@@ -132,7 +134,7 @@ def test_an_interval_is_symmetric_and_wider_at_a_higher_level() -> None:
     assert reaches[0] < reaches[-1] / 2
 
 
-def test_two_columns_are_drawn_together() -> None:
+def test_the_columns_of_a_bootstrap_are_resampled_together() -> None:
     series = np.random.default_rng(2).exponential(size=300)
     ratio = block_bootstrap([3 * series, series], lambda s: s[0] / s[1], length=5)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3.0, 3.0, 3.0))
@@ -174,7 +176,9 @@ def test_an_interval_has_a_sign_only_if_it_excludes_zero(
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 17, 60])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_garwoods_ends_leave_half_of_the_rest_to_each_side(count: int, level: float) -> None:
+def test_each_end_of_garwoods_interval_leaves_out_half_of_the_rest(
+    count: int, level: float
+) -> None:
     low, high = poisson_interval(count, level)
 
     def at_most(k: int, rate: float) -> float:
@@ -187,7 +191,7 @@ def test_garwoods_ends_leave_half_of_the_rest_to_each_side(count: int, level: fl
         assert low == 0
 
 
-def test_the_probability_is_that_of_mcnemars_test() -> None:
+def test_counts_could_be_chance_if_mcnemars_exact_test_says_so() -> None:
     for one in range(14):
         for other in range(14):
             n, few = one + other, min(one, other)
@@ -305,12 +309,12 @@ def test_a_rhythm_does_not_depend_on_when_it_began_or_on_the_unit(period: float)
         assert rhythm.strength == pytest.approx(plain.strength, rel=1e-4)
 
 
-def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:
+def test_a_perfect_rhythm_has_strength_one_and_events_between_its_beats_halve_the_period() -> None:
     perfect = find_period(np.arange(20.0))
     assert perfect is not None
     assert (perfect.period_s, perfect.strength) == pytest.approx((1.0, 1.0), rel=1e-3)
     assert perfect.chance < 1e-5
-    # Of 61 events 41 fall on the beat and 20 between: 21 of 61 more are in phase than against it.
+    # Of 61 events, 41 fall on the beat and 20 halfway between two beats.
     beat = np.arange(41.0)
     mixed = find_period(np.concatenate([beat, beat[:40:2] + 0.5]), longest_s=1.5)
     assert mixed is not None

@@ -1,4 +1,4 @@
-"""Recordings invented to fit a printed row, and timers on these recordings."""
+"""Tests surrogates (recordings invented to fit a printed row), and timers on surrogates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netspurt.timers import replay, save_records
 STRUCTURES: tuple[Structure, ...] = ("independent", "glitches", "levels", "queue")
 
 
-#: A path of a second, a few losses.
+#: A path with a mean delay of one second and nine losses.
 ROW = Row(mean=1.0, cov=0.4, lost=9)
 
 
@@ -101,9 +101,10 @@ def taught(algorithm: str, made: Delays) -> list[int | None]:
 
 
 def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
-    """By hand: from 1 to 5, 2 E reaches 5 after 2 steps of a quarter (2, 2.75), 4 of an eighth.
+    """By hand: the delay rises from 1 to 5, and the estimate E begins at 1; the timer is 2 E.
 
-    E is then 1.5, 1.94, 2.32, 2.66. A timer that counts lengths knows once it has seen both.
+    With a gain of a quarter, 2 E reaches 5 after 2 steps (E is 2, 2.75). With an eighth it takes
+    4 steps (1.5, 1.94, 2.32, 2.66). A timer by length needs steps only for a new length.
     """
     octets = replace(ROW, probes=900, lengths=((40, 150), (256, 150))).surrogate().wire_bytes
     assert (octets[:150] == 40).all()
@@ -115,7 +116,7 @@ def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
 
 
 def test_a_timer_that_knows_lengths_is_no_worse_on_lengths_that_matter() -> None:
-    """On a path where lengths cause most of the difference between delays."""
+    """On this path, lengths cause most of the differences between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
         made = row.surrogate(structure, seed=2)

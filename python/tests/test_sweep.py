@@ -1,4 +1,4 @@
-"""Sweeps: results survive interrupts, are equal on every engine, and have correct verdicts."""
+"""Results of sweeps survive interrupts, are equal on every engine, and have correct verdicts."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_a_full_disk_is_reported_with_the_file_and_finished_cases_are_kept(tmp_p
     assert run_sweep(lossy(), tmp_path / "s")[1].done == 120
 
 
-def test_a_folder_with_a_failed_case_is_not_strict(tmp_path: Path) -> None:
+def test_a_strict_sweep_refuses_a_folder_with_a_failed_case(tmp_path: Path) -> None:
     sweep = Sweep.of(ns.Scenario.parse(FAILING, "x.toml"))
     run_sweep(sweep, tmp_path / "s")
     with pytest.raises(SweepFailedError, match=r"case \d+ failed"):
@@ -387,7 +387,7 @@ def test_runs_that_are_equal_pair_by_pair_are_called_the_same(tmp_path: Path) ->
     assert {row.verdict for row in rows} == {"cannot tell"}
 
 
-def test_names_and_measures_that_are_not_there_are_errors(whole: Cases) -> None:
+def test_unknown_names_and_measures_are_errors(whole: Cases) -> None:
     labels = whole.about.labels
     with pytest.raises(ValueError, match=r"no measure 'sunk': there are.*waited_ns"):
         summarise(whole, "sunk", [], labels)
@@ -472,7 +472,7 @@ def test_mistakes_on_the_command_line_are_reported(netspurt: Command, tmp_path: 
     (tmp_path / "y.toml").write_text(FAILING)
     strict = netspurt("sweep", "y.toml", "--out", "t", "--strict")
     assert strict.returncode == 1
-    # Whichever worker is done first tells.
+    # The worker that is done first reports its failed case.
     assert re.search(r"case \d+ failed: links.path.queue", strict.stderr)
 
 
@@ -509,8 +509,8 @@ def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path)
     unfinished, round_ = 0, 0
     folders = [tmp_path / "killed-0"]
     for _ in range(20):
-        # Killed after some more chunks, and at some moment of the next one: a share of the time
-        # that the whole takes would be spent before the first chunk on a machine that is busy.
+        # Kill the sweep after some more chunks, at a random moment of the next chunk. On a busy
+        # machine, a random time would often end before the first chunk is finished.
         begun = len(list(folders[-1].glob("cases/*")))
         until = begun + chance.randrange(len(list(whole.chunks())) - begun)
         with subprocess.Popen(
@@ -553,7 +553,7 @@ def test_the_shipped_sweeps_take_less_than_a_minute_of_processor_time(tmp_path: 
             spans = folder.read()
             rows = compare(spans, "completion_ns_mean", "window", folder.labels, paired=True)
             four = [row for row in rows if row.label == "4 segments"]
-            # Two round trips of half a second at most, whatever is lost.
+            # A start with four packets saves at most two round trips of half a second.
             assert all(row.verdict == "better" for row in four)
             assert all(row.difference.low > -1.1e9 for row in four)
     assert time.process_time() - began < 60

@@ -1,4 +1,4 @@
-"""Intervals and verdicts of sweeps: with few runs, with missing cases, with unusual labels."""
+"""Tests intervals and verdicts of sweeps with few runs, missing cases and unusual labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of sweeps: the order of cases, continued sweeps, and errors of damaged folders."""
+"""Tests folders of sweeps: the order of cases, continued sweeps, errors of damaged folders."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def test_an_unknown_store_names_its_kind(tmp_path: Path) -> None:
     assert open_store(f"local://{tmp_path}").where == str(tmp_path)
 
 
-# What programs get.
+# The output for programs.
 
 
 def test_programs_get_json_from_every_command(netspurt: Command, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The texts of `netspurt sweep show` and `compare` on seeds, axes and measures."""
+"""Tests what `netspurt sweep show` and `compare` say about seeds, axes and measures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_equal_results_of_all_seeds_are_not_evidence(netspurt: Command, tmp_path: Path) -> None:
+def test_the_output_says_if_all_seeds_have_equal_results(netspurt: Command, tmp_path: Path) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert seeds_change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")

@@ -1,4 +1,4 @@
-"""Tables: selection, order, missing values, and text that is read back exactly."""
+"""Tests tables: selection, order, missing values, and text that is read back exactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.table import Table, aligned
 
 from conftest import Command, refused
 
-#: Two flows that meet in one bottleneck, one of them a request with its reply.
+#: Two flows share one bottleneck; one of them consists of requests and replies.
 TWO = """
 stop = "4 s"
 seed = 3
@@ -65,7 +65,7 @@ def rows(netspurt: Command, saved: Path) -> Show:
 
 
 def as_written(table: Table, name: str) -> list[str]:
-    """Return a column's values as plain Python writes them, empty where there is none."""
+    """Return a column's values as plain Python writes them; a missing value is empty."""
     column = table[name]
     mask = np.ma.getmaskarray(column)
     values = np.ma.getdata(column).tolist()
@@ -170,7 +170,7 @@ def test_a_table_without_rows_prints_its_heading(netspurt: Command, tmp_path: Pa
 # In Python.
 
 
-def test_a_selection_of_a_selection_is_a_selection(two: ns.Run) -> None:
+def test_a_selection_of_a_selection_has_the_rows_that_both_select(two: ns.Run) -> None:
     own = two.segments.where(flow="bulk", way="out")
     late = own.select(own.seconds() > 1.0)
     retransmissions = late.where(kind="retransmission")

@@ -1,4 +1,4 @@
-"""The statistics of `netspurt explain`, compared with tcptrace's on the same captures."""
+"""Compares the statistics of `netspurt explain` with tcptrace's on the same captures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tcptrace_agreement import (
 
 import netspurt as ns
 
-#: tcptrace has faults here that simulated captures show, too, which have no SYN; see the reasons.
+#: tcptrace has faults in these columns; simulated captures, which have no SYN, show them, too.
 FAULTY = (
     *("RTT_full_sz", "RTT full_sz", "wavg_owin", "duplicate_acks", "triple_dupacks"),
     *("avg_win_adv", "initial_window", "avg_owin"),

@@ -1,4 +1,8 @@
-"""The house rules for Python, checked on the sources."""
+"""Checks the house rules for Python on the sources.
+
+A room is a module or a package directly in `netspurt`. ARCHITECTURE.md gives each room a floor; a
+room may import only rooms on lower floors.
+"""
 
 from __future__ import annotations
 
@@ -156,9 +160,10 @@ def _is_package(module: tuple[str, ...], known: Modules) -> bool:
 
 
 def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
-    """Return the modules that each module imports at run time; names count where defined.
+    """Return the modules that each module imports at run time.
 
-    A name that a package only re-exports does not count as its import.
+    A name counts as an import from the module that defines it. A name that a package only
+    re-exports does not count as an import of the package.
     """
     found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module, tree in known.items():
@@ -177,7 +182,7 @@ def arrows(known: Modules) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
 
 
 def circles(known: Modules) -> list[str]:
-    """Return the imports among modules that reach each other."""
+    """Return the imports between modules that import each other, directly or indirectly."""
     direct = arrows(known)
     reached: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for module in direct:
@@ -281,7 +286,7 @@ def test_imports_within_a_room_are_allowed() -> None:
     assert bad_imports("top", "import importlib.metadata, importlib.resources", known) == []
 
 
-def test_a_claims_id_is_found() -> None:
+def test_the_id_of_a_claim_is_found_in_a_text() -> None:
     key = next((ROOT / "papers").iterdir()).name
     assert claim_ids(f"the claim {key}.thing")
     assert claim_ids(f"not {key}.toml, nor {key}/thing.") == []

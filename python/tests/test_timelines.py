@@ -1,4 +1,4 @@
-"""Links made from recordings of delays."""
+"""Links follow timelines that were made from recordings, tables and traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from netspurt.plots.moving import draw_timeline
 
 from conftest import Command, refused
 
-#: Two hosts and a link that follows a file; a probe leaves one second after the other's answer.
+#: Two hosts and a link that follows a file. Each echo probe leaves `gap` after the answer to the
+#: probe before it.
 SCENARIO = """
 stop = "{stop} s"
 [links]
@@ -34,7 +35,7 @@ gap = "{gap} ms"
 
 
 def _probed(moves: timelines.Timeline, folder: Path, count: int, gap: int) -> ns.Run:
-    """Probe a link that follows the moves."""
+    """Send echo probes over a link that follows `moves`; return the run."""
     Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
     text = SCENARIO.format(stop=2 * count + 10, count=count, gap=gap)
     return ns.Scenario.parse(text, folder=folder).run()
@@ -57,7 +58,8 @@ def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
     outages = [(2 * second, 3 * second), (9 * second, second)]
     assert moves.forward.outages == [timelines.Outage(*outage) for outage in outages]
     assert isinstance(moves.forward.loss, float)
-    # One of six probes outside of the outages; both directions together lose as many.
+    # One of the six probes outside of the outages was lost; the two directions together must lose
+    # the same share.
     assert (1 - moves.forward.loss) ** 2 == pytest.approx(5 / 6)
     points = [(0, 20), (1, 25), (5, 30), (8, 40)]
     assert moves.forward.delay == [(at * second, ms * 1_000_000) for at, ms in points]
@@ -212,7 +214,7 @@ def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path
     assert "2 and 1 opportunities" in result.stdout
     rate = tomllib.loads((tmp_path / "both.toml").read_text())["rate"]
     assert rate == [{"opportunities": ["2 ms", "4 ms"]}, {"opportunities": ["1 ms"]}]
-    # A trace takes time without a delay, too.
+    # A link that follows traces needs no delay.
     text = SCENARIO.format(stop=5, count=3, gap=100).replace('rate = "unlimited", ', "")
     text = text.replace("moves.toml", "both.toml")
     run = ns.Scenario.parse(text, folder=tmp_path).run()
@@ -223,7 +225,7 @@ def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path
 
 
 def _irtt(trips: list[tuple[str, int, int]]) -> str:
-    """Return irtt's file of probes each 100 ms: what `lost` says, and both delays [ms]."""
+    """Return a file of irtt with a probe every 100 ms; `trips` has `lost` and both delays [ms]."""
 
     def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
         delay = {"rtt": send + receive, "send": send, "receive": receive}
@@ -249,7 +251,8 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     assert moves.reverse is not None
     assert moves.forward.delay == [(0, 10 * ms), (2000 * ms, 12 * ms), (2100 * ms, 10 * ms)]
     assert moves.reverse.delay == [(10 * ms, 30 * ms), (2012 * ms, 50 * ms), (2110 * ms, 30 * ms)]
-    # Replies were lost, so only the reverse direction was out; one request was lost besides.
+    # Two replies in a row were lost, so only the reverse direction has an outage. One request was
+    # lost, too.
     assert (len(moves.forward.outages), len(moves.reverse.outages)) == (0, 1)
     assert moves.forward.loss == pytest.approx(1 / 28)
     assert moves.reverse.loss == 0
@@ -262,7 +265,9 @@ def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: 
     assert "the clocks of both ends differ by about 25 ms" in moves.notes[0]
 
 
-def test_the_link_duplicates_the_packets_that_a_recording_has_twice(tmp_path: Path) -> None:
+def test_duplicates_in_a_recording_give_the_link_a_probability_of_duplicates(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "irtt.json"
     path.write_text(_irtt([("false", 10, 30)] * 6))
     (recording,) = ns.read_delays(path)
@@ -297,7 +302,7 @@ def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Time
     return moves
 
 
-def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than_their_gaps(
+def test_an_outage_loses_only_the_lost_probes_if_round_trips_are_longer_than_gaps(
     tmp_path: Path,
 ) -> None:
     rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]
@@ -317,11 +322,11 @@ def test_the_link_releases_together_the_probes_that_were_released_together(tmp_p
     assert _same(rtt, 0.1, tmp_path).order == "fifo"
 
 
-def test_an_overtaken_answer_does_not_delay_those_that_overtook_it(tmp_path: Path) -> None:
+def test_an_overtaken_answer_does_not_delay_the_answers_that_overtook_it(tmp_path: Path) -> None:
     rtt: list[float | None] = [0.04 + 0.001 * (n % 4) for n in range(100)]
     rtt[20] = 4.0
     rtt[40:43] = [None] * 3
-    # It left before an outage, and came back behind it.
+    # This probe left before an outage, and its answer came after the outage.
     rtt[35] = 2.0
     moves = _same(rtt, 0.1, tmp_path)
     assert moves.order == "overtaking"
@@ -392,7 +397,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     assert axes.get_ylabel() == "delay [ms]"
     (line,) = axes.lines
     t, ms = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    # No value in the middle of the outage of both, one again at its end.
+    # The line has no value during the outage of both directions, and a value at its end.
     assert np.isnan(ms[t == 2]).any()
     assert not np.any((t > 2) & (t < 4))
     assert ms[t == 4][-1] == 20
@@ -403,7 +408,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     refused(result, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
-def test_times_of_one_direction_and_of_both_are_labelled() -> None:
+def test_dead_times_are_labelled_with_their_direction() -> None:
     ms = 1_000_000
     ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
     back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])

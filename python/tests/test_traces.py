@@ -1,4 +1,8 @@
-"""Traces of Mahimahi, written from rates, from opportunities, and from captures."""
+"""Writes traces of Mahimahi from rates, from opportunities, and from captures.
+
+An opportunity is an instant at which the link may deliver 1500 octets. A trace lists all of them,
+in milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def test_the_remainder_of_a_rate_counts_for_the_next_opportunity() -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000), (500_000, 6_000_000)]), 4 * MS) == [2, 4]
 
 
-def test_an_outage_offers_nothing() -> None:
+def test_an_outage_has_no_opportunities() -> None:
     way = Way(rate=[(0, 12_000_000)], outages=[Outage(2 * MS, 5 * MS)])
     assert mahimahi(way, 10 * MS) == [1, 2, 8, 9, 10]
 
@@ -48,7 +52,7 @@ def test_an_outage_at_the_end_stays_in_the_trace(netspurt: Command) -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000), (3 * MS, 0)]), 6 * MS) == [1, 2, 3, 6]
     assert silence_at_end(way, 6 * MS) == 3 * MS
     assert silence_at_end(way, 9 * MS) == 0
-    # What a rate has not offered in full at the end is no outage.
+    # An opportunity that is incomplete at the end does not make an outage.
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 5 * MS) == [2, 3, 5]
     assert mahimahi(Way(rate=[(0, 5_000_000)]), 4 * MS) == [3]
     Path("rates.csv").write_text("t_s,rate_mbps\n0,12\n10,0\n12,3\n")
@@ -134,7 +138,7 @@ spy = ["receiver"]
 """
 
 
-def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
+def test_a_link_delivers_about_as_much_with_a_rate_as_with_a_trace_of_this_rate(
     tmp_path: Path,
 ) -> None:
     by_rate = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
@@ -148,7 +152,7 @@ def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
     ]
     got = [int(run.flows["delivered_bytes"][0]) for run in runs]
     assert got[1] == pytest.approx(got[0], rel=0.02)
-    # What the receiver's capture would show makes the trace again.
+    # The packets that arrive at the receiver give the trace again.
     data = runs[1].segments.where(direction="forward")
     timeline = delivered("receiver", data["t_ns"], data["size_bytes"])
     lines = np.array(mahimahi(timeline.forward))

@@ -1,4 +1,4 @@
-"""JSON objects as dataclasses: the process's lines, reports, and errors for bad ones."""
+"""JSON objects are read as dataclasses: lines of the probe, reports, and errors in them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: 
 
 
 @pytest.mark.parametrize("text", ["", "{", "\0", b"\xff", "[" * 100_000, "1" * 5000])
-def test_invalid_json_raises_the_same_error_type(text: str | bytes) -> None:
+def test_invalid_json_raises_a_typed_error(text: str | bytes) -> None:
     with pytest.raises(TypedError):
         parse(text)
 

@@ -1,4 +1,4 @@
-"""How claims are read and judged: each comparison, each verdict, and invalid rows."""
+"""Tests how claims are read and judged: each comparison, each verdict, and invalid rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ to = "b"
 send = "4 segments"
 """
 
-#: A claim that three is three.
+#: A row of `expected.csv`: the claim that one and two make three.
 ROW = {
     "id": "memo.three",
     "group": "Numbers",
@@ -62,7 +62,7 @@ ROW = {
 
 
 def memo(folder: Path, *changes: dict[str, str], without: str = "") -> Paper:
-    """Return a paper with one claim for each change of the row above."""
+    """Return a paper with one claim for each change of `ROW`."""
     home = folder / "memo"
     home.mkdir(exist_ok=True)
     (home / "paper.toml").write_text(ABOUT)
@@ -128,7 +128,7 @@ def test_a_comparison_holds_up_to_its_bound_and_no_further(
         ({"measure": "", "note": "history"}, Verdict.NOT_CHECKABLE),
     ],
 )
-def test_a_claim_has_the_verdict_that_follows(
+def test_the_verdict_follows_from_the_measured_value_and_the_columns_of_the_claim(
     tmp_path: Path, change: dict[str, str], verdict: Verdict
 ) -> None:
     judgement = judged(tmp_path, **change)
@@ -159,7 +159,7 @@ def test_lists_of_numbers_agree_if_each_pair_agrees(
     assert comparison("near")(measured, printed, 0.1) == agrees
 
 
-def test_words_are_either_equal_or_not() -> None:
+def test_words_can_be_compared_only_for_equality() -> None:
     assert comparison("same")("better", "better", 0)
     assert not comparison("same")("better", "worse", 0)
     for name in ("near", "at least", "below"):
@@ -187,7 +187,7 @@ def test_each_printed_number_lies_in_its_own_band(
     assert judgement.as_dict()["bands"] == [list(band) for band in bands]
 
 
-def test_a_number_without_a_band_lies_in_no_band(tmp_path: Path) -> None:
+def test_the_comparison_in_band_needs_a_measure_with_bands(tmp_path: Path) -> None:
     with pytest.raises(PaperError, match="the measure has no bands to compare with"):
         judged(tmp_path, compare="in band")
 
@@ -209,7 +209,7 @@ def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_n
     assert judgement.as_dict()["evidence"] is None
 
 
-# Rows that make no sense.
+# Invalid rows.
 
 
 @pytest.mark.parametrize(

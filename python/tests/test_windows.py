@@ -1,4 +1,4 @@
-"""The receive window of `linux-6` during a transfer, compared with the kernel's."""
+"""Compares the receive window of `linux-6` during a transfer with the kernel's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ sys.path.insert(0, str(AUTHORITY))
 
 from transfer import SCENARIO, announced, filed  # noqa: E402
 
-#: The share of a buffer that is window depends on the devices; so much the two may differ.
+#: How much of its buffer a host offers as window depends on the devices. The windows of the model
+#: and of the kernel may differ by this share.
 SHARE = 0.03
 
 
@@ -30,7 +31,7 @@ def test_the_window_begins_grows_and_ends_like_the_kernels() -> None:
         assert ours == pytest.approx(theirs, rel=SHARE)
 
 
-def test_the_window_reaches_its_maximum_at_the_same_octet_and_is_never_far_off() -> None:
+def test_the_window_grows_at_the_same_octet_and_equal_acks_have_equal_windows() -> None:
     kernel, model = filed(), list(announced(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):
@@ -44,18 +45,18 @@ def test_the_window_reaches_its_maximum_at_the_same_octet_and_is_never_far_off()
 
 
 def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
-    """Without autotuning the window is far from the kernel's from the first round trips on."""
+    """Without autotuning, the maximum of the window is more than twice the kernel's."""
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
     model = list(announced(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
     assert max(window for _, _, window in model) > 2 * max(window for _, _, window in filed())
 
 
-#: Octets of a full segment, and of as many as an IP packet holds.
+#: The octets of a full segment, and of the 45 full segments that an IP packet can hold.
 FULL, PACKET = 1448, 45 * 1448
 
 
 def offloaded() -> list[tuple[bool, int, list[int]]]:
-    """Return for each run of the kernel whether it had GRO, its number of ACKs, and its packets."""
+    """Return for each run whether the kernel used GRO, the number of ACKs, and packet sizes."""
     runs: dict[tuple[str, str, str], list[int]] = {}
     with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
         for row in csv.DictReader(file):
@@ -68,9 +69,9 @@ def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
     for gro, acks, packets in offloaded():
         assert sum(packets) == 500_000
         assert max(packets) <= (PACKET if gro else FULL)
-        # Almost each merged packet is acknowledged by itself.
+        # Most of the merged packets have an ACK of their own.
         assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
-        # Only the end of a write or of the transfer is shorter than full segments.
+        # Only the last packet of a write or of the transfer ends with a part of a segment.
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
@@ -101,6 +102,6 @@ send    = "500 kB"
 
 
 def acked(scenario: Scenario) -> list[int]:
-    """Return what each ACK of the receiver acknowledges."""
+    """Return the acknowledgment number of each ACK of the receiver."""
     segments = scenario.run().segments
     return list(segments.where(direction="reverse", kind="ack")["ack"].tolist())

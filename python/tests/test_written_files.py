@@ -40,7 +40,7 @@ def test_a_file_that_exists_is_kept(
     assert set(tmp_path.iterdir()) == there
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
 

@@ -4,13 +4,17 @@ A connection fills a link if its rate does not grow although it sends more: the 
 waits in the queue before the link. So the rate must have been about constant for a long time, and
 one of three more things must be seen:
 
-* The round trips of this time were longer than the shortest, so there was a queue.
+* The round trips of this time were longer than the shortest, so there was a queue. A full link
+  sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
+  varied by itself, and the round trips show no queue.
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
   queues short, such as BBR, probe the path so.
 * The connection lost data again and again, but arrived at the same rate in all round trips. Losses
   that limit a rate make it vary, so the queue of the link dropped the data.
 
 A sender that paces itself looks the same if other traffic fills a queue on its path.
+
+A rate that losses make vary also comes from a full link, if the queue was full before the losses.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from netspurt.analysis.loss_rate import losses_at_a_constant_rate
+from netspurt.analysis.loss_rate import LossLimit, losses_at_a_constant_rate
+from netspurt.analysis.overflow import Overflow, overflows
 from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import QUEUE_RATIO, heard, vantages
 from netspurt.analysis.spent import whole_s
@@ -34,6 +39,9 @@ _RTT_RATIO_MIN_OF_PROBES = 1.02
 #: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
 #: in all, and as a part of the other.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
+#: If the delay varies by itself, what arrives in a round trip varies by at least this, and by at
+#: least so many times what is sent.
+_UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 #: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
 #: and so does the time that the link takes for a segment.
 _SEGMENTS_MIN = 5
@@ -69,6 +77,8 @@ class FullLink:
         their means. Known if this shows that the link was full.
     losses
         How often data was lost, if this shows that the link was full.
+    rtt_s_losses
+        The mean round trip before these losses, in seconds, if the queue was full then.
     """
 
     connection: int
@@ -79,9 +89,19 @@ class FullLink:
     sent_variation: float | None = None
     delivered_variation: float | None = None
     losses: int | None = None
+    rtt_s_losses: float | None = None
 
     def sentence(self, who: str) -> str:
         """Return sentences on what limited the connection `who`, and what helps."""
+        if self.losses is not None and self.rtt_s_losses is not None:
+            return (
+                f"Before {counted(self.losses, 'loss', 'losses')} of {who}, round trips took "
+                f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s or 0)} over "
+                f"all its time; the shortest took {duration(self.rtt_s_min or 0)}. So most likely "
+                "it sent more until the queue of the slowest link was full, and this queue dropped "
+                f"the data. Its rate was {rate(self.rate_bps)}. A faster link, or less other "
+                "traffic on it, makes this faster; if the queue is short, a longer one does, too."
+            )
         stayed = (
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
             f"{duration(self.lasted_s)}"
@@ -115,12 +135,27 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
         The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
         `steady`.
     """
-    constant = constant_rates(tables)
-    if not constant:
-        return []
-    lost = {(one.connection, one.direction): one.cuts for one in losses_at_a_constant_rate(tables)}
-    each = [_by_round_trips(one) or _by_losses(one, lost.get(one.key)) for one in constant]
-    return sorted((full for full in each if full), key=lambda one: -one.lasted_s)
+    found = {key: _of_overflow(one) for key, one in overflows(tables).items()}
+    if constant := constant_rates(tables):
+        lost = {(one.connection, one.direction): one for one in losses_at_a_constant_rate(tables)}
+        each = {
+            one.key: _by_round_trips(one) or _by_losses(one, lost.get(one.key)) for one in constant
+        }
+        found |= {key: full for key, full in each.items() if full}
+    return sorted(found.values(), key=lambda one: -one.lasted_s)
+
+
+def _of_overflow(one: Overflow) -> FullLink:
+    """Return a direction that filled a link, as its losses show."""
+    return FullLink(
+        connection=one.connection,
+        rate_bps=one.rate_bps,
+        lasted_s=one.lasted_s,
+        rtt_s=one.rtt_s,
+        rtt_s_min=one.rtt_s_min,
+        losses=one.losses,
+        rtt_s_losses=one.rtt_s_losses,
+    )
 
 
 @dataclass(frozen=True)
@@ -153,6 +188,14 @@ class ConstantRate:
     rtt_s_min: float
     variations: tuple[float | None, float | None]
     is_long: bool
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether data arrived much less evenly than it was sent, so that the delay varied."""
+        sent, arrived = self.variations
+        if sent is None or arrived is None:
+            return False
+        return arrived >= max(_UNEVEN_MIN, _UNEVEN_RATIO * sent)
 
 
 def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
@@ -208,7 +251,7 @@ def _by_round_trips(one: ConstantRate) -> FullLink | None:
         return None
     full = FullLink(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min)
     ratio, (sent, arrived) = one.rtt_s / one.rtt_s_min, one.variations
-    if ratio >= QUEUE_RATIO:
+    if ratio >= QUEUE_RATIO and not one.is_uneven:
         return full
     if sent is None or arrived is None:
         return None
@@ -218,8 +261,8 @@ def _by_round_trips(one: ConstantRate) -> FullLink | None:
     return None
 
 
-def _by_losses(one: ConstantRate, losses: int | None) -> FullLink | None:
+def _by_losses(one: ConstantRate, losses: LossLimit | None) -> FullLink | None:
     """Return a direction that filled a link, if it lost data and its rate was constant."""
     if losses is None:
         return None
-    return FullLink(one.key[0], one.rate_bps, one.lasted_s, losses=losses)
+    return FullLink(one.key[0], one.rate_bps, one.lasted_s, losses=losses.cuts)

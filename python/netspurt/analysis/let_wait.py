@@ -52,9 +52,10 @@ class LetWait:
                 "so its application made the other end wait. Look there first."
             )
         return (
-            f"For {self.share:.0%} of the time of {who} no data was seen on its way. {ended}. So "
-            "its application made the other end wait, or its data was lost or late before the "
-            "capture. Only a capture beside this end shows which of the two it was."
+            f"For {self.share:.0%} of the time of {who} neither end had data to send, as far as "
+            f"the capture shows. {ended}. So its application made the other end wait, or its data "
+            "was lost or late before the capture. Only a capture beside this end shows which of "
+            "the two it was."
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import round_trip, vantages, window_max
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
@@ -111,8 +112,8 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
-    constant = _constant(tables)
-    return [one for one in _candidates(tables) if (one.connection, one.direction) not in constant]
+    other = _constant(tables) | overflows(tables).keys()
+    return [one for one in _candidates(tables) if (one.connection, one.direction) not in other]
 
 
 def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:

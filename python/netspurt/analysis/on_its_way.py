@@ -8,6 +8,7 @@ import numpy as np
 
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.paced import paced
 from netspurt.analysis.seen import busiest, heard, vantages
 from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
@@ -16,6 +17,10 @@ _PART = "congestion_window"
 #: What held most of the time of data on its way, in words.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
+_UNTOLD = (
+    "data on its way (the application, the pacing, the congestion window or the send buffer of the "
+    "sender)"
+)
 _HIDDEN = "data on its way (only a capture beside the sender shows what it waited for)"
 
 
@@ -38,7 +43,8 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     # Beside a receiver losses only may have limited the rate.
     surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
     full = [one.connection for one in full_links(tables)]
-    for limited, told in ((full, _LINK), (surely, _LOSSES)):
+    untold = [one.connection for one in paced(tables)]
+    for limited, told in ((full, _LINK), (surely, _LOSSES), (untold, _UNTOLD)):
         own = np.isin(spent["connection"], limited)
         if limited and 2 * float(part[own].sum()) > float(part.sum()):
             return {**WORDS, _PART: told}

@@ -23,6 +23,8 @@ class Paced:
         The rate, in bits per second, and how long it was constant, in seconds.
     rtt_s, rtt_s_min
         The mean round trip in this time, and the shortest of all, in seconds.
+    is_uneven
+        True if data arrived much less evenly than it was sent.
     losses
         The losses, if the rate was much higher than the one that they allow.
     """
@@ -32,13 +34,14 @@ class Paced:
     lasted_s: float
     rtt_s: float
     rtt_s_min: float
+    is_uneven: bool
     losses: LossLimit | None
 
     def sentence(self, who: str) -> str:
         """Return sentences on what may have limited the connection `who`."""
         told = (
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
-            f"{duration(self.lasted_s)}, and queues were short: round trips took "
+            f"{duration(self.lasted_s)}{self._queues()}: round trips took "
             f"{duration(self.rtt_s)} on average; the shortest took {duration(self.rtt_s_min)}. The "
             "capture does not show whether the slowest link was full, or whether the sender itself "
             "sent no faster because of its application, its pacing, its congestion window or its "
@@ -54,6 +57,15 @@ class Paced:
             "Mathis et al. (1997) gives for this. So its congestion control does not slow down at "
             "each loss; BBR does not."
         )
+
+    def _queues(self) -> str:
+        """Return what the round trips tell of queues."""
+        if self.is_uneven:
+            return (
+                ". Data arrived much less evenly than it was sent, so the delay of the path varied "
+                "by itself"
+            )
+        return ", and queues were short"
 
 
 def paced(tables: Mapping[str, Table]) -> list[Paced]:
@@ -78,4 +90,6 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
 
 
 def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
-    return Paced(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min, losses)
+    return Paced(
+        one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min, one.is_uneven, losses
+    )

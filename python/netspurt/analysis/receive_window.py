@@ -157,7 +157,10 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
         np.ma.asarray(connections["window_open_share"], dtype=float), 1.0
     )
     slow = np.isin(spent["connection"], connections["connection"][opened < _SLOW_MAX])
-    limits = _limits(tables, spent.select(slow & ~_is_long(spent) & (_busy_s(spent) > 0)))
+    # If all data was sent most of the time, the sender had no use for a larger window.
+    busy_s, flying_s = _busy_s(spent), spent.seconds("congestion_window_ns")
+    had_more = (busy_s > 0) & (flying_s >= _SHARE_MIN * busy_s)
+    limits = _limits(tables, spent.select(slow & ~_is_long(spent) & had_more))
     return [
         replace(one, is_possible=True) for one in limits if one.is_slow and not one.trip.of_data
     ]

@@ -22,7 +22,7 @@ from netspurt.cli.pooled import (
     time_line,
 )
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.wording import NO_TCP, counted, number, rate
+from netspurt.wording import NO_TCP, counted, duration, number, rate
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -210,7 +210,7 @@ def _summary(found: Explained, connections: int) -> Iterator[str]:
 def _time(ns: float | None) -> str:
     if ns is None:
         return "-"
-    return f"{ns / 1e9:.3g} s" if ns >= 1e9 else f"{ns / 1e6:.3g} ms"
+    return duration(ns / 1e9)
 
 
 def _octets(value: float | None) -> str:

@@ -91,7 +91,29 @@ def _taken_at(found: Explained) -> str | None:
     of = {name: sent[name] for name in ("sender", "receiver")}
     most = "sent" if of["sender"] > of["receiver"] else "received"
     what = "all the data" if min(of.values()) == 0 else "most of the data"
-    return f"The capture was taken at {host}, which {most} {what}."
+    return (
+        f"The capture was taken beside {host}{_how_near(connections, host)}, which {most} {what}."
+    )
+
+
+def _how_near(connections: Table, host: str) -> str:
+    """Return how far from a host a capture was taken at most, if it was not clearly on the host.
+
+    The shortest time in which the host answered is an upper limit: it has the way to the host and
+    back, and the time of the host itself.
+    """
+    own = connections.select(connections["destination"] == host)
+    least = [
+        np.ma.compressed(np.ma.asarray(own[name])) for name in ("handshake_rtt_ns", "rtt_ns_min")
+    ]
+    known = np.concatenate(least)
+    if not len(known) or known.min() < _ON_HOST_NS:
+        return ""
+    return f" (at most {duration(known.min() / 1e9)} away, there and back)"
+
+
+#: A host that answers sooner than this may be the one on which the capture was taken [ns].
+_ON_HOST_NS = 500_000
 
 
 #: Where a capture was taken, in words.
@@ -232,10 +254,10 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
     """Yield a caution if data was lost between the sender and a capture not at the receiver."""
     again, where = found.table("retransmissions"), vantages(found.tables)
-    names = ("connection", "direction", "original_missing")
+    names = ("connection", "direction", "original_missing", "original_late")
     lost = sum(
-        missing and where.get((number_of, direction)) != "receiver"
-        for number_of, direction, missing in zip(
+        missing and not late and where.get((number_of, direction)) != "receiver"
+        for number_of, direction, missing, late in zip(
             *(again[name].tolist() for name in names), strict=True
         )
         if connection in {None, number_of}

@@ -9,7 +9,7 @@ import numpy as np
 
 from netspurt.analysis.spent import whole_s
 from netspurt.causes import FAILED, SAVED
-from netspurt.wording import counted, duration
+from netspurt.wording import counted, duration, rounded
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -86,7 +86,7 @@ def _known(waits: Table) -> int:
 
 def _told(one: Remedy) -> str:
     what = f"{one.name[0].upper()}{one.name[1:]}"
-    waited = f"{one.waited_s:.3g} s that retransmission timers waited"
+    waited = f"{rounded(one.waited_s)} s that retransmission timers waited"
     share = one.saved_s.value / one.waited_s
     text = f"{what} {SAVED} {_with_interval(one.saved_s, ' s')}, {share:.0%} of the "
     text += f"{waited}, in {one.silences:,} of {counted(one.all_silences, 'silence')}"
@@ -180,10 +180,10 @@ def _open_ended(of: Silences) -> Iterator[str]:
 
 
 def _with_interval(value: Interval, unit: str = "") -> str:
-    told = f"{value.value:.3g}{unit}"
+    told = f"{rounded(value.value)}{unit}"
     if not (np.isfinite(value.low) and np.isfinite(value.high)):
         return told
-    return f"{told} ({value.low:.3g} .. {value.high:.3g})"
+    return f"{told} ({rounded(value.low)} .. {rounded(value.high)})"
 
 
 def _far_above(far: FarAbove) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _far_above(far: FarAbove) -> Iterator[str]:
 
 
 def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> str:
-    low, high = (f"{end:.3g}" for end in (values.min(), values.max()))
+    low, high = (rounded(float(end)) for end in (values.min(), values.max()))
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 

@@ -26,28 +26,29 @@ impl CapturedConnection {
     /// Lets those acknowledgments reach their senders that did so before a packet of `side` was
     /// captured at `at`. Counts the time up to the last of these events.
     ///
-    /// Returns what the connection has waited for since then. `None` unless the packet was
-    /// `on_its_way` while all captured data was acknowledged.
+    /// Returns what the connection has waited for since then, if the packet has data that was on its
+    /// way while all data that was captured was acknowledged: until the acknowledgments `reached` the
+    /// sender, and also since then because it came `soon`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,
         side: Side,
         at: Time,
         packet: &impl CapturedTcp,
-        on_its_way: bool,
+        (until_reached, soon): (bool, bool),
     ) -> Option<WaitingFor> {
         let stamps = packet.timestamps().filter(|_| packet.flags().has(Flags::ACK));
         if let (Some(stamps), Some(way)) = (stamps, self.ways[side.index()].as_deref_mut()) {
             way.limits.echoed(at, stamps.ecr);
         }
         while let Some((receiver, by, reached)) = self.next_reached(at) {
-            let waited = self.held_back(side, on_its_way);
+            let waited = self.held_back(side, until_reached);
             let way = self.ways[receiver.index()].as_deref_mut();
             let ended = way.and_then(|way| way.limits.take_reached(by, &way.octets));
             self.spent.packet(reached, waited, self.waiting());
             self.spent.sent_in_repair(ended.unwrap_or_default());
         }
-        self.held_back(side, on_its_way)
+        self.held_back(side, soon)
     }
 
     /// The next event of an acknowledgment at its sender by `at`: the sender, the event, and the
@@ -63,8 +64,8 @@ impl CapturedConnection {
         }
     }
 
-    /// What holds back the sender `side`. `None` unless its data is `on_its_way`.
-    fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
+    /// What holds back the sender `side`, if its data is `on_its_way`.
+    pub(super) fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
         let way = self.ways[side.index()].as_deref().filter(|_| on_its_way)?;
         Some(way.limits.held_back_by(&way.octets))
     }

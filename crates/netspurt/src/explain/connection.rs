@@ -36,6 +36,8 @@ pub struct CapturedConnection {
     /// The window shift that the last SYN of each side offers, by the side that advertises the
     /// windows.
     shifts: [Option<u8>; 2],
+    /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
+    offered: [u16; 2],
     /// When the last SYN of either side was captured.
     syns: [Option<Time>; 2],
     /// Whether the two SYNs have passed, so data may follow.
@@ -249,9 +251,9 @@ impl CapturedConnection {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
-        let mut on_its_way = self.was_on_its_way(side, at, packet);
-        if self.afar {
-            on_its_way = self.let_reach(side, at, packet, on_its_way.is_some());
+        let mut told = self.was_on_its_way(side, at, packet);
+        if told.is_none() {
+            told = self.told_of_silence(side, at, packet);
         }
         if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
             let longest = self.twins.as_ref().map_or(Duration::ZERO, |twins| twins.longest);
@@ -262,7 +264,9 @@ impl CapturedConnection {
         self.first.get_or_insert(side);
         let (mut answers_syn, syns) = (false, self.syns);
         if packet.flags().has(Flags::SYN) {
-            let shift = packet.syn_options().window_scale;
+            let options = packet.syn_options();
+            let shift = options.window_scale;
+            self.offered[side.index()] = options.mss.unwrap_or_default();
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
             let last = self.syns[side.index()].replace(at);
             answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
@@ -272,7 +276,7 @@ impl CapturedConnection {
         }
         let copies = self.copies(side);
         let waited = self.send(side, at, packet, answers_syn, shared);
-        let waited = waited.or(on_its_way);
+        let waited = waited.or(told);
         if packet.flags().has(Flags::SYN) && self.copies(side) > copies {
             // A host does not answer the copy of a SYN that the capture made.
             self.syns = syns;
@@ -281,6 +285,9 @@ impl CapturedConnection {
             true => self.answer(side.peer(), at, packet, shared),
             false => Answer::default(),
         };
+        if packet.flags().has(Flags::SYN) {
+            self.offer();
+        }
         self.spent.packet(at, waited, self.waiting());
         if packet.len() > 0 {
             self.note_data(side);
@@ -288,10 +295,22 @@ impl CapturedConnection {
         answer
     }
 
+    /// Tells both senders how large their segments may be.
+    #[cold]
+    fn offer(&mut self) {
+        for side in [Side::From, Side::To] {
+            let [own, of_receiver] = [side, side.peer()].map(|side| self.offered[side.index()]);
+            if let Some(way) = self.ways[side.index()].as_deref_mut() {
+                way.limits.offered(of_receiver, own);
+            }
+        }
+    }
+
     /// Notes what data of `side` shows about the time before it.
     fn note_data(&mut self, side: Side) {
         let Self { ways, spent, .. } = self;
         let Some(way) = ways[side.index()].as_deref() else { return };
+        spent.has_data(side);
         spent.window_filled(|| way.sender.path.round_trip_beside_sender());
         if spent.is_paused() && !way.octets.outstanding().is_empty() {
             spent.went_on(side);
@@ -326,22 +345,6 @@ impl CapturedConnection {
             way.statistics.answered(at, packet, (ack, false), &way.octets);
         }
         self.spent.packet(at, None, self.waiting());
-    }
-
-    /// What the connection waited for before data of `side` came. `None` unless the data came so
-    /// soon after the last acknowledgment that the application did not pause. Beside the receiver
-    /// all captured data may be acknowledged while more data is on its way.
-    #[inline]
-    fn was_on_its_way(
-        &self,
-        side: Side,
-        at: Time,
-        packet: &impl CapturedTcp,
-    ) -> Option<WaitingFor> {
-        let span = self.spent.waited_since(WaitingFor::Application, at)?;
-        let way = self.ways[side.index()].as_deref().filter(|_| packet.len() > 0)?;
-        let soon = span <= way.sender.path.near_now() * 3 / 2;
-        soon.then(|| way.limits.held_back_by(&way.octets))
     }
 
     /// What the connection waits for now.

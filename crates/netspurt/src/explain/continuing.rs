@@ -11,6 +11,7 @@ use crate::observe::Observed as _;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp as _, PlainSegment};
 
+use super::silence::had_no_more_in;
 use super::{CapturedConnection, CapturedSegment, CapturedWay, SharedState, WaitingFor};
 
 impl CapturedConnection {
@@ -72,7 +73,11 @@ impl CapturedConnection {
             sender.labelled(at, segment.flow_label());
             let sent = octets.sent_next(at, segment, CapturedSegment::of(segment));
             statistics.continuing(at, segment, sent, octets);
-            spent.packet(at, None, WaitingFor::of_senders(limits.waiting(octets), other));
+            let more = gap < Self::SILENCE_MIN
+                || spent.waits_for(at).0 != WaitingFor::CongestionWindow
+                || !had_no_more_in(gap, &sender.path);
+            let waited = if more { None } else { Some(WaitingFor::Delivery) };
+            spent.packet(at, waited, WaitingFor::of_senders(limits.waiting(octets), other));
             spent.window_filled(|| sender.path.round_trip_beside_sender());
         }
         limits.flies(octets);

@@ -51,10 +51,9 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: the MSS in the receiver's SYN, or the largest payload
-    /// seen.
+    /// Octets of payload in a full segment: what the two SYNs allow, or else the most seen.
     full_bytes: u32,
-    /// Whether `full_bytes` comes from the receiver's SYN.
+    /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
@@ -90,6 +89,18 @@ pub struct AckForLimits {
 impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
+
+    /// Takes the MSS that the receiver's SYN offers, and that of the sender's own SYN, in octets; 0 is
+    /// unknown.
+    ///
+    /// A sender sends no segment that is larger than the receiver's MSS or than its own link takes
+    /// (RFC 9293 §3.7.1). Its own MSS tells what its link takes.
+    pub fn offered(&mut self, of_receiver: u16, own: u16) {
+        if of_receiver > 0 {
+            let most = if own > 0 { own.min(of_receiver) } else { of_receiver };
+            (self.full_bytes, self.offered) = (most.into(), true);
+        }
+    }
 
     /// Takes a segment of this direction. `sent` is the result of adding it to `octets`. A segment
     /// with old octets need not be a retransmission, because it may be late. `again` says whether
@@ -152,11 +163,9 @@ impl Limits {
     ) -> Option<u64> {
         let &AckForLimits { ack, new_bytes, shift, near, beside_sender } = how;
         let mut window_end = None;
-        if packet.flags().has(Flags::SYN) {
-            if let Some(mss) = packet.syn_options().mss {
-                (self.full_bytes, self.offered) = (mss.into(), true);
-            }
-        } else if let (Some(shift), Some(window)) = (shift, packet.advertised()) {
+        if !packet.flags().has(Flags::SYN)
+            && let (Some(shift), Some(window)) = (shift, packet.advertised())
+        {
             let window = u64::from(window) << shift;
             self.window_max = self.window_max.max(window);
             window_end = Some(ack + window);

@@ -33,6 +33,7 @@ mod round_trips_table;
 mod rule;
 mod sender;
 mod shared_state;
+mod silence;
 mod spent;
 mod statistics;
 mod steady_table;

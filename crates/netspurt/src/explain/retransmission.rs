@@ -102,6 +102,10 @@ pub struct ExplainedRetransmission {
     /// Whether IP identifications and time stamps do not show that this is a later transmission. If
     /// the capture lacks the original, this may be the late original.
     pub unordered: bool,
+    /// Whether the original came to the capture later: this copy had overtaken it.
+    pub original_late: bool,
+    /// The sender's smoothed round trip when it was captured; zero if that is not known.
+    pub srtt: Duration,
     /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
     /// not show this timeout.
     pub maybe_after_timeout: bool,

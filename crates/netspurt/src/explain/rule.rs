@@ -21,9 +21,9 @@ pub enum CauseRule {
     /// No acknowledgment came for a long time, in most cases for an RTO. Then the first missing
     /// octets were sent.
     Silence,
-    /// A repair sent the head for the second time. Either nothing shows that the first
-    /// retransmission was lost, or acknowledgments showed it so long ago that they did not trigger
-    /// this one.
+    /// The head (the first missing octets) was sent again during a repair. Nothing shows that its
+    /// earlier retransmission was lost, or acknowledgments showed this too long ago to be the
+    /// trigger. So a timeout sent it.
     HeadAgain,
     /// The head was sent once more after a timeout.
     Backoff,

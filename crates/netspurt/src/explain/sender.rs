@@ -232,18 +232,27 @@ impl Sender {
             age = Age::Copy;
         }
         let overtook = (outstanding.len() - first) as u64;
+        // The sender had sent the octets above it already, so it is a retransmission that came late.
+        let resent = above.is_some_and(|one| self.order.was_sent_after(packet, one));
+        if age == Age::Older && missing && resent {
+            age = Age::Newer;
+        }
         let late_by = LateBy { overtook, distance: self.segs_between(right, known), behind };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
         let trouble = self.trouble.get_or_insert_default();
         let original =
-            far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
+            far && unordered && !missing && trouble.filled_by_other(at, (left, right), Some(round));
         match age {
             Age::Unknown if original => trouble.overtaken(late_by),
             Age::Older if missing => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
-            Age::Copy | Age::Older => trouble.copies += 1,
+            Age::Copy => trouble.copies += 1,
+            Age::Older => {
+                trouble.filled_by_other(at, (left, right), None);
+                trouble.copies += 1;
+            }
             Age::Newer | Age::Unknown => {
                 // At the receiver the segment was needed if any of its octets had not arrived.
                 let gaps = &self.trouble.get_or_insert_default().gaps;
@@ -339,6 +348,7 @@ impl Sender {
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
+            srtt: self.path.estimate().map_or(Duration::ZERO, |both| both.0),
             unordered: old.unordered,
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()

@@ -86,6 +86,9 @@ pub struct TimeSpent {
     spent: [Duration; WaitingFor::COUNT],
     last: Option<Time>,
     waiting: WaitingFor,
+    /// The end whose last ACK was delayed, and by how much. No data came since then.
+    delayed_by: Option<Side>,
+    delayed: Duration,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
     /// How long the connection has waited for the congestion window without a break.
@@ -126,6 +129,28 @@ impl TimeSpent {
             self.spent[from as usize] = self.of(from) - moved;
             self.spent[to as usize] = self.of(to) + moved;
             self.on_its_way = Duration::ZERO;
+        }
+    }
+
+    /// Notes that all data was sent and an ACK of `side` without data came, `late` by so much.
+    pub fn delays_ack(&mut self, side: Side, late: Duration) {
+        (self.delayed_by, self.delayed) = (Some(side), late);
+    }
+
+    /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this time.
+    /// If the other end goes on, it may have waited for the ACK (RFC 9293 §3.7.4).
+    #[inline]
+    pub fn has_data(&mut self, side: Side) {
+        if self.delayed.is_zero() {
+            return;
+        }
+        let late = std::mem::take(&mut self.delayed);
+        if self.delayed_by == Some(side) {
+            let (from, to) = (WaitingFor::Delivery, WaitingFor::Application);
+            let moved = late.min(self.of(from));
+            self.spent[from as usize] = self.of(from) - moved;
+            self.spent[to as usize] = self.of(to) + moved;
+            self.paused = self.paused + moved;
         }
     }
 
@@ -172,11 +197,11 @@ impl TimeSpent {
         self
     }
 
-    /// How long the connection has waited at `at`, if it waits for `what`.
+    /// What the connection waits for since the last packet, and how long it has waited at `at`.
     #[inline]
-    pub fn waited_since(&self, what: WaitingFor, at: Time) -> Option<Duration> {
-        let last = self.last.filter(|_| self.waiting == what)?;
-        Some(at.saturating_since(last))
+    pub fn waits_for(&self, at: Time) -> (WaitingFor, Duration) {
+        let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
+        (self.waiting, span)
     }
 
     /// The time spent waiting for `what`.

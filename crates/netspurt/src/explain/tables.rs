@@ -74,6 +74,8 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let tag = |name, texts, of: fn(&Told) -> u8| {
         Column::new(name, Data::Tag { codes: rows.iter().map(|row| of(&row.3)).collect(), texts })
     };
+    let known = |of: fn(&Told) -> bool| Data::Bool(rows.iter().map(|row| of(&row.3)).collect());
+    let srtt = |one: &Told| (!one.srtt.is_zero()).then(|| one.srtt.as_nanos().cast_signed());
     let octet = |octet: u64, first: u64| octet.wrapping_sub(first).cast_signed();
     Table::new(
         "retransmissions",
@@ -108,9 +110,11 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
             tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
             Column::new("verdict_confidence", sure(|one| one.verdict_confidence)),
             tag("evidence", &VerdictEvidence::NAMES, |one| one.evidence as u8),
+            Column::new("original_missing", known(|one| one.original_missing)),
+            Column::new("original_late", known(|one| one.original_late)),
             Column::new(
-                "original_missing",
-                Data::Bool(rows.iter().map(|row| row.3.original_missing).collect()),
+                "srtt_ns",
+                Data::OptionalI64(rows.iter().map(|row| srtt(&row.3)).collect()),
             ),
         ],
     )

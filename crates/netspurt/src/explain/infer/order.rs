@@ -4,7 +4,7 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
-use super::super::kept::CapturedSegment;
+use super::super::kept::{Acknowledged, CapturedSegment};
 
 /// Whether a packet was sent before or after the newest packet of its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,18 @@ impl SendingOrder {
             1.. => Age::Newer,
             _ => Age::Older,
         }
+    }
+
+    /// Whether a packet was surely sent after `other`, a segment that was sent once.
+    pub fn was_sent_after(&self, packet: &impl CapturedTcp, other: &Acknowledged) -> bool {
+        let since = |val: u32, before: u32| val.wrapping_sub(before).cast_signed() > 0;
+        let by_stamp = packet
+            .timestamps()
+            .zip(other.kept.ts_val)
+            .is_some_and(|(stamps, before)| since(stamps.val, before));
+        let step = packet.ip_id().wrapping_sub(other.kept.ip_id);
+        let by_id = self.ascends() && (1..0x8000).contains(&step);
+        other.retransmissions == 0 && (by_stamp || by_id)
     }
 
     /// Whether a packet may be a copy of the `earlier` packet, by its identification and time

@@ -83,7 +83,8 @@ impl InferenceReport {
         let told = one.evidence.is_surely_known();
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
-            one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
+            let needed = one.original_missing && !one.original_late;
+            one.verdict = if needed { Verdict::Needed } else { Verdict::Spurious };
         }
         if one.verdict == Verdict::Needed
             && one.evidence == VerdictEvidence::None

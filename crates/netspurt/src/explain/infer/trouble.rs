@@ -171,9 +171,15 @@ impl SenderTrouble {
 
     /// Whether a packet may be the late original of an earlier retransmission. The retransmission
     /// has the same octets, its original was not seen, and it came less than a round trip ago. A
-    /// sender waits at least a round trip before it sends these octets once more. Each
-    /// retransmission has one original.
-    pub fn filled_by_other(&mut self, at: Time, left: u64, right: u64, round: Duration) -> bool {
+    /// sender waits at least a round trip before it sends these octets once more. If the packet is
+    /// known to be older, `round` is `None`, and the time does not matter. Each retransmission has
+    /// one original.
+    pub fn filled_by_other(
+        &mut self,
+        at: Time,
+        (left, right): (u64, u64),
+        round: Option<Duration>,
+    ) -> bool {
         /// The maximum number of retransmissions that are searched.
         const LATE: usize = 64;
         let lately = self.found.len().saturating_sub(LATE)..self.found.len();
@@ -181,13 +187,16 @@ impl SenderTrouble {
         let other = lately.rev().find(|number| {
             let one = &self.found[*number];
             let same = one.left <= left && right <= one.right;
-            let soon = at.saturating_since(one.at) < round;
+            let soon = round.is_none_or(|round| at.saturating_since(one.at) < round);
             one.original_missing
                 && same
                 && soon
                 && !came.iter().rev().take(LATE).any(|n| n == number)
         });
         self.came.extend(other);
+        if let Some(number) = other {
+            self.found[number].original_late = true;
+        }
         other.is_some()
     }
 

@@ -1,7 +1,8 @@
-//! Causes at the receiver, where a timeout may have come before.
+//! Causes and verdicts at the receiver, where a timeout or the original may not be seen.
 
 use crate::segment::Cause;
 
+use super::super::{EndedWay, Verdict};
 use super::causes::at_receiver;
 
 #[test]
@@ -36,4 +37,44 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
 fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
     assert_eq!(repair_after_silence(1), [None, None]);
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
+}
+
+/// Ten segments, a round trip later nine of which one is missing before them, and another round trip
+/// later its retransmission, which comes `behind` milliseconds after new segments that left after it.
+/// The original comes at `original`, if it comes.
+fn one_comes_late(behind: f64, original: Option<f64>) -> EndedWay {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
+    if let Some(at) = original {
+        talk.data(at, 10_000);
+    }
+    for n in 1..10_u32 {
+        let at = 1100.0 + 0.2 * f64::from(n);
+        talk.data(at, 10_000 + 1000 * n);
+        talk.sack(at + 0.01, 10_000, &[(11_000, 11_000 + 1000 * n)]);
+    }
+    talk.data(1202.0 + behind, 10_000);
+    talk.flight(1202.1, 20_000, 3).sack(1202.11, 10_000, &[(11_000, 23_000)]);
+    talk.ack(1202.01 + behind, 23_000);
+    talk.sort();
+    talk.way()
+}
+
+#[test]
+fn a_retransmission_that_others_overtook_is_no_late_original() {
+    let way = one_comes_late(3.0, None);
+    assert_eq!(way.habits.unwrap().late.packets, 0);
+    let found = way.retransmissions;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].original_missing && !found[0].original_late);
+    assert_eq!(found[0].verdict, Verdict::Needed);
+}
+
+#[test]
+fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
+    let found = one_comes_late(0.0, Some(1204.0)).retransmissions;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].original_missing && found[0].original_late);
+    assert_eq!(found[0].verdict, Verdict::Spurious);
+    assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }

@@ -1,7 +1,7 @@
 //! What connections wait for: the receive window, the congestion window, repair.
 
 use crate::ids::Side;
-use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, Timestamps};
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
 use proptest::prelude::*;
 
@@ -114,6 +114,112 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
+/// At the passive end, 30 ms from the other: five replies of 700 octets, each a segment with PSH. The
+/// SYN of the active end offers `mss` octets, the other `own`. Returns how long the passive end waited
+/// with all of its data sent, and for its congestion window.
+fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
+    let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
+    let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    syn.set_syn_options(offers(mss));
+    let mut syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..syn };
+    syn_ack.set_syn_options(offers(own));
+    let mut packets = vec![(0, 0, syn), (1, 0, syn_ack), (0, 30, ack(1, 65_000))];
+    let flags = Flags::ACK.with(Flags::PSH);
+    for n in 0..5_u32 {
+        let (at, first) = (40 + 40 * u64::from(n), 1 + 700 * n);
+        packets.push((1, at, Segment { flags, ..data(first, 700) }));
+        packets.push((0, at + 30, ack(first + 700, 65_000)));
+    }
+    waited(&packets, [WaitingFor::Delivery, WaitingFor::CongestionWindow])
+}
+
+#[test]
+fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
+    assert_eq!(replies_of_equal_size(1460, 1460), [150, 0]);
+    assert_eq!(replies_of_equal_size(700, 1460), [0, 150], "the other end takes no more");
+    assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "the own link takes no more");
+}
+
+/// Beside the client, 50 ms from the server: three requests of 100 octets, and their replies, which
+/// the server has after `serve` ms. Its ACK comes with the reply, or alone after `ack` ms if that is
+/// earlier. Returns the milliseconds of the path, of the applications, and those for which the server
+/// made the client wait.
+fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
+    let mut packets = opened_for_segments();
+    let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
+    let mut at = 50;
+    for n in 0..3_u32 {
+        let (asked, had) = (1 + 100 * n, 1 + 500 * n);
+        packets.push((0, at, Segment { flags, ack: had, window, ..data(asked, 100) }));
+        if ack_after < serve {
+            let alone = Segment { seq: had, ..ack(asked + 100, 65_000) };
+            packets.push((1, at + 50 + ack_after, alone));
+        }
+        at += 50 + serve;
+        packets.push((1, at, Segment { flags, ack: asked + 100, window, ..data(had, 500) }));
+    }
+    let last = Segment { seq: 301, ..ack(1501, 65_000) };
+    packets.push((0, at, last));
+    let spent = explained(&packets).connections[0].spent;
+    let times = [WaitingFor::Delivery, WaitingFor::Application].map(|what| spent.of(what));
+    [times[0], times[1], spent.let_wait(Side::To)].map(|time| time.as_nanos() / 1_000_000)
+}
+
+/// As `opened`, with a round trip of 50 ms and segments of up to 1460 octets.
+fn opened_for_segments() -> Vec<Packet> {
+    let mut packets = opened(65_000);
+    packets.truncate(3);
+    for packet in &mut packets {
+        packet.1 = if packet.2.flags.has(Flags::ACK) { 50 } else { 0 };
+        if packet.2.flags.has(Flags::SYN) {
+            packet.2.set_syn_options(SynOptions { mss: Some(1460), ..SynOptions::default() });
+        }
+    }
+    packets
+}
+
+/// RFC 9293 §3.8.6.3: a receiver may delay an ACK and send it with data.
+#[test]
+fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
+    assert_eq!(requests(0, 500), [150, 0, 0]);
+    assert_eq!(requests(30, 500), [150, 90, 90], "the ACK came with the reply");
+    assert_eq!(requests(60, 40), [150, 180, 180], "the ACK came before the reply");
+    assert_eq!(requests(200, 1), [153, 597, 597], "an ACK at once");
+    assert_eq!(requests(10, 500), [180, 0, 0], "round trips vary");
+}
+
+/// At the sender, which waits for the delayed ACK of a short segment before it sends the next one
+/// (RFC 9293 §3.7.4).
+#[test]
+fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
+    let mut packets = opened_for_segments();
+    let flags = Flags::ACK.with(Flags::PSH);
+    for n in 0..3_u32 {
+        let (at, first) = (50 + 90 * u64::from(n), 1 + 100 * n);
+        packets.push((0, at, Segment { flags, ..data(first, 100) }));
+        packets.push((1, at + 90, ack(first + 100, 65_000)));
+    }
+    let waits = [WaitingFor::Delivery, WaitingFor::Application];
+    assert_eq!(waited(&packets, waits), [270, 0]);
+}
+
+/// At the sender, 30 ms from the receiver: a full segment every `every` ms, each acknowledged alone.
+fn writes(every: u64) -> [u64; 2] {
+    let mut packets = opened(65_000);
+    for n in 0..20_u32 {
+        let at = 30 + every * u64::from(n);
+        packets.push((0, at, data(1 + 1000 * n, 1000)));
+        packets.push((1, at + 30, ack(1001 + 1000 * n, 65_000)));
+    }
+    packets.sort_by_key(|packet| packet.1);
+    waited(&packets, [WaitingFor::CongestionWindow, WaitingFor::Delivery])
+}
+
+#[test]
+fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
+    assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
+}
+
 /// What one end advertises that sends ACKs with these windows at these milliseconds after the SYNs.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
@@ -164,10 +270,12 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
 }
 
 /// RFC 9293 §3.8.6: the sender may use the window from when it knows it, 20 ms after the window passed
-/// the capture. Then it waits for 8 ms more.
+/// the capture. It sends 4 ms later as it can, because the segments of a flight take time; 8 ms later because its
+/// application paused.
 #[test]
 fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
-    assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 28 + 9 * 8]);
+    assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
+    assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
 
 /// Beside the receiver, 20 ms from the sender, which sends three segments in each round trip. The

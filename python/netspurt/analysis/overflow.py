@@ -1,0 +1,123 @@
+"""Connections that filled a queue until it overflowed, so that their losses are their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.seen import heard, vantages
+from netspurt.analysis.spent import whole_s
+from netspurt.table import Table
+
+#: The minimum ratio of the longest round trip before a loss to the shortest of all.
+_RTT_RATIO_MIN = 1.05
+#: A queue is full if the round trip is longer by at least this part of what it is at the most.
+_FULL = 0.75
+#: The minimum share of the losses that come with a full queue. One loss of five may have another
+#: cause, such as the end of slow start, when the queue grows within a round trip.
+_SHARE_MIN = 0.8
+#: The minimum ratio of the queue before losses to the mean queue. Losses that do not depend on the
+#: queue come when it is as long as it is on average.
+_GREW = 1.5
+#: The minimum of losses that are further apart than a round trip.
+_LOSSES_MIN = 4
+#: The minimum share of the time of a connection in which its data was on its way.
+_TIME_MIN = 0.5
+
+
+@dataclass(frozen=True)
+class Overflow:
+    """A direction that lost data when round trips were longest.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    losses
+        The losses. Those within one round trip count once.
+    rtt_s_losses, rtt_s, rtt_s_min
+        The mean round trip before the losses, the mean of all, and the shortest, in seconds.
+    rate_bps, lasted_s
+        The rate of the connection, in bits per second, and its time, in seconds.
+    """
+
+    connection: int
+    losses: int
+    rtt_s_losses: float
+    rtt_s: float
+    rtt_s_min: float
+    rate_bps: float
+    lasted_s: float
+
+
+def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
+    """Return the directions, captured beside their senders, that lost data when a queue was full.
+
+    The round trip grows with the queue. So losses of a full queue come when the round trip is
+    longest, and other losses come at any round trip.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`.
+    """
+    again = tables["retransmissions"]
+    counts = Counter(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
+    often = {key for key, count in counts.items() if count >= _LOSSES_MIN}
+    if not often:
+        return {}
+    where, spent = vantages(tables), heard(tables)
+    times = whole_s(spent)
+    long = spent.seconds("congestion_window_ns") >= _TIME_MIN * times
+    whole = dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))
+    connections = tables["connections"]
+    own = connections.select(np.isin(connections["connection"], [key[0] for key in often]))
+    found = dict[tuple[int, str], Overflow]()
+    for row in own.records():
+        key = (row["connection"], row["direction"])
+        if key in often and key[0] in whole and where.get(key) == "sender":
+            lost = again.where(connection=key[0], direction=key[1])
+            one = _overflow(row, lost, whole[key[0]])
+            found |= {key: one} if one else {}
+    return found
+
+
+def _overflow(row: dict[str, Any], again: Table, lasted_s: float) -> Overflow | None:
+    """Return a direction with these retransmissions, if a queue was full before its losses."""
+    if not row["rtt_ns_mean"] or not row["rtt_ns_min"]:
+        return None
+    rtt_s, least_s = row["rtt_ns_mean"] / 1e9, row["rtt_ns_min"] / 1e9
+    queues_s = _before_losses(again, rtt_s) - least_s
+    if len(queues_s) < _LOSSES_MIN:
+        return None
+    most_s, mean_s = float(queues_s.max()), float(queues_s.mean())
+    overflowed = np.mean(queues_s >= _FULL * most_s) >= _SHARE_MIN
+    grew = mean_s >= _GREW * (rtt_s - least_s)
+    if most_s < (_RTT_RATIO_MIN - 1) * least_s or not (overflowed and grew):
+        return None
+    return Overflow(
+        connection=int(row["connection"]),
+        losses=len(queues_s),
+        rtt_s_losses=least_s + mean_s,
+        rtt_s=rtt_s,
+        rtt_s_min=least_s,
+        rate_bps=8 * float(row["unique_bytes"]) / lasted_s,
+        lasted_s=lasted_s,
+    )
+
+
+def _before_losses(again: Table, rtt_s: float) -> NDArray[np.float64]:
+    """Return the smoothed round trips at losses [s], one for the losses of each round trip."""
+    lost = again.select((again["verdict"] != "spurious") & (again["cause"] != "syn"))
+    srtt_ns: NDArray[np.float64] = np.ma.filled(np.ma.asarray(lost["srtt_ns"], dtype=float), np.nan)
+    before, last = list[float](), -np.inf
+    for at, srtt in zip(lost.seconds("t_ns").tolist(), (srtt_ns / 1e9).tolist(), strict=True):
+        if at - last >= rtt_s and np.isfinite(srtt):
+            before.append(srtt)
+            last = at
+    return np.array(before)
