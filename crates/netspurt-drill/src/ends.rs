@@ -1,4 +1,5 @@
-//! The two ends of the connection on the wire.
+//! The addresses of the two ends of the connection, and the conversion between packets and
+//! segments.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

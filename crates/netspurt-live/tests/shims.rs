@@ -1,5 +1,5 @@
-//! A timer at the host's edge that retransmits for the kernel's TCP. The kernel's own timer is so
-//! long that it never fires.
+//! Tests of the shim: a retransmission timer at the host's edge that retransmits for the kernel's
+//! TCP. The kernel's own timer is set so long that it never fires.
 
 mod worker;
 

@@ -1,4 +1,4 @@
-//! Control messages of `recvmsg`, as octets.
+//! Encodes the control messages of `recvmsg` as octets.
 
 use std::ffi::c_int;
 

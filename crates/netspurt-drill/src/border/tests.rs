@@ -1,4 +1,4 @@
-//! The table of functions, used as packetdrill uses it.
+//! Tests of the table of functions. They call the functions in the same way as packetdrill.
 
 use std::ffi::{c_int, c_void};
 use std::mem;

@@ -1,4 +1,5 @@
-//! The observer of programs' traffic.
+//! Observes the packets of programs: assigns them to connections, and asks the kernels about the
+//! connections.
 
 use std::net::{IpAddr, SocketAddr};
 

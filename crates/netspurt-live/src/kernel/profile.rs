@@ -1,4 +1,5 @@
-//! The profiles of the kernel's TCP: every value that influences a run is set and reported.
+//! The kernel's TCP settings for each profile. Every value that influences a run is set and
+//! reported.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The sockets at the ends of flows.
+//! Opens the sockets at the ends of flows, and sets their options.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! The capture of the packets to and from one address.
+//! Captures the packets between this host and one address.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

@@ -1,4 +1,4 @@
-//! A series of echo probes with only one in flight.
+//! Sends a series of echo probes, with at most one in flight.
 
 use std::io;
 use std::os::fd::BorrowedFd;

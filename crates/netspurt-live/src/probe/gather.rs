@@ -1,4 +1,4 @@
-//! The memory of finished echo probes, which shows which answers are late and which are duplicates.
+//! Remembers finished echo probes, so that late answers and duplicate answers can be recognised.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,5 @@
-//! The delay of each hop: echo probes with a hop limit of one, then two, up to the target.
+//! Measures the delay of each hop with echo probes. Their hop limit is first one, then two, and so
+//! on up to the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! The contents of probes, and the recognition of their answers.
+//! Makes the contents of probes, and recognises the answers to them.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The wait until kernel timestamps work. The kernel starts to stamp arrivals some milliseconds
+//! Waits until kernel timestamps work. The kernel starts to timestamp arrivals some milliseconds
 //! after the first socket has asked for timestamps.
 
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,4 +1,4 @@
-//! The state of a run at an instant, for display.
+//! The state of a running live run at an instant, for display.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;

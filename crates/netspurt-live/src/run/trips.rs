@@ -1,4 +1,5 @@
-//! The round trips that a kernel's source can measure, computed from its packets alone.
+//! Computes the round trips that a source on the kernel's TCP can measure. It uses only the
+//! source's packets.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The recorder of a live run.
+//! Observes a live run and records its tables and captures.
 
 use std::collections::HashMap;
 use std::fs::File;

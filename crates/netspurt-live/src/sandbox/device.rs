@@ -1,4 +1,4 @@
-//! A device's number and its offloads.
+//! Looks up the number of a network device, and switches off its offloads.
 
 use std::os::fd::AsFd;
 

@@ -1,4 +1,4 @@
-//! A kernel's host: its namespace, its device, its addresses and routes.
+//! A host on the kernel's TCP: its namespace, its device, its addresses and its routes.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! The run's side of a host's device, which receives and sends packets.
+//! The run's side of a host's device. It receives the host's packets and sends packets to the host.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
-//! Connections of programs: they begin with a packet and are identified by their ports.
+//! Tests of how packets of programs are assigned to connections. A connection begins with a packet
+//! and is identified by its ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};

@@ -1,4 +1,5 @@
-//! Gates, where packets of real hosts enter a path and leave it, and the timers at them.
+//! Tests of gates, where packets of real hosts enter a path and leave it, and of the retransmission
+//! timers at gates.
 
 use netspurt::event::{Events, Wanted};
 use netspurt::segment::{Cause, Flags, Segment};

@@ -1,4 +1,5 @@
-//! Real packets become segments: sequence numbers, causes, shapes, and unusual headers.
+//! Tests of how real packets become segments: their sequence numbers, causes, shapes, and unusual
+//! headers.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{

@@ -1,4 +1,4 @@
-//! Orders of the two processes, and the errors for bad ones.
+//! Tests of the orders that start the two kinds of process, and of the errors for bad orders.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;

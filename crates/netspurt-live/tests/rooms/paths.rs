@@ -1,4 +1,5 @@
-//! The emulated path in virtual time: arrivals, departures, and their replay.
+//! Tests of the emulated path in virtual time: arrivals, departures, and the replay of the
+//! arrivals.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};

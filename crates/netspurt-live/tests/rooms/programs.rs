@@ -1,4 +1,4 @@
-//! Programs in a run: the connection of each packet, and the end of the run.
+//! Tests of programs in a run: to which connection each packet belongs, and when the run ends.
 
 use std::fs::File;
 use std::io::{Write, pipe};
