@@ -1,4 +1,5 @@
-//! The methods of Python objects that the core calls.
+//! Finds the methods of Python objects that the core calls, and ends the run if one of them raises
+//! an exception.
 
 use std::sync::Arc;
 

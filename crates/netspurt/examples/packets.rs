@@ -1,7 +1,7 @@
-//! Random segments as packets in a pcapng file, for other programs to read:
-//! `packets COUNT SEED > FILE`.
+//! Writes random segments as packets to a pcapng file that other programs can read: `packets COUNT
+//! SEED > FILE`.
 //!
-//! The comment of each packet lists what it should be read as.
+//! The comment of each packet lists the values that a reader must find in it.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, stdout};

@@ -1,4 +1,4 @@
-//! Replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
+//! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
 //! `bench/README.md`.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};

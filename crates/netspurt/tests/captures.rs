@@ -1,5 +1,5 @@
-//! Captures of other people and of the kernel, which lie beside the repository in `../shared/traces`:
-//! the observer counts what tshark and the kernel's own counters do.
+//! Tests with captures that other people or the kernel made. The observer must count what tshark or
+//! the kernel's own counters count. The captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Whole recordings, read with exact counts: our own in `data`, and those of other people, which
-//! lie beside the repository, in `../shared/delays`, with a table of what each holds.
+//! Tests that the probes of whole recordings are counted exactly. Our own recordings are in `data`.
+//! Those of other people are in `../shared/delays`, beside the repository, together with a table of
+//! their counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Echo experiments over simulated paths: a prober, an echo host, and a link between them.
+//! Tests of echo probes over simulated paths: a prober, an echo host, and a link between them.
 
 use netspurt::app::{Echo, EchoProbe, EchoProbePlan, EchoProbes, Program};
 use netspurt::event::{Wanted, What};

@@ -1,4 +1,4 @@
-//! Scenarios with links that take no large datagrams.
+//! Tests of scenarios in which a link does not carry large datagrams.
 
 use netspurt::record::{Data, Table};
 use netspurt::results::Results;

@@ -1,5 +1,5 @@
-//! Captures with faults: 10 000 files, each made of a good one by a few changes, are read to the end
-//! or to a fault with its place.
+//! Tests of captures with faults. 10 000 files are made from good captures by a few changes each.
+//! Every file is read to its end, or up to a fault whose place is reported.
 
 use std::fs;
 use std::path::Path;

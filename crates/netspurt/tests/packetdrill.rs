@@ -1,4 +1,4 @@
-//! packetdrill's own scripts, played as they are, where a checkout of packetdrill is at hand.
+//! Plays packetdrill's own scripts without changes, if a checkout of packetdrill is available.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names the checkout. The list
 //! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.

@@ -1,7 +1,8 @@
-//! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
+//! Tests random transfers over a hostile network: every octet arrives once and in order, and no
+//! transfer hangs.
 //!
 //! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
-//! of each.
+//! transfers of each kind.
 
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! The cases of `authorities/linux/kernel_cases.py`, asked of our connection.
+//! Plays the cases of `authorities/linux/kernel_cases.py` to our connection.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! The profile `linux-6` against a running Linux kernel: the same remote end plays the same
-//! scripts, and what the kernel did lies in `authorities/linux` with the way to measure it again.
+//! Compares the profile `linux-6` with a running Linux kernel. The same remote end plays the same
+//! scripts to both. The kernel's answers are in `authorities/linux`, with instructions to measure
+//! them again.
 
 mod cases;
 mod peer;

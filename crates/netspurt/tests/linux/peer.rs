@@ -1,5 +1,5 @@
-//! The scripted remote end of one of our connections, as `authorities/linux/kernel_peer.py` is the
-//! kernel's.
+//! The scripted remote end that talks to our connection. `authorities/linux/kernel_peer.py` does
+//! the same for the kernel.
 
 use std::collections::VecDeque;
 

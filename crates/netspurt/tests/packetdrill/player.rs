@@ -1,4 +1,4 @@
-//! Scripts in packetdrill's language, played by our own player.
+//! Plays scripts in packetdrill's dialect with our own player.
 
 use std::fs;
 use std::path::{Path, PathBuf};
