@@ -1,4 +1,4 @@
-//! Events, which stages report: the common vocabulary of all instruments.
+//! Events: the reports of stages. All instruments get the same events.
 
 use crate::ids::EndId;
 use crate::units::{Duration, Time};

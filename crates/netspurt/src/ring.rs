@@ -1,4 +1,4 @@
-//! A queue in a ring of slots.
+//! A first-in, first-out queue in a ring buffer.
 
 /// A queue of values. The first value is in a field of the queue, and the others are in slots. The
 /// number of slots doubles when all are full.

@@ -1,3 +1,5 @@
+//! Tests of IP reassembly at a host.
+
 use proptest::prelude::*;
 
 use super::*;

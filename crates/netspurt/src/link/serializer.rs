@@ -1,4 +1,5 @@
-//! Transmission times without the loss of a fraction of a nanosecond.
+//! Computes transmission times. The fractions of a nanosecond are carried from frame to frame, so
+//! the rounding errors do not add up.
 
 use crate::units::{BitRate, Duration, Time};
 

@@ -1,3 +1,5 @@
+//! Tests of links with a drop-tail queue, and of effects on frames.
+
 use super::alone::Alone;
 use super::*;
 use crate::event::{DropReason, Event, Wanted, What};

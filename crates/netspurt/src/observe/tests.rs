@@ -1,3 +1,5 @@
+//! Tests of the observers of one direction, of connections and of rounds.
+
 use proptest::prelude::*;
 
 use super::*;

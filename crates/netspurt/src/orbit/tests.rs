@@ -1,3 +1,5 @@
+//! Tests of orbits, of passes and delays over satellites, and of the readers of element sets.
+
 use super::*;
 
 fn at(text: &str) -> Utc {

@@ -1,4 +1,4 @@
-//! The verdict on every retransmission: was it spurious?
+//! Judges every retransmission: was it spurious?
 //!
 //! A retransmission is spurious if each of its octets was in an earlier transmission that had
 //! arrived, or was still to arrive, when the retransmission left. Only an observer of both ends can

@@ -1,4 +1,4 @@
-//! Tables in Parquet files.
+//! Writes tables to Parquet files, and reads them.
 
 use std::io::Write;
 use std::sync::Arc;

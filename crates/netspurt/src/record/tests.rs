@@ -1,4 +1,4 @@
-//! Tests of the tables and captures of the segments that nodes see.
+//! Tests of the tables and the captures of the segments that nodes see.
 
 use proptest::prelude::*;
 

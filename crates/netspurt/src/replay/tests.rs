@@ -1,3 +1,5 @@
+//! Tests of replays: the verdict on each probe, the sums, and the speed of adaptation.
+
 use proptest::prelude::*;
 
 use crate::clock::Clock;

@@ -1,5 +1,5 @@
-//! RFC 9438's formulas, at instants that were computed by hand, and properties that hold for any
-//! ACKs.
+//! Tests of RFC 9438's formulas at instants that were computed by hand, and of properties that hold
+//! for any ACKs.
 
 use proptest::prelude::*;
 

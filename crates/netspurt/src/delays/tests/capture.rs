@@ -1,4 +1,4 @@
-//! Captures.
+//! Tests of the round trips that are read from captures.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! Text of irtt.
+//! Tests of the reader for the text that irtt prints.
 
 use super::{counts, one, reading};
 use crate::delays::HalfDelays;

@@ -1,4 +1,4 @@
-//! The rules that readers follow, one recording at a time.
+//! Tests of the readers of recordings, by format.
 
 mod attempts;
 mod began;

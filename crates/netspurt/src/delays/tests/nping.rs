@@ -1,4 +1,4 @@
-//! nping.
+//! Tests of the reader for nping's output.
 
 use super::{counts, one, reading};
 use crate::delays::read;

@@ -1,4 +1,4 @@
-//! Two captures of one path.
+//! Tests of two captures of one path.
 
 use crate::delays::pair;
 use crate::segment::{Flags, Segment};

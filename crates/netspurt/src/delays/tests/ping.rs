@@ -1,4 +1,4 @@
-//! ping on anything but Windows.
+//! Tests of the reader for ping's output on all systems except Windows.
 
 use std::fmt::Write;
 

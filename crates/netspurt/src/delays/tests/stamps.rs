@@ -1,4 +1,4 @@
-//! Stamps before the lines of logs, and lines of other tools.
+//! Tests of timestamps before the lines of logs, and of lines that other tools wrote.
 
 use super::{counts, one, reading};
 use crate::delays::{Columns, Hints, SendTimeSource, read, read_as};

@@ -1,4 +1,4 @@
-//! Tables.
+//! Tests of the reader for tables.
 
 use super::{counts, one, reading};
 use crate::delays::{Columns, Hints, Measure, SendTimeSource, read, read_as};

@@ -1,4 +1,4 @@
-//! ping on Windows.
+//! Tests of the reader for ping's output on Windows.
 
 use super::{counts, one, reading};
 use crate::delays::{ProbeOrder, read};

@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced (RFC 8033).
+//! PIE, proportional integral controller enhanced (RFC 8033).
 
 use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
