@@ -1,4 +1,4 @@
-//! Our own connection as the subject of a script: a host with sockets but no network.
+//! A host with sockets but no network. It makes our own connection the subject of a script.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in
+//! Ends the connection of a [`SocketHost`]: `close`, and a new connection in place of one in
 //! TIME-WAIT.
 
 use crate::event::Events;

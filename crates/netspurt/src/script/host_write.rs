@@ -1,4 +1,4 @@
-//! Writing to a [`SocketHost`]'s sockets.
+//! Writes data to the sockets of a [`SocketHost`].
 
 use crate::tcp::{Leaving, TcpState, WrittenPart};
 use crate::units::Time;

@@ -1,3 +1,6 @@
+//! Tests of surrogates: that they fit their row, and how their delays, lengths and losses follow
+//! each other.
+
 use proptest::prelude::*;
 
 use crate::delays::{Delays, Measure, ProbeOrder};

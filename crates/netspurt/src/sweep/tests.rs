@@ -1,4 +1,4 @@
-//! Properties of a sweep that do not depend on the engine.
+//! Tests of the engine of sweeps, and of the cases and tables that do not depend on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! The receiving half of ns-2's senders: arrivals, and when to acknowledge them.
+//! The receiving half of ns-2's senders: it collects arrivals, and decides when to acknowledge
+//! them.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};

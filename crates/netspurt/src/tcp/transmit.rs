@@ -1,4 +1,4 @@
-//! Parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
+//! The parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
 //! segments.
 
 use crate::ids::TransmissionId;

@@ -1,4 +1,4 @@
-//! Segments that are encoded, and then decoded by this crate and by another reader.
+//! Tests that encode segments and decode them, with this crate and with another reader.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Algorithms that are not the core's, in scenarios and sweeps.
+//! Tests of scenarios and sweeps with algorithms from outside the core.
 
 use std::sync::Once;
 

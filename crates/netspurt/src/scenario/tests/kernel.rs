@@ -1,4 +1,4 @@
-//! Flows with kernel's ends, and pauses.
+//! Tests of flows that have an end on the kernel's TCP, and of applications that pause.
 
 use super::*;
 use crate::ids::FlowId;

@@ -1,3 +1,5 @@
+//! Tests of scenarios as a whole: what is read, written out and run.
+
 mod foreign;
 mod kernel;
 mod moves;

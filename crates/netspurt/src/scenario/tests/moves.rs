@@ -1,4 +1,4 @@
-//! Links whose values follow timelines and files.
+//! Tests of links whose values change along timelines and files.
 
 use super::slips::Slip;
 use super::*;

@@ -1,4 +1,4 @@
-//! Populations: connections that arrive and end during a run.
+//! Tests of populations: connections that arrive and end during a run.
 
 use super::*;
 use crate::record::{Data, Table};

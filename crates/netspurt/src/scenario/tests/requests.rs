@@ -1,4 +1,4 @@
-//! Flows of requests and replies.
+//! Tests of flows of requests and replies.
 
 use super::*;
 use crate::ids::Direction;

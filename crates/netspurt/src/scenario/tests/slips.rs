@@ -1,4 +1,4 @@
-//! Mistakes in scenarios, and their messages.
+//! Tests of the error messages for mistakes in scenarios.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The definitions of switches, and everything that is generated from them.
+//! Tests of the definitions of switches, and of everything that is generated from them.
 
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;

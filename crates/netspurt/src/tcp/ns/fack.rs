@@ -1,4 +1,4 @@
-//! Fack: computes the outstanding data from the highest octet known to have arrived.
+//! Fack: the sender computes the outstanding data from the highest octet known to have arrived.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;

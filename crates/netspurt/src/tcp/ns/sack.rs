@@ -1,4 +1,4 @@
-//! Sack1: a count of the packets in the pipe, and a scoreboard.
+//! Sack1: the sender counts the packets in the pipe, and keeps a scoreboard.
 
 use crate::segment::Cause;
 

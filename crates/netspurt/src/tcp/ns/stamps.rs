@@ -1,4 +1,4 @@
-//! When segments were last sent, for newreno's rule about timestamps.
+//! Remembers when segments were last sent, for newreno's rule about timestamps.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The account of a sender's time.
+//! Accounts for a sender's time: how long it repaired losses, and how long each limit held it back.
 
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};

@@ -1,4 +1,4 @@
-//! The effects of an acknowledgment: acknowledged octets, round trips, SACK reports.
+//! Processes an acknowledgment: acknowledged octets, round trips, SACK reports.
 
 use crate::congestion::AckInfo;
 use crate::seq::is_before;

@@ -1,4 +1,4 @@
-//! The processing of arriving segments, by the connection's state (RFC 9293 §3.10.7).
+//! Processes arriving segments, by the connection's state (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;

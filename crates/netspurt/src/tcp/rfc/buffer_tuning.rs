@@ -1,5 +1,5 @@
-//! What a receiver knows of its application: the octets read in a round trip, and the length of the
-//! round trip.
+//! Estimates how many octets the application reads in a round trip, and how long a round trip is,
+//! so that the receive buffer can be tuned.
 
 use crate::packed::packed_value;
 use crate::units::{Duration, Time};

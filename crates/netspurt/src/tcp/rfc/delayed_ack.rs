@@ -1,5 +1,5 @@
-//! How long an acknowledgment may be delayed: a fixed time, or Linux's time, which follows the
-//! arrivals.
+//! Computes how long an acknowledgment may be delayed: a fixed time, or Linux's time, which depends
+//! on the times between arrivals.
 
 use crate::clock::Clock;
 use crate::packed::{packed, packed_variants};

@@ -1,4 +1,4 @@
-//! The assembly and sending of segments: data, acknowledgments, SYN and RST.
+//! Assembles and sends segments: data, acknowledgments, SYN and RST.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which outstanding segments are lost.
+//! Detects which outstanding segments are lost.
 
 use crate::packed::packed;
 use crate::segment::Cause;

@@ -1,5 +1,5 @@
-//! What the sending half does when a timer is due: timeouts, RACK's timer, tail loss probes, probes
-//! of a closed window, and Super Fast Retransmit.
+//! Carries out what is due when a timer of the sending half fires: timeouts, RACK's timer, tail
+//! loss probes, probes of a closed window, and Super Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;

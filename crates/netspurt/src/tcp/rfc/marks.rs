@@ -1,4 +1,4 @@
-//! Congestion marks that arrive, and their echo (RFC 3168 §6.1.3).
+//! Receives congestion marks and echoes them to the sender (RFC 3168 §6.1.3).
 
 use crate::packed::packed;
 use crate::segment::{Ecn, Flags, Segment};

@@ -1,4 +1,4 @@
-//! Arriving segments, some of which wait to be merged with later ones.
+//! Handles arriving segments if some of them wait to be merged with later ones.
 
 use crate::segment::Segment;
 

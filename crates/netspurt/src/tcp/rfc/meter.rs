@@ -1,4 +1,4 @@
-//! The measurement of round trips.
+//! Measures round trips.
 
 use crate::packed::{packed, packed_value};
 use crate::sample::{RttSample, SampleSource};

@@ -1,4 +1,4 @@
-//! The news in one acknowledgment.
+//! Finds out what one acknowledgment reports for the first time.
 
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::units::Time;

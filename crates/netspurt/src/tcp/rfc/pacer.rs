@@ -1,4 +1,4 @@
-//! Pacing: segments spread over time.
+//! The pacer, which spreads segments over time.
 
 use crate::congestion::Window;
 use crate::packed::packed;

@@ -1,4 +1,5 @@
-//! The memory of a receive buffer as Linux accounts for it, and the window that follows from it.
+//! Accounts for the memory of a receive buffer as Linux does, and computes the receive window from
+//! it.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The phases of recovery.
+//! The phases of loss recovery.
 
 use crate::packed::{packed, packed_variants};
 use crate::segment::Cause;

@@ -1,4 +1,4 @@
-//! Rules in which Linux differs from the RFCs, by theme: each is a switch.
+//! The rules in which Linux differs from the RFCs, by theme. Each rule is a switch.
 
 use crate::units::Duration;
 

@@ -1,4 +1,4 @@
-//! Whole connections over a lossy path, with an application that pauses.
+//! Tests of whole connections over a lossy path, with an application that pauses.
 
 use std::collections::BTreeMap;
 

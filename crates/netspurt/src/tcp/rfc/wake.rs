@@ -1,4 +1,4 @@
-//! The work of a connection at its deadlines.
+//! Carries out the work of a connection when one of its deadlines is reached.
 
 use crate::rto::TimeoutKind;
 
