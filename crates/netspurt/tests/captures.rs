@@ -63,8 +63,8 @@ fn count(file: &Path) -> Counts {
     counts
 }
 
-/// Reads a row of the table: the name of a file, the count of its packets, and tshark's counts `tcp`,
-/// `conn`, `rtx` and `ooo`.
+/// Reads a row of the table: the name of a file, the count of its packets, and tshark's counts
+/// `tcp`, `conn`, `rtx` and `ooo`.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let words: Vec<&str> = cells.get(7)?.split(' ').collect();
@@ -75,8 +75,9 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
     Some((cells[1].to_owned(), counts))
 }
 
-/// tshark calls a retransmission `out of order` if it fills a gap soon after the gap appeared. tcptrace
-/// and the kernel count these segments as retransmissions, too (`../shared/reference/captures.md` §4).
+/// tshark calls a retransmission `out of order` if it fills a gap soon after the gap appeared.
+/// tcptrace and the kernel count these segments as retransmissions, too
+/// (`../shared/reference/captures.md` §4).
 #[test]
 fn packets_connections_and_retransmissions_have_the_counts_of_tshark() {
     let Some(folder) = shared() else { return };

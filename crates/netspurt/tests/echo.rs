@@ -32,8 +32,8 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Carries out `plan` for ten minutes and returns the world. The echo host takes 3 ms for each reply,
-/// and `back` are the effects on the replies.
+/// Carries out `plan` for ten minutes and returns the world. The echo host takes 3 ms for each
+/// reply, and `back` are the effects on the replies.
 fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
@@ -73,8 +73,8 @@ fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
 
 #[test]
 fn a_round_trip_takes_both_directions_and_the_hosts_time_and_the_next_echo_probe_follows_at_once() {
-    // The round trip of n octets is 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, and 107 ms for
-    // 256 octets.
+    // The round trip of n octets is 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, and 107 ms
+    // for 256 octets.
     let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);
     let expected = [
         echo_probe(0, 40, Some(53_000)),

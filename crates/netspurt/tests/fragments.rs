@@ -65,8 +65,8 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// Returns the octets that a link with the MTU `mtu` carries for a datagram of `size` octets, by the
-/// rule of RFC 791. Each fragment has a header.
+/// Returns the octets that a link with the MTU `mtu` carries for a datagram of `size` octets, by
+/// the rule of RFC 791. Each fragment has a header.
 fn carried(size: i64, mtu: i64) -> i64 {
     let room = (mtu - 20) / 8 * 8;
     if size <= mtu { size } else { size + 20 * ((size - 20 + room - 1) / room - 1) }
@@ -118,8 +118,8 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
     // Of the datagram's 1480 octets of payload, 552 and 376 arrived.
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
     let [lost, given_up] = numbers(drops, "t_ns")[..] else { panic!("two rows") };
-    // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the second
-    // one was lost, and took 25 ms to arrive.
+    // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the
+    // second one was lost, and took 25 ms to arrive.
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "retransmissions"), [1]);
@@ -129,8 +129,8 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
 
 #[test]
 fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
-    // The first packet in the reverse direction is the answer to the SYN. The second one, the ACK of
-    // all data, and the third one, the FIN with the same ACK number, are lost.
+    // The first packet in the reverse direction is the answer to the SYN. The second one, the ACK
+    // of all data, and the third one, the FIN with the same ACK number, are lost.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),

@@ -103,8 +103,8 @@ fn captures() -> Vec<Vec<u8>> {
     all
 }
 
-/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, and inserts or
-/// removes octets.
+/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, and
+/// inserts or removes octets.
 fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     const LIMITS: [[u8; 4]; 6] =
         [[0; 4], [0xff; 4], [0, 0, 0, 0x80], [0x7f, 0xff, 0xff, 0xff], [1, 0, 0, 0], [0, 0, 16, 0]];
@@ -206,9 +206,9 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// Files that a fuzz target found. They have lists of truth values whose lengths are so large that a
-/// decoder skipped up to 2^63 elements. A check that trusts the types in the file does not notice the
-/// list in the second file, because the decoder expects other types.
+/// Files that a fuzz target found. They have lists of truth values whose lengths are so large that
+/// a decoder skipped up to 2^63 elements. A check that trusts the types in the file does not notice
+/// the list in the second file, because the decoder expects other types.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\

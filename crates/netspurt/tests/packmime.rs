@@ -108,8 +108,8 @@ fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     }
 }
 
-/// Counts the arrivals in successive windows of `tenths` tenths of a second. Returns the variance of
-/// the counts divided by their mean.
+/// Counts the arrivals in successive windows of `tenths` tenths of a second. Returns the variance
+/// of the counts divided by their mean.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of the run")]
 fn dispersion(times: &[f64], tenths: u32) -> f64 {
     let mut counts = vec![0_u32; (STOP * 10 / tenths) as usize];

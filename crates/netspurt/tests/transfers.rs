@@ -98,8 +98,8 @@ impl Transfer {
         Self::with(seed, |_, _| ())
     }
 
-    /// Makes a transfer over a network that only loses segments, at random and in an outage. It neither
-    /// copies nor reorders them.
+    /// Makes a transfer over a network that only loses segments, at random and in an outage. It
+    /// neither copies nor reorders them.
     fn that_only_loses(seed: u64) -> Self {
         Self::with(seed, |config, network| {
             (network.copies, network.detours) = (0, 0);
@@ -317,9 +317,9 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
     play(how_many(20_000), Transfer::new, |_| ());
 }
 
-/// If the delay is constant and segments keep their order, a cut of cwnd may only be undone because of
-/// a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with them.
-/// If every retransmission was needed, no cut is undone.
+/// If the delay is constant and segments keep their order, a cut of cwnd may only be undone because
+/// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
+/// them. If every retransmission was needed, no cut is undone.
 #[test]
 fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
@@ -331,8 +331,8 @@ fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
     });
 }
 
-/// Lets both ends write at the instant `at`, and plays their connection for `steps` wake-ups. The delay
-/// in each direction is 50 ms. Returns the number of segments sent.
+/// Lets both ends write at the instant `at`, and plays their connection for `steps` wake-ups. The
+/// delay in each direction is 50 ms. Returns the number of segments sent.
 fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
     let mut events = Events::new(Wanted::default());
     let mut path: Vec<(Time, usize, Segment)> = Vec::new();

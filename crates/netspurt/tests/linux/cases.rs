@@ -277,8 +277,8 @@ fn probe(phase: Duration, segments: u64) -> Answers {
 /// from the second up to this number. Returns the time from the last report to the next packet, and
 /// that packet.
 ///
-/// The reports come 202 ms after the segments. The remote end of the kernel waited for 200 ms, and was
-/// about 2 ms late.
+/// The reports come 202 ms after the segments. The remote end of the kernel waited for 200 ms, and
+/// was about 2 ms late.
 fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     let mut flow = plain(phase);
     flow.connect(ms(202));

@@ -87,8 +87,8 @@ fn the_linux_profile_agrees_with_the_kernel() {
             let measured = &theirs[item];
             let slack = slack_us(item);
             let fits = |value: u64| value + slack >= range.0 && value <= range.1 + slack;
-            // The kernel's median must lie in our range, up to the allowed error. A count must be the
-            // same at all phases.
+            // The kernel's median must lie in our range, up to the allowed error. A count must be
+            // the same at all phases.
             if !fits(measured.median) || slack == 0 && range.0 != range.1 {
                 let Measured { median, least, most } = measured;
                 wrong.push(format!("{name} {item}: {median} ({least}..{most}), ours {range:?}"));
@@ -107,9 +107,9 @@ fn the_linux_profile_agrees_with_the_kernel() {
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
-/// The length of each timer is known, and so is the count of jiffies at which it was armed. The timer
-/// fires at the instant that the wheel predicts, or one jiffy later. It is later if the processor that
-/// runs the timer reads the count before another processor has raised the count.
+/// The length of each timer is known, and so is the count of jiffies at which it was armed. The
+/// timer fires at the instant that the wheel predicts, or one jiffy later. It is later if the
+/// processor that runs the timer reads the count before another processor has raised the count.
 #[test]
 fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");

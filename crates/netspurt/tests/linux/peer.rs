@@ -68,8 +68,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Makes our connection with the profile `linux-6` and the changes that `change` makes. `phase` is
-    /// the phase of the connection's clock.
+    /// Makes our connection with the profile `linux-6` and the changes that `change` makes. `phase`
+    /// is the phase of the connection's clock.
     pub fn new(phase: Duration, change: impl Fn(&mut RfcConfig)) -> Self {
         let mut config = RfcConfig::linux_6();
         config.clock = Clock::linux(JIFFY, phase).unwrap();
@@ -200,8 +200,8 @@ impl Flow {
         self.get()
     }
 
-    /// Opens our connection passively. The last ACK of the handshake comes `rtt` after the SYN-ACK of
-    /// our connection.
+    /// Opens our connection passively. The last ACK of the handshake comes `rtt` after the SYN-ACK
+    /// of our connection.
     pub fn accept(&mut self, rtt: Duration) {
         self.ask();
         self.pass(rtt);
