@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_deliveries_are_not_late() {
+    fn without_deliveries_all_quantiles_are_zero() {
         assert_eq!(Lateness::of(Vec::new()), Lateness::default());
     }
 

@@ -122,7 +122,7 @@ fn a_segment_of_old_and_new_octets_is_a_retransmission_with_new_octets() {
 }
 
 #[test]
-fn a_whole_copy_replaces_what_is_kept_and_a_part_does_not() {
+fn a_retransmission_of_a_whole_segment_replaces_the_stored_value_and_of_a_part_does_not() {
     let mut way = OneWay::new(Sequence::default());
     way.sent(at(0), &data(1), 'a');
     way.sent(at(1), &Segment { len: 50, ..data(1) }, 'b');

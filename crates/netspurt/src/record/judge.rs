@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_spurious_only_with_every_octet() {
+    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_by_earlier_transmissions() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),

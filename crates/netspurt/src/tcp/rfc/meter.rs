@@ -410,7 +410,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn an_echo_gives_a_sample_always_or_only_if_every_copy_is_ambiguous() {
+    fn an_echo_always_gives_a_sample_or_in_linux_only_if_no_segment_does() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -464,7 +464,7 @@ mod tests {
 
     /// With Linux's `rtt_seq`, a round ends only with an ACK beyond what was next to be sent.
     #[test]
-    fn a_round_ends_with_all_that_was_outstanding_or_beyond_it() {
+    fn a_round_ends_when_all_that_was_outstanding_is_acknowledged_or_in_linux_more() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

@@ -438,7 +438,7 @@ mod tests {
 
     /// `tcp_may_update_window`.
     #[test]
-    fn an_ack_without_news_may_close_a_window_but_not_reduce_it() {
+    fn an_ack_without_news_may_enlarge_or_close_the_window_but_not_reduce_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
