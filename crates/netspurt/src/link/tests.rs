@@ -105,7 +105,7 @@ fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first(
 }
 
 #[test]
-fn a_line_that_takes_no_time_holds_nothing() {
+fn a_link_of_unlimited_rate_drops_nothing() {
     let config = LinkConfig { rate: BitRate::UNLIMITED.into(), ..modem() };
     let mut link = Alone::new(0, config, ALL);
     for id in 0..9 {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passive_end_may_open_actively() {
+    fn a_listening_end_may_open_actively_and_is_then_not_passive() {
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         life.listen();
         assert!(life.is_passive() && life.open() && !life.is_passive());

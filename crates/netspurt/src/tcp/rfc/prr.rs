@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(
             prr.on_ack(&ack(10 * SMSS, true)),
             11 * SMSS,
-            "the first retransmission is owed"
+            "the first retransmission is not sent yet"
         );
         prr.sent(SMSS);
         assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 10 * SMSS);

@@ -457,7 +457,7 @@ mod tests {
 
     /// RFC 896. With Minshall 1999 a segment waits only for short segments.
     #[test]
-    fn a_short_segment_waits_for_any_octet_or_for_a_short_one() {
+    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_ones() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {
