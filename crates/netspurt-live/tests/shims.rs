@@ -86,7 +86,7 @@ impl Model {
 
     fn sent(&mut self, at: f64, end: i64, syn: bool) {
         let highest = self.out.last().map_or(self.una, |(end, ..)| *end);
-        assert!(end > highest, "the kernel sends nothing again");
+        assert!(end > highest, "the kernel retransmits nothing");
         self.out.push((end, at, false));
         if self.deadline.is_none() && !syn {
             self.deadline = Some(at + self.rto());

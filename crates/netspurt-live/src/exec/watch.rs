@@ -61,7 +61,7 @@ impl ProgramsWatch {
         }
     }
 
-    /// Whether the kernels of both hosts report on connections.
+    /// Whether the kernels of both hosts report the states of connections.
     pub fn is_told(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }

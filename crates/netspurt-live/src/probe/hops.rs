@@ -100,7 +100,7 @@ fn echo_probe(
         }
         let mut fds = vec![PollFd::new(&*socket, PollFlags::IN)];
         fds.extend(halt.as_ref().map(|halt| PollFd::new(halt, PollFlags::IN)));
-        // The loop checks its work again even if the wait was interrupted.
+        // If the wait is interrupted, the loop only checks again what to do.
         let _ = poll(&mut fds, Some(&timespec(Duration::from_nanos(deadline - now))));
         if fds.get(1).is_some_and(|halt| !halt.revents().is_empty()) {
             return Ok(None);

@@ -69,7 +69,7 @@ pub struct WatchedQueue {
     pub bytes: u64,
 }
 
-/// The latest reported state of the simulator's ends and of queues.
+/// The latest states that the simulator's ends and the queues reported.
 pub(super) struct LastHeard {
     names: Names,
     cwnd: BTreeMap<EndId, CwndState>,

@@ -381,7 +381,7 @@ fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
     for number in 1..4 {
         let read = labels.read(HERE, &packet(syn), never).unwrap();
         assert_eq!((read.seq, read.cause.get()), (0, Some(Cause::Syn)));
-        assert_eq!(read.id.packet(), number, "a transmission of its own");
+        assert_eq!(read.id.packet(), number, "a retransmission has an id of its own");
         let read = labels.read(THERE, &back(answer), never).unwrap();
         assert_eq!((read.seq, read.ack, read.cause.get()), (0, 1, Some(Cause::Syn)));
     }

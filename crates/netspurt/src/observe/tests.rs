@@ -177,7 +177,11 @@ fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
     let older = Segment { ack: 500, ..data(6900) };
     seen.take(Side::From, at(5), &older);
     let way = seen.way(Side::From).unwrap();
-    assert_eq!((way.retransmissions(), way.outstanding().len()), (1, 0), "acknowledged before");
+    assert_eq!(
+        (way.retransmissions(), way.outstanding().len()),
+        (1, 0),
+        "the retransmitted octets were acknowledged before"
+    );
     seen.take(Side::From, at(6), &Segment { ack: 500, ..data(7000) });
     assert_eq!(timed(&seen.take(Side::To, at(20), &answer(500, 7100))), Some(at(6)));
     assert!(seen.way(Side::To).unwrap().outstanding().is_empty());
@@ -213,7 +217,11 @@ fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
     assert_eq!(kind(961, 8, Flags::ACK), AckKind::New);
     assert_eq!(kind(1, 8, Flags::ACK), AckKind::Old);
     assert_eq!(kind(961, 70, both), AckKind::WindowUpdate, "a late SYN-ACK");
-    assert_eq!(kind(961, 8, Flags::ACK), AckKind::Duplicate, "its window was not taken");
+    assert_eq!(
+        kind(961, 8, Flags::ACK),
+        AckKind::Duplicate,
+        "the window of the SYN-ACK is not stored, because it is not scaled"
+    );
 }
 
 fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing {
