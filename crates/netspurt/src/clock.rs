@@ -10,11 +10,15 @@ use crate::units::{Duration, Time};
 /// its ticks. Linux measures in microseconds, and fires by jiffies and a timer wheel.
 ///
 /// ```
-/// use netspurt::clock::Clock; use netspurt::units::{Duration, Time}; let ms =
-/// Duration::from_millis; let coarse = Clock::ticking(ms(10), Duration::ZERO).unwrap(); let read =
-/// coarse.elapsed(Time::ZERO, Time::from_nanos(1_222_138_000)); assert_eq!(read, ms(1220)); let now
-/// = Time::ZERO + ms(8); assert_eq!(coarse.expiry(now, ms(30)), Time::ZERO + ms(30), "the first of
-/// three ticks is short"); assert_eq!(Clock::EXACT.expiry(now, ms(30)), now + ms(30));
+/// use netspurt::clock::Clock;
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let coarse = Clock::ticking(ms(10), Duration::ZERO).unwrap();
+/// let read = coarse.elapsed(Time::ZERO, Time::from_nanos(1_222_138_000));
+/// assert_eq!(read, ms(1220));
+/// let now = Time::ZERO + ms(8);
+/// assert_eq!(coarse.expiry(now, ms(30)), Time::ZERO + ms(30), "the first of three ticks is short");
+/// assert_eq!(Clock::EXACT.expiry(now, ms(30)), now + ms(30));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(ClockKind);
@@ -30,9 +34,9 @@ enum ClockKind {
 /// A text that does not name a clock.
 ///
 /// ```
-/// use netspurt::clock::Clock; let slip = "linux".parse::<Clock>().unwrap_err();
-/// assert_eq!(slip.to_string(), "`linux` is not a clock: write `exact`, `linux-hz250` or a tick, as
-/// in `10 ms`");
+/// use netspurt::clock::Clock;
+/// let slip = "linux".parse::<Clock>().unwrap_err();
+/// assert_eq!(slip.to_string(), "`linux` is not a clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`")]

@@ -26,8 +26,8 @@ impl ProbeKind {
     /// The octets of the shortest probe: the headers, and the mark and the key if there are any.
     ///
     /// ```
-    /// use netspurt_live::probe::ProbeKind; assert_eq!((ProbeKind::Icmp.least_octets(false),
-    /// ProbeKind::Tcp.least_octets(true)), (40, 60));
+    /// use netspurt_live::probe::ProbeKind;
+    /// assert_eq!((ProbeKind::Icmp.least_octets(false), ProbeKind::Tcp.least_octets(true)), (40, 60));
     /// ```
     pub const fn least_octets(self, six: bool) -> u16 {
         let ip = if six { 40 } else { 20 };
