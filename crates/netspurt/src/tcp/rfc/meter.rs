@@ -50,7 +50,8 @@ pub(super) struct RttMeter {
 packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
-    /// Data begins after the handshake. The first round ends with the first octet of data.
+    /// Called when the connection is open. Data begins after the handshake, and the first round
+    /// ends with the first octet of data.
     pub(super) fn open(&mut self) {
         self.round_end = 1;
     }
@@ -62,8 +63,8 @@ impl RttMeter {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// The segment that starts at octet `seq` was retransmitted, so that its ACK may answer either
-    /// copy (Karn and Partridge 1987).
+    /// Called when the segment that starts at octet `seq` was retransmitted. Its ACK may then
+    /// answer either copy (Karn and Partridge 1987).
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -167,7 +168,8 @@ impl RttMeter {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
 
-    /// If no segment gives a round trip, the echo shows which copy the ACK answers.
+    /// Takes a sample from the echo if no segment gives a round trip. The echo shows which copy the
+    /// ACK answers.
     fn measure_doubtful(
         &mut self,
         news: &News,
@@ -334,7 +336,7 @@ mod tests {
     }
 
     impl Bench {
-        /// 1000 new octets leave.
+        /// Sends 1000 new octets.
         fn send(&mut self, ms: u64) {
             self.window.nxt += 1000;
             self.meter.on_sent(self.window.nxt, at(ms));
@@ -400,7 +402,7 @@ mod tests {
             bench.send(0);
             bench.send(30);
             let samples = bench.ack(100, &[0, 30], acked(2000));
-            // To the nanosecond the newest one counts.
+            // The minimum, which is exact to the nanosecond, comes from the newest segment.
             assert_eq!(bench.meter.min_rtt, Some(Duration::from_millis(70)));
             samples
         };

@@ -32,7 +32,7 @@ pub(in crate::tcp) struct SendWindow {
     /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
     /// joined.
     pushed_before: VecDeque<u64>,
-    /// The application has closed the connection, and the FIN has the number `end`.
+    /// Whether the application has closed the connection. The FIN then has the number `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
@@ -66,7 +66,7 @@ packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_m
 struct Record {
     /// The octet after the last one.
     end: u64,
-    /// Whether the following octets may join it in one packet.
+    /// Whether the octets after this end may join the octets before it in one packet.
     joins: bool,
 }
 
