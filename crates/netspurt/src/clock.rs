@@ -228,10 +228,10 @@ fn began(age: Duration, phase: Duration) -> Time {
     Time::ZERO + (age - phase)
 }
 
-/// Each level of the wheel has 64 buckets ...
+/// The number of buckets in each level of the wheel.
 const LEVEL_BUCKETS: u64 = 64;
-/// ... and they are eight times as wide as the buckets of the level below, so the shift is 3 bits
-/// per level.
+/// The shift, in bits per level, from the width of a bucket to that of a bucket in the level above.
+/// A bucket is eight times as wide as a bucket of the level below.
 const LEVEL_SHIFT: u32 = 3;
 /// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;

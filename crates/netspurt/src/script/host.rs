@@ -89,7 +89,7 @@ struct BlockedCall {
     until: Time,
 }
 
-/// How much a new connection may hold unsent.
+/// The settings that limit how many unsent bytes a new connection may hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendSettings {
     /// The initial and the maximum size of the buffer; `None` if it has no limit.
