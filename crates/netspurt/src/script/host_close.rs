@@ -92,7 +92,8 @@ impl SocketHost {
         }
     }
 
-    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for this and a socket listens.
+    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for this and a socket
+    /// listens.
     pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
