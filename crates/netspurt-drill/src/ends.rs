@@ -1,4 +1,5 @@
-//! The two ends of the connection on the wire.
+//! The addresses of the two ends of the connection, and the conversion between packets and
+//! segments.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_ipv4_may_be_mapped() {
+    fn ipv4_addresses_may_be_written_as_mapped_ipv6_addresses() {
         let mut ends = WireEnds::default();
         ends.connect("[::ffff:192.0.2.1]:8080".parse().unwrap()).unwrap();
         assert_eq!(ends.peer(), Some("192.0.2.1:8080".parse().unwrap()));

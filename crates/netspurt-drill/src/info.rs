@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_the_largest() {
+    fn a_count_that_does_not_fit_is_the_largest_and_two_shifts_share_an_octet() {
         let mut info = Info::default();
         info.set(Field::Retransmits, 300);
         info.set(Field::SndWscale, 7);

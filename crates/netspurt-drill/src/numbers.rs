@@ -1,4 +1,4 @@
-//! Linux's numbers for the names in scripts.
+//! Linux's numeric values of the errors, options and flags that scripts name.
 
 use std::ffi::c_int;
 

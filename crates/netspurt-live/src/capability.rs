@@ -14,13 +14,13 @@ use crate::sys::{self, TUN_NODE};
 /// One thing a machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// Its name.
+    /// The name of the capability.
     pub name: &'static str,
     /// Whether the machine has it.
     pub available: bool,
     /// The finding, or the missing part.
     pub found: String,
-    /// Its use.
+    /// What the capability is needed for.
     pub purpose: &'static str,
 }
 

@@ -29,9 +29,9 @@ use crate::wall::WallClock;
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketArrival {
-    /// When it entered, in logical time.
+    /// When the packet entered the path, in logical time.
     pub at: Time,
-    /// When the kernel received it; never after `at`.
+    /// When the kernel received the packet; never after `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,
@@ -52,11 +52,11 @@ const INSTANT: Duration = Duration::from_nanos(1);
 pub struct PacketDelivery {
     /// The packet's id.
     pub id: TransmissionId,
-    /// The end that received it.
+    /// The end that received the packet.
     pub end: EndId,
-    /// When it left the path, in logical time.
+    /// When the packet left the path, in logical time.
     pub due: Time,
-    /// When the kernel had accepted it.
+    /// When the kernel had accepted the packet.
     pub actual: Time,
 }
 
@@ -110,7 +110,8 @@ pub struct Driver {
     log: Log,
     batch: Batch,
     post: Post,
-    /// The arrivals and departures of one turn. The vectors are kept to reuse their memory.
+    /// The arrivals and departures of one pass of the loop. The vectors are kept to reuse their
+    /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
     /// For this span before each instant at which the driver must act, it polls the clock and does
@@ -217,7 +218,7 @@ impl Driver {
         }
         let (hold, labels) = (&mut self.hold, &self.labels);
         self.path.settle(&mut |event| forward_event(hold, labels, event, watch));
-        // Within one turn, deliveries are in the order of hosts.
+        // In one pass of the loop, packets are delivered host by host.
         self.log.deliveries.sort_by_key(|delivery| delivery.due);
         self.log.strange = self.labels.strange;
         self.log.damaged = self.labels.damaged;
@@ -337,7 +338,7 @@ impl Driver {
         let mut fds: Vec<PollFd<'_>> =
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
         fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
-        // An interrupted wait is not an error, because the next turn checks again what is due.
+        // An interrupted wait is not an error, because the loop then checks again what is due.
         let ready = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
         if ready == 0 && !self.spin.is_zero() {
             while self.clock.now() < next {

@@ -1,4 +1,4 @@
-//! The ends of a live run's flows.
+//! Gates: the points at which packets of real hosts enter the emulated path and leave it.
 
 use std::collections::VecDeque;
 

@@ -33,7 +33,7 @@ impl Held {
     }
 }
 
-/// A segment's packet, and which part of it the segment is.
+/// The packet that holds a segment, and the number of the segment in this packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
     packet: u32,

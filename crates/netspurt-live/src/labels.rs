@@ -13,7 +13,7 @@ use crate::content;
 use crate::kernel::TcpInfo;
 use crate::offload::{Shape, header_bytes};
 
-/// What the packets of one end have shown so far.
+/// The state of one end, as its packets so far have shown it.
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,

@@ -1,4 +1,5 @@
-//! The lateness of deliveries: wall-clock time less logical time.
+//! The lateness of deliveries: how long after its due time each packet was delivered. It is the
+//! wall-clock time of the delivery minus the logical time.
 
 use netspurt::units::Duration;
 use serde::Serialize;
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_deliveries_are_not_late() {
+    fn without_deliveries_all_quantiles_are_zero() {
         assert_eq!(Lateness::of(Vec::new()), Lateness::default());
     }
 

@@ -21,9 +21,9 @@ use crate::gate::{Gate, LiveHost};
 /// A packet that leaves the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    /// When it leaves, in logical time.
+    /// When the packet leaves, in logical time.
     pub due: Time,
-    /// The packet; its `dest` is the end it leaves at.
+    /// The packet. Its `dest` is the end at which the packet leaves the path.
     pub segment: Segment,
 }
 
@@ -191,7 +191,7 @@ impl Path {
         }
     }
 
-    /// Ends the path, and reports to `watch` what the queues did until now.
+    /// Ends the work of the path, and reports the events of the queues until now to `watch`.
     pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.world.settle();
         self.world.events().drain().for_each(|event| watch(&event));

@@ -113,8 +113,8 @@ impl Post {
         PreparedPacket::new(port, shape, &self.made[start..], (head, body, count))
     }
 
-    /// Sends the packed packets. Returns the number of segments that are done with, and how many of
-    /// them were refused.
+    /// Sends the packed packets. Returns the number of segments that were accepted or refused, and
+    /// the number of refused segments among them.
     pub fn send(&mut self, port: &PacketPort, hold: &Hold) -> (usize, u64) {
         let packets: Vec<OutgoingPacket<'_>> =
             self.prepared

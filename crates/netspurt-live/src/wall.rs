@@ -1,4 +1,4 @@
-//! The wall clock, and driving a run by it.
+//! The wall clock, and a function that drives a simulation by it.
 
 use std::time::Instant;
 

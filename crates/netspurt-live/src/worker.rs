@@ -34,7 +34,7 @@ use crate::sandbox::{Wire, Wiring, end_with};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOrder {
-    /// The id of the process that started this one. This process ends with it.
+    /// The id of the process that started this one. When that process ends, this one ends as well.
     pub parent: u32,
     /// The run folder, which must exist.
     pub folder: PathBuf,
@@ -130,7 +130,7 @@ impl RunOrder {
 /// How often a scene is printed.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// The octets that a pipe with room takes at once (`PIPE_BUF`).
+/// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
 /// Prints scenes. Packets never wait for this: a scene for which the pipe has no room is not
@@ -155,7 +155,8 @@ fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     }
 }
 
-/// Whether a pipe takes a line without a wait. An error if its reader is gone.
+/// Whether a pipe accepts a line without a wait. Returns an error if the reader of the pipe is
+/// gone.
 fn room(out: &io::Stdout) -> io::Result<bool> {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     if poll(&mut polled, Some(&Timespec::default())).is_err() {

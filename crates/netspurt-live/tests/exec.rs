@@ -1,5 +1,5 @@
-//! Unmodified programs at the two ends of a path. If the machine has no namespaces or lacks a
-//! program, a test is skipped with the reason.
+//! Tests with unmodified programs at the two ends of a path. If the machine has no namespaces or
+//! lacks a program, a test is skipped with the reason.
 
 mod worker;
 

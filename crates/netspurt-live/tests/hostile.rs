@@ -1,4 +1,4 @@
-//! No packet from the wire causes a panic, and every packet is carried or counted.
+//! Tests that no packet from the wire causes a panic, and that every packet is carried or counted.
 
 use netspurt::event::Event;
 use netspurt::ids::{FlowId, Side};

@@ -1,4 +1,4 @@
-//! A run that is killed at any time leaves no process and no namespace.
+//! Tests that a run leaves no process and no namespace, at whatever time it is killed.
 
 #![expect(clippy::disallowed_methods, reason = "processes live by the wall clock")]
 

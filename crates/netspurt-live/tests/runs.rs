@@ -1,5 +1,5 @@
-//! The kernel's TCP over emulated links. If the machine has no namespaces, a test is skipped with
-//! the reason.
+//! Tests of the kernel's TCP over emulated links. If the machine has no namespaces, a test is
+//! skipped with the reason.
 
 mod worker;
 

@@ -1,5 +1,5 @@
-//! A timer at the host's edge that retransmits for the kernel's TCP. The kernel's own timer is so
-//! long that it never fires.
+//! Tests of the shim: a retransmission timer at the host's edge that retransmits for the kernel's
+//! TCP. The kernel's own timer is set so long that it never fires.
 
 mod worker;
 
@@ -86,7 +86,7 @@ impl Model {
 
     fn sent(&mut self, at: f64, end: i64, syn: bool) {
         let highest = self.out.last().map_or(self.una, |(end, ..)| *end);
-        assert!(end > highest, "the kernel sends nothing again");
+        assert!(end > highest, "the kernel retransmits nothing");
         self.out.push((end, at, false));
         if self.deadline.is_none() && !syn {
             self.deadline = Some(at + self.rto());
@@ -149,7 +149,7 @@ fn offsets(segments: &Table, flow: &str) -> Vec<f64> {
 }
 
 #[test]
-fn every_repair_is_the_shims_at_the_models_deadline_within_a_millisecond() {
+fn every_retransmission_is_the_shims_at_the_models_deadline_and_arrives_within_a_millisecond() {
     real_time(|| {
         let folder = Folder::new();
         let text = scenario("rfc6298:min=30ms,spread_gains=false");

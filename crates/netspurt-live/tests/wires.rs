@@ -1,4 +1,5 @@
-//! Links make the same decisions on veth and on TUN devices, with and without segmentation offload.
+//! Tests that links make the same decisions on veth and on TUN devices, with and without
+//! segmentation offload.
 
 mod worker;
 

@@ -1,4 +1,4 @@
-//! Estimators written in Python, as estimators of the core.
+//! Adapts estimators written in Python, so that the core can use them as its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -462,7 +462,7 @@ impl CongestionAdapter {
         }
     }
 
-    /// As [`call`](Self::call), for a method that the class need not have.
+    /// Does the same as [`call`](Self::call) for a method that the class need not have.
     fn call_if(
         &mut self,
         name: &'static str,
@@ -477,7 +477,7 @@ impl CongestionAdapter {
         }
     }
 
-    /// As [`call_if`](Self::call_if), for a method that does not get the window.
+    /// Does the same as [`call_if`](Self::call_if) for a method that does not get the window.
     fn notify<N>(
         &mut self,
         name: &'static str,

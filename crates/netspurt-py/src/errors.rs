@@ -1,4 +1,4 @@
-//! The core's errors as Python's.
+//! Converts the core's errors to Python exceptions.
 
 use std::error::Error;
 

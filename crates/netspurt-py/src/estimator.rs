@@ -1,4 +1,4 @@
-//! The core's timers for Python.
+//! The core's retransmission timers for Python.
 
 use netspurt::event::RtoState;
 use netspurt::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};

@@ -1,4 +1,4 @@
-//! Explained captures for Python.
+//! Explanations of captures for Python.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,5 @@
-//! The methods of Python objects that the core calls.
+//! Finds the methods of Python objects that the core calls, and ends the run if one of them raises
+//! an exception.
 
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>
     Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
 }
 
-/// As [`hook`], for a method that the object must have. `methods` lists these methods for the error
-/// message.
+/// Does the same as [`hook`] for a method that the object must have. `methods` lists these methods
+/// for the error message.
 pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<Py<PyAny>> {
     hook(object, name)?.ok_or_else(|| {
         let class = object.get_type();

@@ -1,4 +1,4 @@
-//! Round-trip samples in Python, and the conversion of seconds.
+//! Round-trip samples for Python, and the conversion of seconds.
 
 use netspurt::rto::TimeoutKind;
 use netspurt::sample::{RttSample, SampleSource};

@@ -1,4 +1,4 @@
-//! Scenarios, runs and their results.
+//! Scenarios, runs and their results for Python.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Scripts and their results.
+//! Scripts and their results for Python.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Sweeps: their cases, chunks of cases, and the engine that runs chunks on threads.
+//! Sweeps for Python: their cases, chunks of cases, and the engine that runs chunks on threads.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! Tables, with their columns as numpy arrays.
+//! Tables for Python, with their columns as numpy arrays.
 
 use std::fs::File;
 use std::sync::Arc;

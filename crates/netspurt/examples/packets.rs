@@ -1,7 +1,7 @@
-//! Random segments as packets in a pcapng file, for other programs to read:
-//! `packets COUNT SEED > FILE`.
+//! Writes random segments as packets to a pcapng file that other programs can read: `packets COUNT
+//! SEED > FILE`.
 //!
-//! The comment of each packet lists what it should be read as.
+//! The comment of each packet lists the values that a reader must find in it.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, stdout};
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Any segment: a SYN one time in four, the flags but URG by chance.
+/// Makes a random segment. One segment in four is a SYN, and all flags except URG are random.
 fn segment(random: &mut Stream) -> Segment {
     let mut segment = Segment {
         seq: random.bits() as u32,
@@ -65,7 +65,7 @@ fn segment(random: &mut Stream) -> Segment {
         });
     } else {
         let mut blocks = SackBlocks::default();
-        // Above the acknowledgment: blocks below it are another thing, D-SACK (RFC 2883).
+        // The blocks are above the acknowledgment. A block below it would be a D-SACK (RFC 2883).
         for n in 1..=random.bits() as u32 % 4 {
             let left = segment.ack.wrapping_add(n * 10_000);
             blocks.add(SackBlock { left, right: left.wrapping_add(1448) });
@@ -75,7 +75,8 @@ fn segment(random: &mut Stream) -> Segment {
     segment
 }
 
-/// What a reader should find, in the order of the test's fields, absent ones empty.
+/// Returns the values that a reader must find, in the order of the test's fields. The text of a
+/// missing value is empty.
 fn told(segment: &Segment) -> String {
     let optional = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let SynOptions { mss, window_scale, sack } = segment.syn_options();

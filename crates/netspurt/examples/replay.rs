@@ -1,4 +1,4 @@
-//! Replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
+//! Runs replays for benchmarks: `replay grid SETTINGS`, or `replay ALGORITHM SAMPLES`; see
 //! `bench/README.md`.
 
 use netspurt::delays::{Delays, Probe, ProbeOrder, SendTimeSource};
@@ -7,7 +7,8 @@ use netspurt::rng::Stream;
 use netspurt::rto::EstimatorConfig;
 use netspurt::units::{Duration, Time};
 
-/// Delays of 20 to 180 ms, one in a hundred lost, a probe every `every`.
+/// Makes a recording with a probe every `every`. The delays are from 20 to 180 ms, and one probe in
+/// a hundred is lost.
 fn recording(count: u64, every: Duration) -> Delays {
     let mut stream = Stream::named(1, "replay");
     let probe = |n: u64| {

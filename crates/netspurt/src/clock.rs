@@ -228,10 +228,10 @@ fn began(age: Duration, phase: Duration) -> Time {
     Time::ZERO + (age - phase)
 }
 
-/// Each level of the wheel has 64 buckets ...
+/// The number of buckets in each level of the wheel.
 const LEVEL_BUCKETS: u64 = 64;
-/// ... and they are eight times as wide as the buckets of the level below, so the shift is 3 bits
-/// per level.
+/// The shift, in bits per level, from the width of a bucket to that of a bucket in the level above.
+/// A bucket is eight times as wide as a bucket of the level below.
 const LEVEL_SHIFT: u32 = 3;
 /// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_reading_counts_the_ticks_that_began_since() {
+    fn a_coarse_reading_of_a_span_counts_the_ticks_that_begin_in_it() {
         let clock = Clock::ticking(ms(10), ms(4)).unwrap();
         // Ticks begin at 6, 16, 26 ms ...
         assert_eq!(clock.elapsed(at(5), at(6)), ms(10));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_tick_has_no_phase_and_halves_go_up() {
+    fn a_clock_to_the_nearest_tick_ignores_the_phase_and_rounds_halves_up() {
         let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
         assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
         assert_eq!(clock.elapsed(at(5), at(20)), ms(20));
@@ -300,15 +300,23 @@ mod tests {
     /// 4.4BSD's timers are counters of ticks of 500 ms. A timer that is set to 2 fires with the
     /// second tick.
     #[test]
-    fn a_ticking_clock_fires_as_that_many_ticks_have_begun() {
+    fn a_ticking_clock_rounds_a_timer_to_ticks_and_counts_the_ticks_that_begin() {
         let clock = Clock::ticking(ms(500), ms(100)).unwrap();
         // Ticks begin at 400, 900, 1400 ms ...
         assert_eq!(clock.expiry(at(0), ms(1000)), at(900));
         assert_eq!(clock.expiry(at(399), ms(1000)), at(900));
-        assert_eq!(clock.expiry(at(400), ms(1000)), at(1400), "a whole tick where one begins");
-        assert_eq!(clock.expiry(at(0), ms(1249)), at(900), "to the nearest tick");
+        assert_eq!(
+            clock.expiry(at(400), ms(1000)),
+            at(1400),
+            "a timer that is armed when a tick begins counts from the next tick"
+        );
+        assert_eq!(
+            clock.expiry(at(0), ms(1249)),
+            at(900),
+            "the length is rounded to the nearest tick"
+        );
         assert_eq!(clock.expiry(at(0), ms(1250)), at(1400));
-        assert_eq!(clock.expiry(at(0), ms(10)), at(400), "one at the least");
+        assert_eq!(clock.expiry(at(0), ms(10)), at(400), "the length is at least one tick");
     }
 
     #[test]
@@ -380,7 +388,11 @@ mod tests {
                 let doublings = gaps(jiffies, start, MEASURED[0]);
                 assert!(doublings[0] > ms(204) && doublings[0] <= ms(208));
                 assert!(doublings[1] >= ms(412) && doublings[1] <= ms(440));
-                assert_eq!(doublings[2..], [ms(832), ms(1664)], "whatever the phase");
+                assert_eq!(
+                    doublings[2..],
+                    [ms(832), ms(1664)],
+                    "the later doublings do not depend on the phase"
+                );
                 seen_208 |= doublings[0] == ms(208);
                 seen_420 |= doublings[1] == ms(420);
 

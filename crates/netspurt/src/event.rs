@@ -1,4 +1,4 @@
-//! Events, which stages report: the common vocabulary of all instruments.
+//! Events: the reports of stages. All instruments get the same events.
 
 use crate::ids::EndId;
 use crate::units::{Duration, Time};
@@ -15,7 +15,7 @@ pub enum Way {
     Through,
 }
 
-/// The reason why a frame went no further. A queue or a host *drops* a frame, and a link *loses*
+/// The reason why a frame was not passed on. A queue or a host *drops* a frame, and a link *loses*
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -88,7 +88,7 @@ pub enum What<F> {
         /// The frame.
         frame: F,
     },
-    /// A frame went no further.
+    /// A frame was dropped or lost.
     Dropped {
         /// The direction of the link; `None` if the frame was dropped at its destination.
         link: Option<u32>,

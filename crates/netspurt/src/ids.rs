@@ -119,7 +119,7 @@ impl EndId {
         self.0
     }
 
-    /// As [`place`](Self::place), as a `usize`.
+    /// The same as [`place`](Self::place), as a `usize`.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,9 +1,9 @@
-//! State as octets, in which small numbers take few octets. Resting connections therefore take
-//! little memory.
+//! Packs state into octets. A small number takes few octets, and therefore a connection at rest
+//! takes little memory.
 //!
 //! A part of a connection packs its fields one after another. To unpack them, the caller makes a
-//! new part with the same configuration and unpacks the octets over it. Fields that the configuration
-//! fixes are not packed.
+//! new part with the same configuration and unpacks the octets over it. Fields that the
+//! configuration fixes are not packed.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Places in texts that people write, and suggestions for misspelt names.
+//! Finds places in texts that people write, and suggests names in place of misspelt ones.
 
 use core::fmt;
 use core::ops::Range;

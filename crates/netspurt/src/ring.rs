@@ -1,11 +1,11 @@
-//! A queue in a ring of slots.
+//! A first-in, first-out queue in a ring buffer.
 
 /// A queue of values. The first value is in a field of the queue, and the others are in slots. The
 /// number of slots doubles when all are full.
 ///
-/// A queue of one value uses no other memory, and the next value is always in the queue itself. When
-/// the slots become empty, the queue starts again at the first slot, which is in the processor's
-/// cache.
+/// A queue of one value uses no other memory, and the next value is always in the queue itself.
+/// When the slots become empty, the queue starts again at the first slot, which is in the
+/// processor's cache.
 ///
 /// ```
 /// use netspurt::ring::Ring;

@@ -1,5 +1,5 @@
-//! Captures of other people and of the kernel, which lie beside the repository in `../shared/traces`:
-//! the observer counts what tshark and the kernel's own counters do.
+//! Tests with captures that other people or the kernel made. The observer must count what tshark or
+//! the kernel's own counters count. The captures are in `../shared/traces`, beside the repository.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
 use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, Datagrams, TcpView};
 
-/// The folder. If it is missing, prints that and returns `None`.
+/// Returns the folder of the captures. If it is missing, prints this and returns `None`.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let there = folder.join("README.md").is_file();
@@ -25,9 +25,9 @@ struct Counts {
     packets: u64,
     tcp: u64,
     connections: u64,
-    /// Segments that lie below what was seen before.
+    /// The segments with octets that had been seen before.
     retransmissions: u64,
-    /// True if nothing ended the file before its end.
+    /// Whether the file was read to its end without a fault.
     whole: bool,
 }
 
@@ -63,8 +63,8 @@ fn count(file: &Path) -> Counts {
     counts
 }
 
-/// The contents of a row of the table: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
-/// `ooo`.
+/// Reads a row of the table: the name of a file, the count of its packets, and tshark's counts
+/// `tcp`, `conn`, `rtx` and `ooo`.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let words: Vec<&str> = cells.get(7)?.split(' ').collect();
@@ -75,10 +75,11 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
     Some((cells[1].to_owned(), counts))
 }
 
-/// tshark calls a retransmission that fills a gap fast `out of order`; together they are what
-/// tcptrace and the kernel count (`../shared/reference/captures.md` §4).
+/// tshark calls a retransmission `out of order` if it fills a gap soon after the gap appeared.
+/// tcptrace and the kernel count these segments as retransmissions, too
+/// (`../shared/reference/captures.md` §4).
 #[test]
-fn packets_connections_and_retransmissions_are_counted_as_by_tshark() {
+fn packets_connections_and_retransmissions_have_the_counts_of_tshark() {
     let Some(folder) = shared() else { return };
     let table = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut tried = 0;
@@ -92,7 +93,7 @@ fn packets_connections_and_retransmissions_are_counted_as_by_tshark() {
 }
 
 #[test]
-fn retransmissions_at_the_sender_are_counted_as_by_its_kernel() {
+fn retransmissions_at_the_sender_have_the_count_of_its_kernel() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]
@@ -106,7 +107,8 @@ fn retransmissions_at_the_sender_are_counted_as_by_its_kernel() {
         let [sent, received] =
             ["snd", "rcv"].map(|end| count(&folder.join(format!("{case}.{end}.pcap"))));
         assert_eq!(sent.retransmissions, kernel, "{case}");
-        // At the receiver the repair of a lost tail is the first copy that is seen.
+        // If the last segment of a flight is lost, the receiver's capture has only its
+        // retransmission, which does not look like one.
         assert_eq!(received.retransmissions, kernel - unseen, "{case}");
     }
 }

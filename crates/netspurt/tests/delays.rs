@@ -1,5 +1,6 @@
-//! Whole recordings, read with exact counts: our own in `data`, and those of other people, which
-//! lie beside the repository, in `../shared/delays`, with a table of what each holds.
+//! Tests that the probes of whole recordings are counted exactly. Our own recordings are in `data`.
+//! Those of other people are in `../shared/delays`, beside the repository, together with a table of
+//! their counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ fn shared() -> Option<PathBuf> {
     folder.join("README.md").is_file().then_some(folder)
 }
 
-/// A row of the table: file, runs, probes, received, lost, duplicates.
+/// Returns the rows of the table: for each file its name, and the counts of runs, probes, received,
+/// lost and duplicates.
 fn rows(table: &str) -> Vec<(String, Option<[u64; 5]>)> {
     let (_, table) = table.split_once("## Files").expect("the table");
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -47,12 +49,12 @@ fn recordings_of_other_people_have_the_counts_of_their_table() {
         let bytes = fs::read(folder.join(&file)).unwrap();
         let found = read(&file, &bytes);
         match (found, expected) {
-            // Only a summary: there is nothing to read, and the error says so.
+            // This file has only a summary and no probes, and the error says so.
             (Err(error), _) if file == "pingparsing__ping.txt" => {
                 assert!(error.to_string().contains("summary"), "{error}");
             }
             (Ok(reading), Some(expected)) if counts(&reading) == expected => {}
-            // Traceroutes, which are no series of delays.
+            // The table has no counts for traceroutes, which are not series of delays.
             (Err(error), None) => assert!(error.to_string().contains("traceroute"), "{error}"),
             (Ok(reading), expected) => {
                 wrong.push(format!("{file}: {:?}, not {expected:?}", counts(&reading)));
@@ -64,7 +66,7 @@ fn recordings_of_other_people_have_the_counts_of_their_table() {
 }
 
 #[test]
-fn our_own_recordings_have_their_counts() {
+fn the_probes_of_our_own_recordings_are_counted_exactly() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
     let expected = [
         ("ping.txt", [1, 240, 236, 4, 4]),
@@ -98,7 +100,7 @@ fn our_own_echo_probes_are_read_from_parquet_and_from_csv() {
     for bytes in [&file[..], csv.as_bytes()] {
         let reading = read("x", bytes).unwrap();
         let delays = &reading.recordings[0];
-        // The last request was still waited for.
+        // The fourth probe does not count, because the run ended before its reply or its loss.
         let (sent, late) = (delays.sent(), delays.late());
         assert_eq!((sent, delays.received(), delays.lost()), (3, 2, 1));
         assert_eq!((late, delays.duplicates), (1, 1));

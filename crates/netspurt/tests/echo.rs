@@ -1,4 +1,4 @@
-//! Echo experiments over simulated paths: a prober, an echo host, and a link between them.
+//! Tests of echo probes over simulated paths: a prober, an echo host, and a link between them.
 
 use netspurt::app::{Echo, EchoProbe, EchoProbePlan, EchoProbes, Program};
 use netspurt::event::{Wanted, What};
@@ -18,7 +18,7 @@ fn plan() -> EchoProbePlan {
     }
 }
 
-/// 64 kbit/s, so that an octet takes 125 µs, and 20 ms.
+/// A line of 64 kbit/s, on which an octet takes 125 µs, with a delay of 20 ms.
 fn line(effects: Option<Effects>) -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(64_000).unwrap().into(),
@@ -32,7 +32,8 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Probes an echo host that takes 3 ms, for ten minutes, and returns the world.
+/// Carries out `plan` for ten minutes and returns the world. The echo host takes 3 ms for each
+/// reply, and `back` are the effects on the replies.
 fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
@@ -71,8 +72,9 @@ fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
 }
 
 #[test]
-fn an_echo_probe_takes_both_directions_and_the_hosts_time_and_the_next_follows_at_once() {
-    // 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, 107 ms for 256.
+fn a_round_trip_takes_both_directions_and_the_hosts_time_and_the_next_echo_probe_follows_at_once() {
+    // The round trip of n octets is 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, and 107 ms
+    // for 256 octets.
     let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);
     let expected = [
         echo_probe(0, 40, Some(53_000)),
@@ -90,7 +92,7 @@ fn an_echo_probe_takes_both_directions_and_the_hosts_time_and_the_next_follows_a
         })
         .collect();
     assert_eq!(samples, [53, 107, 53, 107]);
-    assert_eq!(world.next_wakeup(), None, "four echo probes, and silence");
+    assert_eq!(world.next_wakeup(), None, "nothing happens after four echo probes");
 }
 
 #[test]
@@ -108,7 +110,8 @@ fn a_missing_reply_is_given_up_after_thirty_seconds() {
 
 #[test]
 fn a_late_reply_and_a_second_reply_are_recorded_with_their_echo_probe() {
-    // The first reply is held for 31 s; the second echo probe, sent at 30 s, is answered before.
+    // The first reply is held for 31 s, which is longer than the give-up time of 30 s. The third
+    // reply is duplicated.
     let held = Some((Pick::default().nth(vec![1]), Duration::from_secs(31)));
     let copied = Some((Pick::default().nth(vec![3]), Duration::from_millis(1)));
     let effects = Effects { reorder: held, duplicate: copied, ..Effects::default() };
@@ -125,6 +128,6 @@ fn a_late_reply_and_a_second_reply_are_recorded_with_their_echo_probe() {
         prober.done().iter().map(|echo_probe| echo_probe.duplicates).collect::<Vec<_>>(),
         [0, 0, 1, 0]
     );
-    // A pause follows each echo probe.
+    // The first echo probe was given up after 30 s, and a pause of 1 s followed.
     assert_eq!(prober.done()[1].sent, Time::ZERO + Duration::from_secs(31));
 }

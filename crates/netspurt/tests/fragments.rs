@@ -1,11 +1,11 @@
-//! Scenarios with links that take no large datagrams.
+//! Tests of scenarios in which a link does not carry large datagrams.
 
 use netspurt::record::{Data, Table};
 use netspurt::results::Results;
 use netspurt::scenario::Scenario;
 use proptest::prelude::*;
 
-/// A chain of three links; the second is as narrow as the test says.
+/// A chain of three links. The second link has an MTU of 576 octets, unless a test changes it.
 const CHAIN: &str = r#"
 stop = "100 s"
 [links]
@@ -65,7 +65,8 @@ fn texts(table: &Table, name: &str) -> Vec<String> {
     }
 }
 
-/// Octets that a link with this limit carries of a datagram, by the rule of RFC 791.
+/// Returns the octets that a link with the MTU `mtu` carries for a datagram of `size` octets, by
+/// the rule of RFC 791. Each fragment has a header.
 fn carried(size: i64, mtu: i64) -> i64 {
     let room = (mtu - 20) / 8 * 8;
     if size <= mtu { size } else { size + 20 * ((size - 20 + room - 1) / room - 1) }
@@ -79,7 +80,8 @@ fn a_link_carries_every_octet_of_every_fragment_and_no_more() {
     let sizes = numbers(segments, "size_bytes");
     let left = (0..sizes.len()).filter(|row| nodes[*row] == "a" && ways[*row] == "out");
     let expected: i64 = left.map(|row| carried(sizes[row], 576)).sum();
-    // Links lie in the order of the file, each forward and reverse.
+    // Links are in the order of the file, each with a row for forward and one for reverse. So row 2
+    // is the forward direction of the second link.
     assert_eq!(numbers(table(&results, "links"), "carried_bytes")[2], expected);
     assert_eq!(numbers(table(&results, "flows"), "delivered_bytes"), [9 * 1460]);
     assert_eq!(numbers(table(&results, "flows"), "retransmissions"), [0]);
@@ -95,7 +97,7 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
         let rows = (0..ids.len()).filter(|row| nodes[*row] == node && kinds[*row] == kind);
         rows.map(|row| offsets[row]).collect()
     };
-    assert_eq!(at("a", "data"), vec![None; 9], "beside the sender they are whole");
+    assert_eq!(at("a", "data"), vec![None; 9], "beside the sender, datagrams are not fragmented");
     assert_eq!(at("d", "data"), vec![Some(0); 9]);
     assert_eq!(at("d", "fragment"), [Some(552), Some(1104)].repeat(9));
     assert_eq!(at("c", "fragment").len(), 18);
@@ -104,7 +106,8 @@ fn only_the_first_fragment_shows_the_kind_of_its_segment() {
 
 #[test]
 fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
-    // The SYN, the first datagram's first fragment, and its second.
+    // Frame 1 is the SYN, frame 2 is the first fragment of the first datagram, and frame 3 is its
+    // second fragment.
     let loss = "[{ nth = [3] }, \"none\"]";
     let results = run(&[("links.two.loss", loss), ("reassembly.timer", "65 s")]);
     let drops = table(&results, "drops");
@@ -112,20 +115,22 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
     assert_eq!(texts(drops, "link"), ["two", ""]);
     assert_eq!(texts(drops, "link_direction"), ["forward", ""]);
     assert_eq!(texts(drops, "kind"), ["fragment", "data"]);
-    // 552 and 376 of its 1480 octets came.
+    // Of the datagram's 1480 octets of payload, 552 and 376 arrived.
     assert_eq!(numbers(drops, "size_bytes"), [572, 20 + 552 + 376]);
     let [lost, given_up] = numbers(drops, "t_ns")[..] else { panic!("two rows") };
-    // The first fragment leaves in the 71.5 ms before the second, and travels 25 ms.
+    // The timer starts when the first fragment arrives. This fragment left 71.5 ms before the
+    // second one was lost, and took 25 ms to arrive.
     assert_eq!(given_up - lost, 65_000_000_000 - 71_500_000 + 25_000_000);
     let flows = table(&results, "flows");
     assert_eq!(numbers(flows, "retransmissions"), [1]);
-    assert_eq!(numbers(flows, "spurious"), [0], "two of its three parts are no segment");
+    assert_eq!(numbers(flows, "spurious"), [0], "two of three fragments do not make the segment");
     assert_eq!(numbers(flows, "delivered_bytes"), [9 * 1460]);
 }
 
 #[test]
 fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
-    // After the answer to the SYN: the ACK of all data, and the FIN with the same ACK number.
+    // The first packet in the reverse direction is the answer to the SYN. The second one, the ACK
+    // of all data, and the third one, the FIN with the same ACK number, are lost.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),
@@ -144,7 +149,7 @@ fn a_link_that_does_not_fragment_drops_large_segments() {
     let results = run(&[("links.two.too_big", "drop")]);
     let drops = table(&results, "drops");
     assert!(texts(drops, "reason").iter().all(|reason| reason == "too-big"));
-    assert!(drops.rows() > 3, "sent again and again");
+    assert!(drops.rows() > 3, "the sender retransmits the segments, and the link drops them again");
     assert_eq!(numbers(table(&results, "flows"), "delivered_bytes"), [0]);
     assert_eq!(numbers(table(&results, "links"), "dropped")[2], drops.rows() as i64);
 }
@@ -165,7 +170,8 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
     run.advance_to(run.stop());
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
-    // An octet takes 125 us. 236 octets go as 104, 104 and 28: 40 more for two headers.
+    // An octet takes 125 µs. 236 octets of payload are cut into 104, 104 and 28 octets, so two more
+    // headers add 40 octets.
     assert_eq!(optional(echo_probes, "rtt_ns"), [53, 117, 53].map(|ms| Some(ms * 1_000_000)));
     assert_eq!(numbers(echo_probes, "t_ns"), [0, 53_000_000, 170_000_000]);
     assert_eq!(numbers(echo_probes, "size_bytes"), [40, 256, 40]);
@@ -173,7 +179,8 @@ fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fr
     assert_eq!(table(&results, "flows").rows(), 0);
     assert_eq!(numbers(table(&results, "rtt"), "rtt_ns").len(), 3);
     let kinds = texts(table(&results, "segments"), "kind");
-    // Requests leave whole; the reply to the second comes as three fragments.
+    // Requests are not fragmented when they leave. The reply to the second request arrives in three
+    // fragments.
     let expected = "request reply request reply fragment fragment request reply";
     assert_eq!(kinds.join(" "), expected);
 }
@@ -202,7 +209,8 @@ fn an_echo_probe_is_lost_only_after_its_time_limit_and_late_replies_and_copies_a
     let results = run.finish();
     let echo_probes = table(&results, "echo_probes");
     let ms = 1_000_000;
-    // 50 ms for a round trip; the second is lost, the third late, the fourth answered twice.
+    // A round trip takes 50 ms. The second request is lost, the third reply is late, and the fourth
+    // reply comes twice.
     let sent = [0, 10_050, 50_050, 90_050].map(|t| t * ms);
     assert_eq!(numbers(echo_probes, "t_ns"), sent);
     assert_eq!(optional(echo_probes, "rtt_ns"), [Some(50 * ms), None, None, Some(50 * ms)]);
@@ -214,7 +222,7 @@ fn an_echo_probe_is_lost_only_after_its_time_limit_and_late_replies_and_copies_a
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn without_transmission_times_a_fragmenting_chain_delivers_the_same_as_another(
+    fn if_transmission_takes_no_time_fragmentation_does_not_change_the_results_of_flows(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

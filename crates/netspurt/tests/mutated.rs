@@ -1,5 +1,5 @@
-//! Captures with faults: 10 000 files, each made of a good one by a few changes, are read to the end
-//! or to a fault with its place.
+//! Tests of captures with faults. 10 000 files are made from good captures by a few changes each.
+//! Every file is read to its end, or up to a fault whose place is reported.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use netspurt::wire::{
     CaptureReader, CaptureTrouble, Datagrams, Packet, PcapngWriter, TcpView, cut, encode,
 };
 
-/// Files that are made, and the longest one, in octets.
+/// The number of files that are made, and the maximum length of a file in octets.
 const FILES: usize = 10_000;
 const LONGEST: usize = 6000;
 
-/// A number below `below`, which is not zero.
+/// Draws a number below `below`, which is not zero.
 fn pick(stream: &mut Stream, below: usize) -> usize {
     usize::try_from(stream.bits() % below as u64).unwrap()
 }
 
-/// Packets of a connection: options, a retransmission, fragments.
+/// Makes the packets of a connection, with options, retransmissions and, over IPv4, fragments.
 fn conversation(six: bool) -> Vec<Vec<u8>> {
     let ends = match six {
         false => ["10.0.0.1:5001", "10.0.0.2:80"],
@@ -54,7 +54,7 @@ fn conversation(six: bool) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A file of pcap with the link type `link`, each packet behind `header`.
+/// Makes a pcap file with the link type `link`. `header` precedes each packet.
 fn pcap(link: u32, header: &[u8], packets: &[Vec<u8>]) -> Vec<u8> {
     let head = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, link];
     let mut file: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -67,7 +67,8 @@ fn pcap(link: u32, header: &[u8], packets: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Good captures: made here, and others where they lie beside the repository.
+/// Returns captures without faults, cut to [`LONGEST`] octets. Some are made here. Others are in
+/// `../shared/traces`, if this folder exists beside the repository.
 fn captures() -> Vec<Vec<u8>> {
     let (four, six) = (conversation(false), conversation(true));
     let mut block = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
@@ -94,13 +95,16 @@ fn captures() -> Vec<Vec<u8>> {
             names.sort();
             all.extend(names.iter().map(|name| fs::read(name).unwrap()));
         }
-        Err(_) => eprintln!("without the captures of ../shared/traces, which is not there"),
+        Err(_) => eprintln!(
+            "the captures of ../shared/traces are left out: no such folder beside the repository"
+        ),
     }
     all.iter_mut().for_each(|file| file.truncate(LONGEST));
     all
 }
 
-/// Changes `file` in one to six places: octets, bits, numbers at limits, octets more or less.
+/// Changes `file` in one to six places: changes octets or bits, writes numbers at limits, and
+/// inserts or removes octets.
 fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     const LIMITS: [[u8; 4]; 6] =
         [[0; 4], [0xff; 4], [0, 0, 0, 0x80], [0x7f, 0xff, 0xff, 0xff], [1, 0, 0, 0], [0, 0, 16, 0]];
@@ -108,7 +112,7 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
         if file.len() < 8 {
             return;
         }
-        // Half of them in the first headers.
+        // Half of the changes are among the first 120 octets, where the first headers are.
         let room = if stream.chance(0.5) { file.len().min(120) } else { file.len() };
         let at = pick(stream, room - 4);
         match pick(stream, 6) {
@@ -122,7 +126,8 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     }
 }
 
-/// The result of reading a file.
+/// The counts of all files by the result of reading them, and of the packets and segments that were
+/// read.
 #[derive(Debug, Default)]
 struct Outcomes {
     whole: u32,
@@ -133,7 +138,7 @@ struct Outcomes {
     segments: u64,
 }
 
-/// Reads `file` and explains it; the fault, if there is one, names its place.
+/// Reads `file` and explains its packets. Checks that a fault, if there is one, names its place.
 fn examine(file: &[u8], outcomes: &mut Outcomes) {
     let mut reader = match CaptureReader::new(file) {
         Ok(reader) => reader,
@@ -158,7 +163,7 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
         let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
         outcomes.segments += u64::from(view.is_some());
     };
-    // That packets are kept changes nothing in what is said about them.
+    // An explainer that keeps a transcript of the packets comes to the same results.
     let [plain, logged] = [explainer.finish(), logging.finish()];
     assert_eq!((plain.passed, plain.notes), (logged.passed, logged.notes));
     assert_eq!(format!("{:?}", plain.connections), format!("{:?}", logged.connections));
@@ -201,8 +206,9 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// What a fuzz target found: lists of truths, of which a decoder skipped 2^63. Whoever walks by the
-/// types that the file gives walks past the second one; a decoder that knows its fields does not.
+/// Files that a fuzz target found. They have lists of truth values whose lengths are so large that
+/// a decoder skipped up to 2^63 elements. A check that trusts the types in the file does not notice
+/// the list in the second file, because the decoder expects other types.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\

@@ -1,4 +1,4 @@
-//! packetdrill's own scripts, played as they are, where a checkout of packetdrill is at hand.
+//! Plays packetdrill's own scripts without changes, if a checkout of packetdrill is available.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names the checkout. The list
 //! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.
@@ -11,7 +11,8 @@ mod player;
 
 use player::{name, play, scripts};
 
-/// The checkout's folder of scripts about TCP. If it is missing, prints that and returns `None`.
+/// Returns the checkout's folder of scripts about TCP. If `NETSPURT_PACKETDRILL` is not set, prints
+/// this and returns `None`.
 fn folder() -> Option<PathBuf> {
     let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
         eprintln!(
@@ -24,7 +25,7 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The entries of the list: names of scripts and their results.
+/// Returns the entries of the list: the names of scripts and their expected results.
 fn listed() -> BTreeMap<String, String> {
     let list = include_str!("packetdrill/scripts.txt");
     let row =
@@ -32,7 +33,8 @@ fn listed() -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// Each window that Linux 6.18 advertised in these transfers, and the sizes of its receive buffer.
+/// The scripts have each window that Linux 6.18 advertised in these transfers, and the sizes of its
+/// receive buffer.
 #[test]
 fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");

@@ -1,8 +1,9 @@
-//! PackMime's arrivals and sizes beside those of ns-2.35 (`authorities/packmime`).
+//! Compares PackMime's arrivals and sizes with those of ns-2.35 (`authorities/packmime`).
 //!
-//! Both sides are runs of 400 s. A figure of a run is a quantile, a count or an index of dispersion;
-//! its means over the runs of either side may differ by five standard errors of the difference. The
-//! runs of our side hold half a million draws of each kind.
+//! Both programs make runs of 400 s. A run is described by quantiles, counts and indices of
+//! dispersion. For each of these numbers, the mean over our runs may differ from the mean over
+//! ns-2's runs by at most five standard errors of the difference, plus the unit to which ns-2's
+//! values are rounded. At each rate, our runs hold at least half a million draws of each kind.
 
 use std::collections::HashMap;
 use std::fs;
@@ -25,7 +26,7 @@ fn table(name: &str) -> Vec<HashMap<String, String>> {
     lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
 }
 
-/// The values of `column` where `cells` hold.
+/// Returns the values of `column` in the rows that have all of `cells`.
 fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: &str) -> Vec<f64> {
     let fits = |row: &&HashMap<String, String>| cells.iter().all(|(key, cell)| row[*key] == *cell);
     let values: Vec<f64> =
@@ -42,7 +43,8 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Asserts that two samples have the same mean, up to `grain`, to which the values are whole.
+/// Asserts that the means of two samples differ by at most `grain` plus [`ERRORS`] standard errors.
+/// The values are rounded to multiples of `grain`.
 fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
     let ((a, a_error), (b, b_error)) = (mean_and_error(ours), mean_and_error(theirs));
     let errors = ((a - b).abs() - grain).max(0.0) / a_error.hypot(b_error).max(f64::MIN_POSITIVE);
@@ -65,7 +67,7 @@ fn quantile(ascending: &[f64], q: f64) -> f64 {
     ascending[((q * ascending.len() as f64).ceil() as usize).saturating_sub(1)]
 }
 
-/// Asserts that the quantiles of runs are those of `quantity`.
+/// Asserts that the quantiles of our runs equal the quantiles of `quantity` in ns-2's runs.
 fn assert_quantiles(quantity: &str, rate: u32, mut runs: Vec<Vec<f64>>, grain: f64) {
     let table = table("quantiles.csv");
     runs.iter_mut().for_each(|run| run.sort_by(f64::total_cmp));
@@ -106,7 +108,8 @@ fn arrivals(mut sampler: Sampler) -> Vec<f64> {
     }
 }
 
-/// The variance of the counts in successive windows of 0.1 s times `tenths` over their mean.
+/// Counts the arrivals in successive windows of `tenths` tenths of a second. Returns the variance
+/// of the counts divided by their mean.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of the run")]
 fn dispersion(times: &[f64], tenths: u32) -> f64 {
     let mut counts = vec![0_u32; (STOP * 10 / tenths) as usize];

@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap()
 }
 
-/// The folders below `scripts`, one for each mechanism, and the files in them.
+/// Returns the files in the folders below `scripts`. Each folder is for one mechanism.
 fn files() -> Vec<PathBuf> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
@@ -64,8 +64,8 @@ fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
     }
 }
 
-/// The script's connection, and that of each change that it must fail with. A change of its
-/// options may contradict the rest: `None`.
+/// Returns the configuration of the script's connection, and one configuration for each change with
+/// which the script must fail. It is `None` if a change contradicts the other options.
 fn configs(script: &Script) -> Vec<Option<RfcConfig>> {
     let alone = script.options.fails_with.iter().map(std::slice::from_ref);
     std::iter::once(&[][..]).chain(alone).map(|change| script.config(None, change).ok()).collect()
@@ -110,14 +110,15 @@ fn each_change_that_a_script_names_makes_it_fail() {
         let changes = script.ineffective_changes().unwrap_or_else(|error| panic!("{error}"));
         found.extend(changes.iter().map(|change| format!("{}:{}", script.name, change.line)));
     }
-    assert!(found.is_empty(), "the scripts pass with these:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "the scripts pass in spite of these changes:\n{}", found.join("\n"));
 }
 
 /// A subject that sends exactly what its script expects. It ignores assertions.
 struct Parrot {
-    /// What to send: after how many calls and inbound packets, when, and which packet.
+    /// The packets to send: each with the number of calls and inbound packets before it, and its
+    /// instant.
     lines: VecDeque<(usize, Time, ScriptPacket)>,
-    /// What calls return, and until when those block that do.
+    /// The results of calls. A call that blocks also has the instant at which it returns.
     results: VecDeque<(CallOutcome, Option<Time>)>,
     blocked: Option<(Time, CallOutcome)>,
     heard: usize,
@@ -239,7 +240,7 @@ impl Subject for Parrot {
     }
 }
 
-/// The script without its assertions and with no tolerance.
+/// Returns the script without its assertions and with no tolerance.
 fn without_checks(mut script: Script) -> Script {
     script.options.tolerance.least = Duration::ZERO;
     for event in &mut script.events {
@@ -259,7 +260,7 @@ fn a_subject_that_sends_what_a_script_expects_passes_it() {
             script.events.iter().filter(|event| wanted(event)).count()
         };
         let events = counts(&|event| !matches!(event.action, ScriptAction::Check(_)));
-        // A call that blocks returns in an entry of its own.
+        // If a call blocks, its return is a separate entry.
         let blocks = counts(&|event| {
             matches!(event.time, EventTime::Lasting(..) | EventTime::AfterLasting(..))
         });
@@ -277,7 +278,7 @@ fn a_subject_that_omits_or_changes_a_packet_fails_the_script() {
             wrong.lines[line].2.seq += 1;
             let mut late = Parrot::of(&script);
             late.lines.iter_mut().skip(line).for_each(|l| l.1 += Duration::from_secs(1));
-            // The number of a SYN is the initial sequence number, whatever it is.
+            // A SYN may have any sequence number, so a change of this number is no mistake.
             let syn = wrong.lines[line].2.flags.has(Flags::SYN);
             assert!(run(&script, &mut forgetful).is_err(), "{}: {line}", script.name);
             assert!(syn || run(&script, &mut wrong).is_err(), "{}: {line}", script.name);

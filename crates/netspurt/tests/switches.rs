@@ -1,4 +1,5 @@
-//! The tables of profiles and switches in the documentation are those that their definitions make.
+//! Tests that the tables of profiles and switches in the documentation equal the tables that are
+//! generated from the definitions.
 
 use std::fs;
 use std::path::Path;

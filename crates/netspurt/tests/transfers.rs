@@ -1,7 +1,8 @@
-//! Random transfers over a hostile network: every octet arrives once and in order, nothing hangs.
+//! Tests random transfers over a hostile network: every octet arrives once and in order, and no
+//! transfer hangs.
 //!
 //! `NETSPURT_TRANSFERS=1000000 cargo test --release -p netspurt --test transfers` tries a million
-//! of each.
+//! transfers of each kind.
 
 use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,15 +26,15 @@ struct Network {
     detours: u64,
     delay: Duration,
     jitter: Duration,
-    /// From this instant on the delay is another.
+    /// The instant at which the delay changes, and the delay from then on.
     step: (Time, Duration),
-    /// Nothing gets through in between.
+    /// The start and the end of an outage, in which all segments are lost.
     outage: (Time, Time),
 }
 
 struct Transfer {
     seed: u64,
-    /// The minimum and the maximum timer of the algorithm under test.
+    /// The minimum and the maximum RTO of the algorithm under test.
     timers: (Duration, Duration),
     judge: Judge,
     dice: Stream,
@@ -58,7 +59,7 @@ const RECOVERIES: [Recovery; 6] = [
     Recovery::Rack,
 ];
 
-/// A number below `n`.
+/// Draws a number below `n`.
 fn below(dice: &mut Stream, n: u64) -> u64 {
     dice.bits() % n
 }
@@ -67,14 +68,14 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The minimum and the maximum timer that an algorithm says it has.
+/// Returns the minimum and the maximum RTO that an algorithm declares.
 fn bounds(algorithm: &EstimatorConfig) -> (Duration, Duration) {
     let bounds = algorithm.bounds();
     (bounds.min.unwrap_or_default(), bounds.max.unwrap_or(Duration::from_nanos(u64::MAX)))
 }
 
 impl Network {
-    /// A network drawn at random.
+    /// Draws a network at random.
     fn drawn(dice: &mut Stream) -> Self {
         let delay = ms(1 + below(dice, 200));
         let at = |n| Time::ZERO + ms(n);
@@ -92,19 +93,20 @@ impl Network {
 }
 
 impl Transfer {
-    /// Over a network with all effects.
+    /// Makes a transfer over a network with all effects.
     fn new(seed: u64) -> Self {
         Self::with(seed, |_, _| ())
     }
 
-    /// Over a network that loses segments at random and does nothing else to them.
+    /// Makes a transfer over a network that only loses segments, at random and in an outage. It
+    /// neither copies nor reorders them.
     fn that_only_loses(seed: u64) -> Self {
         Self::with(seed, |config, network| {
             (network.copies, network.detours) = (0, 0);
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
-            // Linux's F-RTO takes what arrived before the timeout, and whose ACKs were lost, for
-            // what arrives after it.
+            // If segments arrived before the timeout and their ACKs were lost, Linux's F-RTO may
+            // undo a cut that was needed: it cannot see that the segments did not arrive later.
             config.frto_at_once = false;
         })
     }
@@ -135,7 +137,7 @@ impl Transfer {
             let name = names[below(&mut dice, names.len() as u64) as usize];
             config.rto = EstimatorConfig::named(name).expect("one of the algorithms");
             match &mut config.rto {
-                // Without a ceiling a timer may outgrow what the clock counts.
+                // Without a maximum, a timer may become longer than the clock can count.
                 EstimatorConfig::Mills(algorithm) => algorithm.max = Some(ms(60_000)),
                 EstimatorConfig::Quic(algorithm) => algorithm.max = Some(ms(60_000)),
                 _ => {}
@@ -145,8 +147,7 @@ impl Transfer {
             if below(&mut dice, 2) == 0 { u32::MAX - below(&mut dice, 50_000) as u32 } else { 0 };
         config.receive_buffer_bytes =
             [2_000, 20_000, 65_535, 1 << 20][below(&mut dice, 4) as usize];
-        // An algorithm without a floor or a backoff may retransmit often while nothing gets
-        // through.
+        // An algorithm without a minimum or a backoff may retransmit many times in an outage.
         config.retries = 100_000;
         config.syn_retries = 100_000;
         config.time_wait = ms(100_000_000);
@@ -263,11 +264,18 @@ impl Transfer {
         for event in events.drain() {
             if let What::Rto { state, .. } = event.what {
                 let (least, most) = self.timers;
-                assert!(state.rto > Duration::ZERO, "a timer of nothing");
-                assert!(state.rto >= least && state.rto <= most, "{} is no timer", state.rto);
+                assert!(state.rto > Duration::ZERO, "the RTO is zero");
+                assert!(
+                    state.rto >= least && state.rto <= most,
+                    "the RTO {} is out of bounds",
+                    state.rto
+                );
             }
         }
-        assert!(self.ends[1].received().delivered_bytes <= self.octets, "more than was sent");
+        assert!(
+            self.ends[1].received().delivered_bytes <= self.octets,
+            "more octets were delivered than written"
+        );
         assert!(self.ends[0].totals().acked_bytes <= self.ends[1].received().delivered_bytes);
     }
 
@@ -280,8 +288,8 @@ impl Transfer {
     }
 }
 
-/// Plays `count` transfers from the seed `NETSPURT_SEED` on, as `make` makes them, and asks of
-/// each what `check` asks.
+/// Plays `count` transfers that `make` makes, and calls `check` with each. The first seed is
+/// `NETSPURT_SEED`.
 fn play(count: u64, make: fn(u64) -> Transfer, check: fn(&Transfer)) {
     let first = std::env::var("NETSPURT_SEED").map_or(0, |n| n.parse().expect("a number"));
     for seed in first..first + count {
@@ -309,8 +317,9 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
     play(how_many(20_000), Transfer::new, |_| ());
 }
 
-/// With a constant delay and order kept, a cut is taken back for a retransmission that was
-/// spurious, and for no other: where every retransmission was needed, none is.
+/// If the delay is constant and segments keep their order, a cut of cwnd may only be undone because
+/// of a spurious retransmission. Spurious tail loss probes do not count, because no cut comes with
+/// them. If every retransmission was needed, no cut is undone.
 #[test]
 fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
@@ -322,7 +331,8 @@ fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
     });
 }
 
-/// Two ends that both write at `at`, 50 ms apart, for `steps` wake-ups; what was sent.
+/// Lets both ends write at the instant `at`, and plays their connection for `steps` wake-ups. The
+/// delay in each direction is 50 ms. Returns the number of segments sent.
 fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
     let mut events = Events::new(Wanted::default());
     let mut path: Vec<(Time, usize, Segment)> = Vec::new();
@@ -347,9 +357,9 @@ fn both_write(ends: &mut [Connection; 2], at: Time, steps: u64) -> usize {
     sent
 }
 
-/// RFC 9293 §3.5: the SYN-ACKs of both cross as well.
+/// RFC 9293 §3.5: the SYNs of the two ends cross on the path, and then their SYN-ACKs cross.
 #[test]
-fn two_ends_that_open_simultaneously_are_connected_after_a_round_trip() {
+fn two_ends_that_open_simultaneously_connect_and_deliver_their_data_with_few_segments() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     let sent = both_write(&mut ends, Time::ZERO, 100);

@@ -1,4 +1,4 @@
-//! Control messages of `recvmsg`, as octets.
+//! Encodes the control messages of `recvmsg` as octets.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::machine::DrillMachine;
 
 /// Octets of the header of a control message: its length, level and type.
 const HEAD_BYTES: usize = 16;
-/// Control messages begin at multiples of this.
+/// The offset of each control message is a multiple of this number of octets.
 const ALIGNMENT: usize = 8;
 /// `SCM_TIMESTAMPING`, which `libc` does not have. It has the number of the option.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;

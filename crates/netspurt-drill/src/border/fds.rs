@@ -1,4 +1,5 @@
-//! The numbers of our sockets.
+//! Converts between our host's socket numbers and the file descriptors that packetdrill sees, which
+//! are higher by `FIRST`.
 
 use netspurt::script::Fd;
 

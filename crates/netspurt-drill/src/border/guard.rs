@@ -51,7 +51,7 @@ pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
     }
 }
 
-/// As [`answer`], for functions that return an `int`.
+/// Does the same as [`answer`] for functions that return an `int`.
 pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_int {
     c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
 }

@@ -19,7 +19,7 @@ pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderRe
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees this.
     Ok(unsafe { slice::from_raw_parts(place.cast(), length) })
 }
 
@@ -45,7 +45,7 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller says so; places within packed structures need no alignment.
+    // SAFETY: the caller guarantees this; places within packed structures need no alignment.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees this.
     Ok(unsafe { place.read_unaligned() })
 }
 
@@ -76,7 +76,7 @@ pub(super) unsafe fn pieces(
     if pieces.is_null() {
         return Err(Errno(libc::EFAULT));
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees this.
     let pieces = unsafe { slice::from_raw_parts(pieces, count) };
     let lengths = pieces.iter().map(|piece| piece.iov_len).collect();
     Ok((lengths, pieces.iter().any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)))
@@ -98,7 +98,7 @@ pub(super) unsafe fn address(
     place: *const c_void,
     length: libc::socklen_t,
 ) -> BorderResult<Option<SocketAddr>> {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees this.
     let octets = unsafe { octets(place, length as usize) }?;
     let short = || Errno(libc::EINVAL);
     let family = octets.first_chunk::<FAMILY_BYTES>().ok_or_else(short)?;
@@ -143,7 +143,7 @@ pub(super) unsafe fn put_address(
         return Ok(());
     }
     let octets = address_octets(address);
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees this.
     unsafe {
         let room = get(length)?;
         write(place, room as usize, &octets)?;

@@ -1,4 +1,4 @@
-//! Options of sockets.
+//! `setsockopt` and `getsockopt`, as packetdrill calls them.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! Packets to our host and from it.
+//! Gives packetdrill's packets to our host, and gives packetdrill the packets that our host sends.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! The table of functions, used as packetdrill uses it.
+//! Tests of the table of functions. They call the functions in the same way as packetdrill.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -232,14 +232,14 @@ fn a_blocking_call_advances_the_clock_if_no_other_thread_does() {
 }
 
 #[test]
-fn a_packet_that_never_comes_is_reported_as_a_broken_one() {
+fn in_place_of_a_packet_that_never_comes_packetdrill_gets_an_empty_one() {
     let player = Player::new();
     player.listener();
     assert!(player.receive().is_none());
 }
 
 #[test]
-fn a_panic_refuses_the_script_and_leaves_nothing_undefined() {
+fn after_a_panic_all_calls_fail_and_the_clock_still_runs() {
     let player = Player::new();
     let listener = player.listener();
     let panicked = answer_int(|machine| machine.with(|_| panic!("on purpose")));

@@ -20,7 +20,8 @@ fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static st
     }
 }
 
-/// As [`writes`], for reading.
+/// A call that reads up to `bytes` octets. If the buffer is null, `nowhere` is the name of the
+/// call.
 fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
     match nowhere {
         Some(name) => Call::BadBuffer { fd: own_fd(fd), name },

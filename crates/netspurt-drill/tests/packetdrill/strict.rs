@@ -1,4 +1,5 @@
-//! Our own, strict scripts in packetdrill's notation.
+//! Translates our own scripts, which are in the strict dialect, into scripts that packetdrill can
+//! run.
 
 use netspurt::script::{Script, ScriptDialect};
 

@@ -13,7 +13,7 @@ use netspurt::wire::{IpHead, TcpHead};
 struct SeenConnection {
     /// The ports at the two hosts.
     ports: [u16; 2],
-    /// The side that opened it.
+    /// The side that opened the connection.
     opener: Side,
     opened: Option<Time>,
     /// When the opener's last SYN entered the path.
@@ -202,12 +202,20 @@ mod tests {
         let mut of = |side, octets: &[u8]| all.of(side, octets, Time::ZERO);
         let syn = packet(4000, 80, 7, Flags::SYN);
         assert_eq!(of(Side::From, &syn), Some(0));
-        assert_eq!(of(Side::From, &syn), Some(0), "a SYN sent again");
+        assert_eq!(
+            of(Side::From, &syn),
+            Some(0),
+            "a retransmitted SYN belongs to the same connection"
+        );
         assert_eq!(of(Side::To, &packet(80, 4000, 9, Flags::SYN.with(Flags::ACK))), Some(0));
         assert_eq!(of(Side::From, &packet(4001, 80, 7, Flags::SYN)), Some(1));
         assert_eq!(of(Side::From, &packet(4000, 80, 8, Flags::SYN)), Some(2));
         assert_eq!(of(Side::To, &packet(80, 4000, 9, Flags::ACK)), Some(2));
-        assert_eq!(of(Side::From, &packet(4003, 80, 1, Flags::SYN)), None, "three, and no more");
+        assert_eq!(
+            of(Side::From, &packet(4003, 80, 1, Flags::SYN)),
+            None,
+            "the limit of three connections is reached"
+        );
         assert_eq!((all.count(), all.others), (3, 1));
     }
 

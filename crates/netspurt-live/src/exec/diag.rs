@@ -62,7 +62,7 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
             IpAddr::V6(address) => octets.extend(address.octets()),
         }
     }
-    // Zero stands for any device. A cookie of ones stands for no cookie.
+    // The device zero means any device. A cookie whose bits are all one means no cookie.
     octets.extend([0; 4]);
     octets.extend([0xff; 8]);
     octets

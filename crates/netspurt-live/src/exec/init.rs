@@ -30,7 +30,7 @@ const NEVER: i32 = 1 << 16;
 /// How the first program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit status, or the number that replaces it.
+    /// The exit status of the program, or the number that replaces it.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
@@ -102,8 +102,8 @@ fn say(what: &str) {
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
-    // The terminal's keys have no effect on the first process, but they do on the processes that it
-    // starts.
+    // The terminal's keys have no effect on this process, but they have an effect on the programs
+    // that it starts.
     sys::leave_keys_to_others(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);

@@ -199,7 +199,8 @@ fn has_ended(status: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(status, PollFlags::IN)], Some(&at_once)).unwrap_or(0) > 0
 }
 
-/// When the program ends, the run goes on for this span, so that packets on their way can arrive.
+/// The time for which the run continues after the first program has ended, so that packets on their
+/// way can arrive.
 const LINGER: Duration = Duration::from_millis(300);
 
 /// Decides when a run with programs is over.

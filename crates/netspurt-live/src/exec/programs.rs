@@ -1,4 +1,4 @@
-//! The programs of a run, and the information that their processes need.
+//! The programs that a run starts, and the information that their processes need.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The observer of programs' traffic.
+//! Observes the packets of programs: assigns them to connections, and asks the kernels about the
+//! connections.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -60,7 +61,7 @@ impl ProgramsWatch {
         }
     }
 
-    /// Whether the kernels of both hosts report on connections.
+    /// Whether the kernels of both hosts report the states of connections.
     pub fn is_told(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }

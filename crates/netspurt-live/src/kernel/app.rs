@@ -88,7 +88,7 @@ struct ContentSource {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether nobody asks the kernel about it.
+    /// Whether the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
@@ -116,18 +116,19 @@ struct Sink {
     /// The maximum of the receive window in octets.
     clamp: Option<u32>,
     notes: FlowNotes,
-    /// Whether nobody asks the kernel about it.
+    /// Whether the kernel is not asked about the connection.
     unasked: bool,
     last: Option<TcpInfo>,
 }
 
 impl Apps {
-    /// Adds the applications of connections that all go to the socket `listener`, each opened by a
-    /// socket that is bound to a port of its own. Their notes are in the same order, numbered by
-    /// `ends`; the kernel is not asked about them.
+    /// Adds the applications of several connections to the socket `listener`. Each connection is
+    /// opened by a socket that is bound to a port of its own. The notes of the applications are in
+    /// the order of the connections, and `ends` gives their ends. The kernel is not asked about
+    /// these connections.
     ///
     /// # Errors
-    /// When the kernel does not tell a socket's port.
+    /// When the kernel does not give the port of a socket.
     pub fn add_visits(
         &mut self,
         listener: OwnedFd,
@@ -299,7 +300,7 @@ impl Apps {
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
         let shared = self.shared.iter().map(|shared| PollFd::new(&shared.listener, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(shared).collect();
-        // An interrupted wait is not an error: the next turn checks again.
+        // An interrupted wait is not an error, because the loop then checks again what is due.
         let _ = poll(&mut fds, Some(&timespec(remaining)));
     }
 }
@@ -359,7 +360,8 @@ fn write(
         if most == 0 {
             return Ok(left);
         }
-        // The end is known, as in the simulator, so the last segment carries the FIN.
+        // The application knows that these octets are the last ones, as in the simulator. So the
+        // last segment carries the FIN.
         let last = ends && left == Some(most as u64);
         let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
         match send(socket, content::octets(*written, most), flags) {
@@ -384,7 +386,8 @@ impl ContentSource {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
 
-    /// When it does something of its own accord.
+    /// Returns the instant at which the application must act, although nothing happens at its
+    /// socket.
     fn due(&self) -> Option<Time> {
         match self.stage {
             AppStage::Waits => Some(self.task.start()),
@@ -522,7 +525,8 @@ impl Sink {
         self.over && TcpInfo::is_closed(self.open())
     }
 
-    /// When it does something of its own accord.
+    /// Returns the instant at which the application must act, although nothing happens at its
+    /// socket.
     fn due(&self) -> Option<Time> {
         self.answering.as_ref().filter(|_| self.reply_bytes_left == 0 && !self.over)?.next()
     }

@@ -1,4 +1,5 @@
-//! The TCP counters of a host's kernel, since its namespace was made.
+//! Reads the TCP counters of a host's kernel. They count from the time at which the host's
+//! namespace was made.
 
 use std::collections::BTreeMap;
 use std::{fs, io};

@@ -11,15 +11,16 @@ use crate::sys;
 /// The parts of `struct tcp_info` that netspurt uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Its congestion state: 0 open, 1 disorder, 2 cwnd reduced (CWR), 3 recovery, 4 loss.
+    /// The congestion state: 0 open, 1 disorder, 2 cwnd reduced (CWR), 3 recovery, 4 loss.
     pub state: u8,
     /// How often the retransmission timeout was doubled.
     pub backoff: u8,
     /// Whether both sides agreed on SACK.
     pub sack: bool,
-    /// Whether the kernel finds losses by time (RACK). `TCP_INFO` does not say; the caller sets it.
+    /// Whether the kernel finds losses by time (RACK). `TCP_INFO` does not report this, so the
+    /// caller sets the field.
     pub rack: bool,
-    /// The retransmission timer.
+    /// The RTO, including the backoff.
     pub rto: Duration,
     /// Octets of payload in a full segment.
     pub smss: u32,
@@ -27,13 +28,13 @@ pub struct TcpInfo {
     pub unacked: u32,
     /// The smoothed round trip.
     pub srtt: Duration,
-    /// Its smoothed variation.
+    /// The smoothed variation of the round trip.
     pub rttvar: Duration,
     /// The slow-start threshold in segments.
     pub ssthresh: u32,
     /// The congestion window in segments.
     pub cwnd: u32,
-    /// Timeouts so far.
+    /// The timeouts so far. Kernels before Linux 6.7 report only those of the current repair.
     pub timeouts: u32,
 }
 

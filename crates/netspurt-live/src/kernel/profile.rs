@@ -1,4 +1,5 @@
-//! The profiles of the kernel's TCP: every value that influences a run is set and reported.
+//! The kernel's TCP settings for each profile. Every value that influences a run is set and
+//! reported.
 
 use std::fs;
 
@@ -42,9 +43,9 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The minimum, the initial and the maximum size of the receive buffer. At least half of a buffer
-/// is window; the exact share depends on the packets. [`clamp`](super::socket::clamp) limits the
-/// window.
+/// Returns the minimum, the initial and the maximum size of the receive buffer. At least half of a
+/// buffer can be advertised as window; the exact share depends on the packets.
+/// [`clamp`](super::socket::clamp) limits the window.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
         Some(fixed) => format!("4096 {fixed} {fixed}"),

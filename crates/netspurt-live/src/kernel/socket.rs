@@ -1,4 +1,4 @@
-//! The sockets at the ends of flows.
+//! Opens the sockets at the ends of flows, and sets their options.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,7 @@ fn at_first(bytes: u32, smss: u16) -> u32 {
     bytes.saturating_sub(grows).max(grows.min(bytes))
 }
 
-/// The error that a socket does not get the congestion control algorithm called `name`.
+/// Makes the error for a socket that does not get the congestion control algorithm called `name`.
 fn of_congestion(name: &str, error: &io::Error) -> io::Error {
     let why = match error.kind() {
         io::ErrorKind::NotFound => "this kernel has no such algorithm",
@@ -42,7 +42,7 @@ fn of_congestion(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("tcp.congestion = {name:?}: {why}: {fix}"))
 }
 
-/// The algorithms that everybody may choose.
+/// The file with the congestion control algorithms that every user may choose.
 const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
 /// Opens a socket in the calling thread's namespace and binds it to `address`. If it `listens`, it

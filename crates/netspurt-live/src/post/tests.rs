@@ -1,4 +1,5 @@
-//! Packets on their way out: unchanged, segmented, joined again, marked, and refused.
+//! Tests of the packets that are prepared for delivery. They may leave unchanged, be segmented or
+//! marked, be joined under one header again, or be refused by the device.
 
 use std::os::unix::net::UnixDatagram;
 

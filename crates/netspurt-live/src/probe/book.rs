@@ -13,7 +13,7 @@ use super::lines::{
     ClockStepLine, ContinuedLine, EchoProbeLine, ProbeHeader, ReplyFields, StampedBy, StrayLine,
 };
 
-/// An answer to an echo probe, with the timestamps of both.
+/// An answer to an echo probe, with the timestamps of the probe and of the answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoReply {
     pub sent_at: ClockReading,

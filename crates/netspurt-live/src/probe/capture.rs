@@ -1,4 +1,4 @@
-//! The capture of the packets to and from one address.
+//! Captures the packets between this host and one address.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -92,7 +92,8 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     Ok(socket)
 }
 
-/// Whether a packet is to or from `peer`. TCP packets must have its port, unless that is 0.
+/// Whether a packet is to or from `peer`. TCP packets must have the port of `peer`, unless that
+/// port is 0.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
     let Some(ip) = IpHead::of(packet) else { return false };
     let there = ip.addresses().map(|address| address == peer.ip());

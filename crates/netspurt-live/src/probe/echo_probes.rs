@@ -1,4 +1,4 @@
-//! A series of echo probes with only one in flight.
+//! Sends a series of echo probes, with at most one in flight.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -16,14 +16,14 @@ use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
-/// The rule for the time at which the next probe leaves. No probe leaves before the probe before it
-/// was answered or given up.
+/// The rule for the time at which the next probe leaves. In all rules, a probe leaves only after
+/// the previous probe was answered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
     /// The next probe leaves immediately, as in RFC 889.
     Immediate,
-    /// The next probe is due a fixed time after the probe before it was due.
+    /// The time between the instants at which two successive probes are due is fixed.
     Every {
         /// The time between two probes, in nanoseconds.
         gap_ns: u64,

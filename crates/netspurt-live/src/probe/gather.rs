@@ -1,4 +1,4 @@
-//! The memory of finished echo probes, which shows which answers are late and which are duplicates.
+//! Remembers finished echo probes, so that late answers and duplicate answers can be recognised.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_does_not_grow_with_hours() {
+    fn only_a_limited_number_of_past_probes_is_remembered() {
         let mut ledger = PastProbes::default();
         let sent_at = ClockReading { raw_ns: 1, unix_ns: 1 };
         for number in 0..REMEMBERED as u64 + 10 {

@@ -1,4 +1,5 @@
-//! The delay of each hop: echo probes with a hop limit of one, then two, up to the target.
+//! Measures the delay of each hop with echo probes. Their hop limit is first one, then two, and so
+//! on up to the target.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -99,7 +100,7 @@ fn echo_probe(
         }
         let mut fds = vec![PollFd::new(&*socket, PollFlags::IN)];
         fds.extend(halt.as_ref().map(|halt| PollFd::new(halt, PollFlags::IN)));
-        // The loop checks its work again even if the wait was interrupted.
+        // If the wait is interrupted, the loop only checks again what to do.
         let _ = poll(&mut fds, Some(&timespec(Duration::from_nanos(deadline - now))));
         if fds.get(1).is_some_and(|halt| !halt.revents().is_empty()) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The lengths of probes.
+//! The rules for the lengths of probes.
 
 use netspurt::rng::Stream;
 use serde::{Deserialize, Serialize};

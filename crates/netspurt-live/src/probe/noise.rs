@@ -1,4 +1,4 @@
-//! The noise of the instrument: how long echo probes over loopback take.
+//! Measures the noise of the instrument: how long echo probes over loopback take.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

@@ -350,8 +350,8 @@ fn noise(target: &ProbeTarget, count: u64) -> Result<Option<NoiseReport>, ProbeE
     }
 }
 
-/// Describes the path to the target. Before, it makes sure that the link-layer address of the first
-/// hop is known.
+/// Makes sure that the link-layer address of the first hop is known, and then describes the path to
+/// the target.
 fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeError> {
     let warmed = warm(socket)?;
     let route = route_to(target).unwrap_or_default();
@@ -396,7 +396,7 @@ fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeE
             None => {
                 let left = Duration::from_nanos(ANSWER_WAIT.as_nanos() - after_ns);
                 let mut fds = [PollFd::new(&*socket, PollFlags::IN)];
-                // The loop checks its work again even if the wait was interrupted.
+                // If the wait is interrupted, the loop only checks again what to do.
                 let _ = poll(&mut fds, Some(&timespec(left)));
             }
         }

@@ -1,4 +1,4 @@
-//! The contents of probes, and the recognition of their answers.
+//! Makes the contents of probes, and recognises the answers to them.
 
 use std::net::IpAddr;
 
@@ -77,7 +77,7 @@ impl Marks {
                 out.extend(self.port.to_be_bytes());
                 #[expect(clippy::cast_possible_truncation, reason = "keys of TCP have 32 bits")]
                 out.extend((key as u32).to_be_bytes());
-                // No acknowledgment; five words of header; SYN; the largest window.
+                // The fields are: no acknowledgment, five words of header, SYN, the largest window.
                 out.extend([0, 0, 0, 0, 5 << 4, 2, 0xff, 0xff, 0, 0, 0, 0]);
                 out.resize(length, 0);
                 let sum = checksum(&[&self.pseudo_header(length), out]);
@@ -86,7 +86,7 @@ impl Marks {
         }
     }
 
-    /// Adds the mark and the key, and fills the rest with octets that count their place.
+    /// Adds the mark and the key, and fills the rest with octets whose values are their positions.
     fn carry(&self, key: u64, length: usize, out: &mut Vec<u8>) {
         out.extend(self.cookie.to_be_bytes());
         out.extend(key.to_be_bytes());
@@ -219,7 +219,7 @@ mod tests {
     fn an_echo_answers_its_probe_and_no_other() {
         let mine = marks(ProbeKind::Icmp, false);
         let mut reply = built(ProbeKind::Icmp, false, 100);
-        assert_eq!(checksum(&[&reply]), 0, "a checksum makes the sum zero");
+        assert_eq!(checksum(&[&reply]), 0, "with its checksum, a packet sums up to zero");
         assert_eq!(mine.answered(&reply, false, &[]), None, "a request is no reply");
         reply[0] = 0;
         assert_eq!(mine.answered(&reply, false, &[]), Some(0x1234_0000));
@@ -309,7 +309,11 @@ mod tests {
             packet[0] = 0x40 | (words - 1);
             assert_eq!(mine.answered(&packet, true, &[]), None, "{words} words, said less");
         }
-        assert_eq!(mine.answered(&[0x4f; 59], true, &[]), None, "a header longer than all");
+        assert_eq!(
+            mine.answered(&[0x4f; 59], true, &[]),
+            None,
+            "the header is longer than the packet"
+        );
     }
 
     #[test]
@@ -319,7 +323,11 @@ mod tests {
             marks(ProbeKind::Icmp, false).build(1, number, 0, 60, &mut out);
             assert_eq!((out[0], &out[4..6], &out[6..8]), (8, &[0, 7][..], &counted[..]));
             marks(ProbeKind::Icmp, true).build(1, number, 0, 60, &mut out);
-            assert_eq!((out[0], &out[2..4]), (128, &[0, 0][..]), "the kernel sums ICMPv6 up");
+            assert_eq!(
+                (out[0], &out[2..4]),
+                (128, &[0, 0][..]),
+                "the kernel computes the checksum of ICMPv6"
+            );
         }
         let opening = built(ProbeKind::Tcp, true, 80);
         assert_eq!(opening[..4], [0x13, 0x88, 0, 9], "from port 5000 to port 9");
@@ -354,7 +362,7 @@ mod tests {
         let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(checksum(&[&octets]), !0xddf2);
         assert_eq!(checksum(&[&octets[..4], &octets[4..]]), !0xddf2, "in parts");
-        assert_eq!(checksum(&[&[0xab]]), !0xab00, "an odd octet is the upper one");
+        assert_eq!(checksum(&[&[0xab]]), !0xab00, "an odd octet is the upper half of a word");
         assert_eq!(checksum(&[]), 0xffff);
     }
 }

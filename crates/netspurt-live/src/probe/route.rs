@@ -1,4 +1,4 @@
-//! The kernel's route to an address.
+//! Asks the kernel for its route to an address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,4 @@
-//! The wait until kernel timestamps work. The kernel starts to stamp arrivals some milliseconds
+//! Waits until kernel timestamps work. The kernel starts to timestamp arrivals some milliseconds
 //! after the first socket has asked for timestamps.
 
 use std::net::{Ipv4Addr, UdpSocket};
@@ -13,8 +13,8 @@ const STEP: Duration = Duration::from_millis(5);
 /// The maximum number of attempts.
 const TRIES: u32 = 100;
 
-/// Waits until datagrams over loopback have a timestamp of their arrival. Returns whether they
-/// have. The kernel then goes on to stamp arrivals while any socket asks for timestamps.
+/// Waits until the kernel adds timestamps to datagrams that arrive over loopback. Returns whether
+/// it does so in the end. The kernel then continues as long as any socket asks for timestamps.
 pub(super) fn stamps_come() -> bool {
     let Ok(own) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return false };
     let Ok(address) = own.local_addr() else { return false };

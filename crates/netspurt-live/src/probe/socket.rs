@@ -159,7 +159,8 @@ impl ProbeSocket {
     /// its sequence number, and the key of another probe is its time of sending.
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
-            // The upper sixteen bits count. The lower ones leave room for the octets of a SYN.
+            // The upper sixteen bits count the SYNs of the run. The lower sixteen bits are zero, so
+            // that the octets of a SYN do not reach the next key.
             ProbeKind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
             ProbeKind::Icmp | ProbeKind::Udp => raw_ns,
         }
@@ -423,7 +424,7 @@ mod tests {
                 None => {
                     let mut fds = [PollFd::new(&*socket, PollFlags::IN)];
                     let long = timespec(Duration::from_secs(60));
-                    assert_ne!(poll(&mut fds, Some(&long)), Ok(0), "nothing comes");
+                    assert_ne!(poll(&mut fds, Some(&long)), Ok(0), "no message has arrived");
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! The error of a live run that could not take place.
+//! The errors that stop a live run or keep it from starting.
 
 use std::io;
 
 use crate::sandbox::SandboxError;
 
-/// Why a live run could not take place.
+/// Why a live run did not start or was stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// Namespaces are not available, or something in them failed.

@@ -1,5 +1,5 @@
-//! The sums of flows, computed from their real packets. A simulated connection keeps these sums
-//! itself.
+//! Computes the sums of a flow, such as its counts of retransmissions, from the flow's real
+//! packets. A simulated connection keeps these sums itself.
 
 use netspurt::observe::{Acks, Arrivals, Brought, Sequence};
 use netspurt::record::FlowSum;

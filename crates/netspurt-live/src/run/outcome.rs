@@ -46,7 +46,7 @@ pub(super) struct Outcome {
     pub(super) ends: Vec<EndReport>,
     pub(super) names: Names,
     pub(super) wanted: Wanted,
-    /// The estimators that follow the kernel's as shadows.
+    /// The estimators that run as shadows beside the kernel's estimator.
     pub(super) shadows: Vec<EstimatorConfig>,
     /// The run's captures.
     pub(super) captured: Capturing,
@@ -236,8 +236,9 @@ impl Outcome {
         Some(connections_table(&name, &programs.connections, &counts))
     }
 
-    /// Completes the sums that were computed from a flow's packets. The applications add when they
-    /// wrote, finished and read. An end in the simulator adds its own sums.
+    /// Completes the sums that were computed from a flow's packets. The notes of the applications
+    /// add when they wrote and finished, and what they read. An end in the simulator adds its own
+    /// sums.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;

@@ -1,4 +1,4 @@
-//! The state of a run at an instant, for display.
+//! The state of a running live run at an instant, for display.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -69,7 +69,7 @@ pub struct WatchedQueue {
     pub bytes: u64,
 }
 
-/// The latest reported state of the simulator's ends and of queues.
+/// The latest states that the simulator's ends and the queues reported.
 pub(super) struct LastHeard {
     names: Names,
     cwnd: BTreeMap<EndId, CwndState>,

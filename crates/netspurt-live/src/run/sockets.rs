@@ -1,4 +1,4 @@
-//! The kernel's sockets of a run.
+//! The kernel's sockets that a run asks about retransmissions.
 
 use crate::kernel::FlowSocket;
 

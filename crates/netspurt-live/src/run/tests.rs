@@ -151,7 +151,7 @@ fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
 }
 
 #[test]
-fn drops_are_equal_if_every_value_is() {
+fn a_replay_has_the_same_drops_if_every_value_is_equal() {
     let table = |ids: &[i64]| Table::new("drops", vec![Column::new("id", Data::I64(ids.to_vec()))]);
     let (one, two) = (table(&[1, 2]), table(&[1, 3]));
     for (live, again, expected) in [

@@ -1,4 +1,5 @@
-//! The round trips that a kernel's source can measure, computed from its packets alone.
+//! Computes the round trips that a source on the kernel's TCP can measure. It uses only the
+//! source's packets.
 
 use std::collections::HashSet;
 
@@ -88,7 +89,7 @@ mod tests {
         assert!(found.iter().all(|trip| trip.end == EndId::at(0)));
     }
     /// RFC 6298 §3, and Linux's `FLAG_RETRANS_DATA_ACKED`: the ACK of octets above a hole had to
-    /// wait for the repair.
+    /// wait for the retransmission that filled the hole.
     #[test]
     fn an_ack_that_covers_a_retransmission_gives_no_sample() {
         let arrivals = [data(0, 1), data(1, 101), data(50, 1), data(51, 201)];

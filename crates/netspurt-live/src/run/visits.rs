@@ -22,7 +22,8 @@ const FIRST_PORT: u16 = 10_000;
 const LISTENING_PORT: u16 = 80;
 
 /// Adds the applications of a population's connections at the hosts of `pair`, if `network` has a
-/// population. Their sockets are made now, so that the run does not wait for them later.
+/// population. The sockets of the connections are made now, so that the run does not wait for them
+/// later.
 ///
 /// # Errors
 /// When the kernel refuses something.
@@ -57,7 +58,7 @@ fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     flow.end(Side::From)
 }
 
-/// Raises the limit of open descriptors to the maximum: each connection needs two.
+/// Raises the limit of open descriptors to the maximum, because each connection needs two.
 fn allow_many_descriptors() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // If this is refused, opening a socket reports the error.

@@ -1,4 +1,4 @@
-//! The recorder of a live run.
+//! Observes a live run and records its tables and captures.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -52,7 +52,7 @@ pub struct Watcher {
     pub(super) answers: Vec<(Time, Segment)>,
     /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
-    /// The watch on programs, if there are any.
+    /// The observer of programs, if there are any.
     pub(super) programs: Option<ProgramsWatch>,
     /// Decides when the run of programs is over, if there are any.
     pub(super) ends: Option<ProgramsEnding>,
@@ -122,7 +122,7 @@ pub fn watcher(
 }
 
 impl Watcher {
-    /// The bound on rows, if more rows were recorded.
+    /// Returns the maximum number of rows, if more rows were recorded.
     pub(super) fn overfull(&self) -> Option<u64> {
         self.most_rows.filter(|most| self.recorder.rows() > *most)
     }
@@ -166,7 +166,8 @@ impl Watcher {
 
     /// Records the round trips that the kernel's sources could measure.
     pub(super) fn timed(&mut self, arrivals: &[PacketArrival]) {
-        // Within one turn of the driver, they were delivered in the order of hosts.
+        // In one pass of its loop, the driver delivers packets host by host, so the answers are not
+        // in the order of time.
         self.answers.sort_by_key(|(at, _)| *at);
         for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
             let what = What::Rtt { end, sent, rtt: at.saturating_since(sent) };

@@ -1,4 +1,4 @@
-//! A device's number and its offloads.
+//! Looks up the number of a network device, and switches off its offloads.
 
 use std::os::fd::AsFd;
 
@@ -7,7 +7,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use super::error::{SandboxError, failed_at};
 use crate::sys;
 
-/// The work that a device does in place of TCP and of the sender of packets, as single features.
+/// The features by which a device does work in place of TCP or of the sender of packets, each with
+/// the ethtool command that switches it.
 const OFFLOADS: [(&str, u32); 6] = [
     ("checksums checked by the device", 0x15),
     ("checksums made by the device", 0x17),

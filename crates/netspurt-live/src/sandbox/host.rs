@@ -1,4 +1,4 @@
-//! A kernel's host: its namespace, its device, its addresses and routes.
+//! A host on the kernel's TCP: its namespace, its device, its addresses and its routes.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,17 +19,17 @@ use crate::sys;
 /// The plan of a host of the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
-    /// Its address.
+    /// The address of the host.
     pub address: Option<IpAddr>,
-    /// The one other address it knows.
+    /// The address of the only other host to which this host has a route.
     pub peer: Option<IpAddr>,
-    /// Octets of the largest packet it sends.
+    /// The octets of the largest packet that the host sends.
     pub mtu: u16,
     /// The settings for TCP on the route to the peer.
     pub hints: RouteHints,
     /// Values under `/proc/sys/net/ipv4`.
     pub sysctls: Vec<(&'static str, String)>,
-    /// The devices that connect it.
+    /// The devices that connect the host to the run.
     pub wiring: Wiring,
 }
 
@@ -37,9 +37,9 @@ pub struct HostPlan {
 /// dropped.
 #[derive(Debug)]
 pub struct KernelHost {
-    /// Its namespace.
+    /// The namespace of the host.
     pub namespace: Namespace,
-    /// The other end of its wire.
+    /// The port at the other end of the wire that begins at the host.
     pub port: PacketPort,
 }
 
@@ -51,14 +51,14 @@ impl Namespace {
     /// Calls `act` in the namespace, on a thread of its own.
     ///
     /// # Errors
-    /// When it cannot be entered.
+    /// When the namespace cannot be entered.
     pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
         within(self.0.as_fd(), act)
     }
 }
 
 impl KernelHost {
-    /// The name of its only device.
+    /// The name of the only device of a host.
     pub const DEVICE: &str = "eth0";
 
     /// Opens a port at the host's end of the wire, for traffic that the kernel's TCP does not send.
@@ -132,8 +132,8 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Makes sure that IPv6 sends nothing by itself: it is switched off, or it neither solicits routers
-/// nor generates addresses.
+/// Makes sure that the host sends no IPv6 packets by itself. IPv6 is switched off, or it neither
+/// solicits routers nor generates addresses.
 fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
         // With `addr_gen_mode` 1 the kernel generates no addresses.

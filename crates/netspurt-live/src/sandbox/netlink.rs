@@ -36,7 +36,7 @@ pub struct RouteHints {
     pub congestion: Option<&'static str>,
 }
 
-/// A connection to the kernel's network configuration, in the namespace it was opened in.
+/// A connection to the kernel's network configuration, for the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -50,7 +50,7 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn open() -> io::Result<Self> {
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
-        // No protocol is 0, NETLINK_ROUTE.
+        // `None` is protocol 0, which is NETLINK_ROUTE.
         let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
         Ok(Self { socket, sent: 0 })
     }

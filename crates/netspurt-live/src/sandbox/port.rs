@@ -1,4 +1,4 @@
-//! The run's side of a host's device, which receives and sends packets.
+//! The run's side of a host's device. It receives the host's packets and sends packets to the host.
 
 use std::fs::File;
 use std::io;
@@ -66,7 +66,7 @@ impl PacketPort {
     /// Creates a TUN device `name` in the calling thread's namespace.
     ///
     /// # Errors
-    /// When its node may not be opened, or the kernel refuses.
+    /// When the device node of TUN may not be opened, or the kernel refuses the device.
     pub fn tun(name: &str, offload: bool, mtu: u16) -> io::Result<Self> {
         let file = sys::open_tun(name, offload)?;
         let counts = File::open("/proc/thread-self/net/dev")?;
@@ -156,8 +156,8 @@ impl PacketPort {
         }
     }
 
-    /// The number of packets that were lost here because there was no room: since the last call, or
-    /// for a TUN device, since it was created.
+    /// Returns the number of packets that the port lost because it had no room. A packet socket
+    /// counts since the last call, and a TUN device since it was created.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -305,7 +305,11 @@ mod tests {
         }
         assert!(!port.receive(&mut batch).unwrap(), "no more packets may wait");
         let got: Vec<_> = batch.received().map(|got| (got.unix_ns, got.bytes.to_vec())).collect();
-        assert_eq!(got, [(None, packet(false)), (None, packet(true))], "without stamps");
+        assert_eq!(
+            got,
+            [(None, packet(false)), (None, packet(true))],
+            "packets of a TUN device have no timestamps"
+        );
         let whole = packet(false);
         let (head, body) = whole.split_at(40);
         let packets = [

@@ -1,4 +1,4 @@
-//! The kind of a host's device.
+//! The kinds of network devices that connect a host to the run.
 
 use serde::{Deserialize, Serialize};
 

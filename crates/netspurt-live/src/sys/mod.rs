@@ -136,7 +136,7 @@ pub fn bind_packets(fd: BorrowedFd<'_>, device: u32) -> io::Result<()> {
     checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
-/// Makes a request about the device `name`.
+/// Makes the request structure for the device `name`.
 fn about(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: zeros are a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };

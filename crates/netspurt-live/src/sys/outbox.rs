@@ -46,7 +46,7 @@ impl Outbox {
     /// accepted.
     ///
     /// # Errors
-    /// When it takes none.
+    /// When the kernel accepts no packet.
     pub fn send(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -87,7 +87,7 @@ impl Outbox {
     /// Writes packets to a device that accepts one packet per call. Returns how many it accepted.
     ///
     /// # Errors
-    /// When it takes none.
+    /// When the kernel accepts no packet.
     pub fn write(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -19,7 +19,7 @@ pub struct StampedDatagram<'a> {
     pub bytes: &'a [u8],
     /// The kernel's timestamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
-    /// Its remaining hop limit.
+    /// The hop limit that was left when the datagram arrived.
     pub hops_left: Option<u8>,
     /// The report of the error queue, if there is one.
     pub trouble: Option<Trouble>,
@@ -35,9 +35,9 @@ pub enum Trouble {
     Returned {
         /// The address that sent the report.
         by: Option<IpAddr>,
-        /// The message's type.
+        /// The type of the message.
         kind: u8,
-        /// Its code.
+        /// The code of the message.
         code: u8,
     },
     /// This machine could not send the datagram. The value is the number of the error.
@@ -150,7 +150,8 @@ fn control_of(header: &libc::msghdr) -> ErrorReport {
 }
 
 impl Extended {
-    /// Returns the meaning of the entry. `offender` is the address behind it.
+    /// Returns the meaning of the entry. `offender` is the socket address that follows the entry in
+    /// memory.
     fn meant(self, offender: &[u8]) -> Trouble {
         match self.origin {
             libc::SO_EE_ORIGIN_TIMESTAMPING => Trouble::Sent(self.data),

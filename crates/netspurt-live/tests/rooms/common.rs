@@ -1,4 +1,4 @@
-//! Helpers of several of these tests.
+//! Helpers that several of these tests use.
 
 use std::net::SocketAddr;
 

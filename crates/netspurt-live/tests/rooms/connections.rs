@@ -1,4 +1,5 @@
-//! Connections of programs: they begin with a packet and are identified by their ports.
+//! Tests of how packets of programs are assigned to connections. A connection begins with a packet
+//! and is identified by its ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};
@@ -53,7 +54,7 @@ fn a_port_that_is_opened_again_is_another_connection() {
     assert_eq!(
         of(&mut all, Side::From, 4000, ms(2), with(7, Flags::SYN)),
         Some(0),
-        "the same SYN again"
+        "a retransmitted SYN belongs to the same connection"
     );
     assert_eq!(of(&mut all, Side::From, 4000, ms(9), with(1000, Flags::SYN)), Some(1));
     assert_eq!(of(&mut all, Side::To, 4000, ms(10), with(5, SYN_ACK)), Some(1));

@@ -1,4 +1,5 @@
-//! Gates, where packets of real hosts enter a path and leave it, and the timers at them.
+//! Tests of gates, where packets of real hosts enter a path and leave it, and of the retransmission
+//! timers at gates.
 
 use netspurt::event::{Events, Wanted};
 use netspurt::segment::{Cause, Flags, Segment};
@@ -80,7 +81,7 @@ fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
     assert_eq!(left[0], (ms(30), data(0)));
     let (at, copy) = left[1];
     assert_eq!((at, copy.seq, copy.cause.get()), (ms(90), 1, Some(Cause::Shim)));
-    assert_ne!(copy.id, data(0).id, "a transmission of its own");
+    assert_ne!(copy.id, data(0).id, "a retransmission has an id of its own");
     let retransmissions = gate.retransmissions();
     assert_eq!(
         (
@@ -159,7 +160,7 @@ fn a_partial_acknowledgment_leaves_the_timer_running_for_the_rest() {
     gate.push(ms(50), 0, ack(1, 1001), &mut events());
     let left = out(&mut gate, ms(150));
     let [(at, copy)] = left[..] else { panic!("one copy, not {left:?}") };
-    assert_eq!(copy.seq, 1001, "what is acknowledged is not sent again");
+    assert_eq!(copy.seq, 1001, "acknowledged octets are not retransmitted");
     assert!(at > ms(91), "later than the timer of the first segment: {at:?}");
 }
 
@@ -172,7 +173,7 @@ fn a_gate_asked_too_early_returns_nothing_and_keeps_its_packets() {
         assert_eq!(gate.pop(ms(early), &mut events()), None);
     }
     assert_eq!(gate.pop(ms(30), &mut events()), Some((ms(30), 0, data(0))));
-    assert_eq!(gate.pop(ms(89), &mut events()), None, "the timer runs");
+    assert_eq!(gate.pop(ms(89), &mut events()), None, "the timer has not fired yet");
     assert_eq!(gate.next_wakeup(), Some(ms(90)));
     assert!(gate.retransmissions().is_empty());
 }

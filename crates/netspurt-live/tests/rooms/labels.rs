@@ -1,4 +1,5 @@
-//! Real packets become segments: sequence numbers, causes, shapes, and unusual headers.
+//! Tests of how real packets become segments: their sequence numbers, causes, shapes, and unusual
+//! headers.
 
 use netspurt::ids::{EndId, FlowId};
 use netspurt::segment::{
@@ -380,7 +381,7 @@ fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
     for number in 1..4 {
         let read = labels.read(HERE, &packet(syn), never).unwrap();
         assert_eq!((read.seq, read.cause.get()), (0, Some(Cause::Syn)));
-        assert_eq!(read.id.packet(), number, "a transmission of its own");
+        assert_eq!(read.id.packet(), number, "a retransmission has an id of its own");
         let read = labels.read(THERE, &back(answer), never).unwrap();
         assert_eq!((read.seq, read.ack, read.cause.get()), (0, 1, Some(Cause::Syn)));
     }

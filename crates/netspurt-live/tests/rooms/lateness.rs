@@ -1,4 +1,4 @@
-//! Quantiles of lateness, against their definition.
+//! Tests of the quantiles of lateness against their definition.
 
 use netspurt::units::Duration;
 use netspurt_live::lateness::Lateness;

@@ -1,4 +1,4 @@
-//! A flow's sums, from the packets seen at its two ends.
+//! Tests of a flow's sums, which are computed from the packets seen at the flow's two ends.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};

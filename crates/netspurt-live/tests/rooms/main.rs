@@ -1,4 +1,5 @@
-//! Tests of each room in virtual time and without privileges.
+//! Tests of each room (directory of sources) of the crate. They run in virtual time and need no
+//! privileges.
 
 mod common;
 mod connections;

@@ -1,4 +1,5 @@
-//! Packets of many segments: how the kernel describes them, and how they are cut and joined again.
+//! Tests of packets that hold many segments: how the kernel describes them, and how they are cut
+//! and joined again.
 
 use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use netspurt::wire::{Checks, IpHead, Packet, decode, encode};

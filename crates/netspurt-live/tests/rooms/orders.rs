@@ -1,4 +1,4 @@
-//! Orders of the two processes, and the errors for bad ones.
+//! Tests of the orders that start the two kinds of process, and of the errors for bad orders.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;
@@ -157,7 +157,11 @@ fn each_rule_of_lengths_and_of_pace_is_read() {
         let task = read(&changed(echo_probes(), "lengths", lengths.clone())).unwrap();
         let ProbingTask::EchoProbes(task) = task else { panic!() };
         assert_eq!(task.lengths, expected);
-        assert_eq!(serde_json::to_value(task.lengths).unwrap(), lengths, "as headers tell it");
+        assert_eq!(
+            serde_json::to_value(task.lengths).unwrap(),
+            lengths,
+            "the headers of data files have the rule in the same form"
+        );
     }
     for (pace, expected, gap) in [
         (json!({ "rule": "immediate" }), "immediate", None),

@@ -1,4 +1,5 @@
-//! The emulated path in virtual time: arrivals, departures, and their replay.
+//! Tests of the emulated path in virtual time: arrivals, departures, and the replay of the
+//! arrivals.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
@@ -61,7 +62,7 @@ fn a_packet_takes_its_transmission_and_the_delay() {
 }
 
 #[test]
-fn time_never_goes_back() {
+fn the_time_of_a_path_is_that_of_its_last_entry_or_advance() {
     let mut path = Path::new(network("", ""));
     assert_eq!((path.now(), path.next_wakeup()), (Time::ZERO, None));
     path.enter(ms(5), data(0), &mut silent);
@@ -115,14 +116,14 @@ fn a_link_that_loses_the_second_packet_delivers_the_others() {
 }
 
 #[test]
-fn capable_packets_are_marked_by_a_managed_queue() {
+fn ecn_capable_packets_are_marked_by_a_managed_queue_and_not_dropped() {
     let queue = r#"queue = { codel = { ecn = true, limit = "1000 packets" } }"#;
     let mut path = Path::new(network(queue, ""));
     let burst: Vec<_> =
         (0..200).map(|n| (ms(1 + n), Segment { ecn: Ecn::ECT0, ..data(n) })).collect();
     let departures = through(&mut path, &burst);
     let marked = departures.iter().filter(|departure| departure.segment.ecn == Ecn::CE).count();
-    assert_eq!(departures.len(), 200, "a mark stands for a drop");
+    assert_eq!(departures.len(), 200, "packets are marked and not dropped");
     assert!(marked > 0 && path.counts()[0].marked == marked as u64, "{marked}");
 }
 
@@ -205,7 +206,7 @@ proptest! {
         let (arrivals, stop) = (arrivals(seed, 300), ms(60_000));
         let live = drops_live(network(LINK, SHIM), &arrivals, Duration::from_micros(turn_us), stop);
         let again = replay(network(LINK, SHIM), &arrivals, stop);
-        prop_assert!(live.rows() > 0, "nothing was dropped: nothing is tried");
+        prop_assert!(live.rows() > 0, "no packet was dropped, so nothing is compared");
         prop_assert_eq!(Some(&live), again.first());
     }
 }
@@ -241,10 +242,10 @@ fn packets_of_one_end_at_one_instant_are_one_arrival() {
 }
 
 #[test]
-fn a_narrow_link_cuts_a_packet_and_every_part_has_its_id() {
+fn a_narrow_link_cuts_a_packet_and_each_part_has_the_packets_id() {
     let mut path = Path::new(network(r#"mtu = "576 B""#, ""));
     let departures = through(&mut path, &[(ms(1), data(0))]);
-    assert_eq!(departures.len(), 2, "1020 octets in parts of 552 at most");
+    assert_eq!(departures.len(), 2, "1020 octets are cut into parts of at most 552 octets");
     assert!(departures.iter().all(|departure| departure.segment.id == data(0).id));
     let octets: u32 = departures.iter().map(|part| u32::from(part.segment.size_bytes) - 20).sum();
     assert_eq!(octets, 1020);

@@ -1,4 +1,4 @@
-//! Programs in a run: the connection of each packet, and the end of the run.
+//! Tests of programs in a run: to which connection each packet belongs, and when the run ends.
 
 use std::fs::File;
 use std::io::{Write, pipe};
@@ -125,7 +125,7 @@ fn a_large_packet_of_a_program_gives_all_its_segments() {
 }
 
 #[test]
-fn flows_and_connections_are_distinguished() {
+fn only_flows_behind_the_first_flow_of_programs_are_connections() {
     let (watch, _) = watched(2);
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");

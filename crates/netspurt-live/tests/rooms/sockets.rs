@@ -1,4 +1,5 @@
-//! Sockets of the kernel's TCP as a scenario asks for them, over loopback.
+//! Tests, over loopback, that sockets of the kernel's TCP have the options for which a scenario
+//! asks.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};

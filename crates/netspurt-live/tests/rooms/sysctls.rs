@@ -1,4 +1,4 @@
-//! The kernel's settings for each profile.
+//! Tests of the kernel's settings for each profile.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Live runs as processes of their own, for tests.
+//! Starts live runs as separate processes, for tests.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 

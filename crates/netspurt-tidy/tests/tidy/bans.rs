@@ -1,4 +1,5 @@
-//! The core uses no clocks, files, sockets or threads, and few rooms have `unsafe` code.
+//! Tests that the core uses no clocks, files, sockets, processes or standard streams, that only one
+//! room of the core uses threads, and that only a few rooms have `unsafe` code.
 
 use std::fs;
 
@@ -30,7 +31,7 @@ const BANNED: &[&str] = &[
 /// The parts of `std::net` that are only addresses.
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
-/// Beginnings of paths that only the room `sweep` may use.
+/// The beginning of the paths that only the room `sweep` may use.
 const THREADS: &str = "std::thread";
 
 /// The one room of the core that has threads.

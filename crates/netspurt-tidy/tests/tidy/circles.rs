@@ -1,4 +1,4 @@
-//! No circles: a file may not import a file that imports it, directly or through others.
+//! Tests that no file imports a file that imports it, directly or through others.
 //!
 //! A name that a module only re-exports (`pub use`) belongs to the file that defines it. Code that
 //! is compiled only for tests does not count.

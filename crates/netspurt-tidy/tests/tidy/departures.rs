@@ -1,4 +1,5 @@
-//! Departures: VALIDATION.md lists every `departs:` of a comment, and no other departures.
+//! Tests that VALIDATION.md lists every departure from a clause that a comment declares with
+//! `departs:`, and no other departures.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Imports point down: the rooms of a crate, their floors and their lines in ARCHITECTURE.md.
+//! Tests that imports point down. The table of floors gives each room of a crate its floor, and
+//! ARCHITECTURE.md describes each room in a line.
 
 use std::collections::{BTreeMap, BTreeSet};
 

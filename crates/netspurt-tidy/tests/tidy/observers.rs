@@ -78,7 +78,7 @@ fn in_room(file: &str, room: &str) -> bool {
 /// The files for which `is` is true, except those of senders.
 fn observers(is: impl Fn(&Source) -> bool) -> Vec<String> {
     let all = all_sources();
-    assert!(all.len() > 200, "the sources were found");
+    assert!(all.len() > 200, "fewer sources than expected were found");
     let sender = |file: &str| SENDERS.iter().any(|room| in_room(file, room));
     let says_so = |path: &Path| SOURCES.with(path, Source::of, &is);
     let found = all.into_iter().filter(|(file, path)| !sender(file) && says_so(path));
@@ -115,7 +115,7 @@ fn one_file_of_that_room_knows_where_the_fields_are() {
 
 #[test]
 fn one_place_counts_rounds() {
-    assert_eq!(observers(counts_rounds), [""; 0], "`observe::Rounds` does");
+    assert_eq!(observers(counts_rounds), [""; 0], "only `observe::Rounds` counts rounds");
 }
 
 #[test]

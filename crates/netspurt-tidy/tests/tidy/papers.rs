@@ -1,4 +1,4 @@
-//! Papers are data: they contain no code, and no source names a claim.
+//! Tests that papers are data: they contain no code, and no source names a claim.
 
 use std::fs;
 use std::path::Path;

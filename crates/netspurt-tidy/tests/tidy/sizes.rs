@@ -1,4 +1,4 @@
-//! Short files and functions.
+//! Tests that files and functions are short.
 
 use std::path::Path;
 

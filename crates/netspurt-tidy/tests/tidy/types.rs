@@ -1,4 +1,4 @@
-//! Types are small, and each type name is defined once.
+//! Tests that types are small, and that each type name is defined once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The field's words: no file of the project has a synonym that docs/glossary.md rejects.
+//! Tests that no file of the project uses a word that docs/glossary.md rejects.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

@@ -1,4 +1,4 @@
-//! A transfer in one direction, which begins at a given instant.
+//! Transfers data in one direction, beginning at a given instant.
 
 use crate::event::Events;
 use crate::segment::Segment;

@@ -1,4 +1,4 @@
-//! A prober with one echo probe in flight: a request, and its reply from an echo host.
+//! A prober, which sends echo probes to an echo host. At most one probe is in flight.
 
 use crate::event::{Events, What};
 use crate::ids::{EndId, TransmissionId};

@@ -1,5 +1,5 @@
-//! Applications: programs that decide which data a connection carries, and when. Also hosts that
-//! only echo or probe.
+//! Applications: programs that decide which data a connection carries, and when. This module also
+//! has the hosts that only send or return echo probes.
 
 use crate::units::{Duration, Time};
 

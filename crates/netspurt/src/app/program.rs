@@ -1,4 +1,4 @@
-//! One type for all programs that an end of a flow may run. A world can hold any of them.
+//! The type [`Program`], which can be any program that an end of a flow may run.
 
 use crate::event::Events;
 use crate::segment::Segment;

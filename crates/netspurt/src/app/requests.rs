@@ -1,4 +1,4 @@
-//! Requests and their replies, one at a time, over one connection.
+//! Sends requests and their replies over one connection, one exchange at a time.
 
 use std::sync::Arc;
 

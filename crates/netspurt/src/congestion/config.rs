@@ -1,4 +1,4 @@
-//! The congestion control algorithms by name.
+//! Selects a congestion control algorithm by its name.
 
 use crate::foreign::ForeignError;
 

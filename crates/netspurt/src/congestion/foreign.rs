@@ -1,4 +1,4 @@
-//! Foreign congestion control algorithms.
+//! Congestion control algorithms from outside the core.
 
 use core::fmt;
 

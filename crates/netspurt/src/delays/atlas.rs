@@ -1,4 +1,4 @@
-//! Results of RIPE Atlas: ping and traceroute.
+//! Reads results of RIPE Atlas: ping and traceroute.
 
 use indexmap::IndexMap;
 use serde_json::Value;

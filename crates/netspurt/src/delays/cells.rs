@@ -1,4 +1,4 @@
-//! The cells of a table's line.
+//! Splits a line of a table into cells.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Instants in cells of tables: timestamps, dates with the year last, and times of day with 24 or
-//! 12 hours.
+//! Reads instants in cells of tables: timestamps, dates with the year last, and times of day with
+//! 24 or 12 hours.
 
 use super::instant::DAY;
 use super::stamp::leading;

@@ -1,4 +1,4 @@
-//! Files of Flent (`.flent`, `.flent.gz`): the delays of the pings that a test ran.
+//! Reads files of Flent (`.flent`, `.flent.gz`): the delays of the pings that a test ran.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! fping: lines of `-l`, `-c` and `-C`, with or without `-D`, and the summary rows of `-C`.
+//! Reads the output of fping: the lines of `-l`, `-c` and `-C`, with or without `-D`, and the
+//! summary rows of `-C`.
 
 use indexmap::IndexMap;
 

@@ -1,4 +1,4 @@
-//! fping's JSON (`--json`, since version 5.3): one object per line.
+//! Reads fping's JSON (`--json`, since version 5.3), which has one object per line.
 
 use indexmap::IndexMap;
 

@@ -1,4 +1,4 @@
-//! Dates and instants in text form.
+//! Reads dates and instants in text form.
 
 use super::text::{SECOND, decimal, integer};
 use super::zone::{Zone, zone};

@@ -1,4 +1,5 @@
-//! iperf3's JSON (`--json`): the kernel's smoothed round-trip time in each interval.
+//! Reads iperf3's JSON (`--json`), which gives the kernel's smoothed round-trip time in each
+//! interval.
 
 use indexmap::IndexMap;
 

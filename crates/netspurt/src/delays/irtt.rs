@@ -1,4 +1,4 @@
-//! irtt's JSON (`irtt client -o`).
+//! Reads irtt's JSON (`irtt client -o`).
 
 use std::collections::HashMap;
 

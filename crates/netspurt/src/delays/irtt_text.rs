@@ -1,4 +1,4 @@
-//! The text that `irtt client` prints: a line for each answer, and statistics at the end.
+//! Reads the text that `irtt client` prints: a line for each answer, and statistics at the end.
 
 use std::collections::HashMap;
 

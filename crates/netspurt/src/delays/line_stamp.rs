@@ -1,4 +1,4 @@
-//! The timestamps before the lines of a log, and counts of timestamps that cannot be read.
+//! Reads the timestamps before the lines of a log, and counts the timestamps that cannot be read.
 
 use super::instant::Midnights;
 use super::stamp::of_line;

@@ -1,4 +1,5 @@
-//! The output of nping with ICMP echoes: a line when a request leaves, and one when a reply comes.
+//! Reads the output of nping with ICMP echoes. It has a line when a request leaves, and a line when
+//! a reply comes.
 
 use indexmap::IndexMap;
 

@@ -8,8 +8,8 @@ use super::text::lines;
 /// happen to rise.
 const MILLISECONDS_MIN: usize = 20;
 
-/// True if a text is a list of whole numbers that never fall, as in Mahimahi's traces. Delays are
-/// not such a list.
+/// True if a text is a list of whole numbers that never fall, as in Mahimahi's traces, with at
+/// least [`MILLISECONDS_MIN`] different numbers. Delays are not such a list.
 pub(super) fn knows(text: &str) -> bool {
     let mut last: Option<u64> = None;
     let mut distinct = 0;

@@ -1,4 +1,5 @@
-//! Two captures of one path: finds the packets that are in both.
+//! Pairs the TCP segments of two captures of one path. A pair has the times at which the two
+//! captures saw the segment.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -25,7 +26,7 @@ pub struct Pair {
     pub opens: bool,
     /// When the first capture saw the segment, in nanoseconds since 1970; `None` if it did not.
     pub first_ns: Option<i64>,
-    /// When the second capture saw the segment, likewise.
+    /// When the second capture saw the segment, in nanoseconds since 1970; `None` if it did not.
     pub second_ns: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
+//! Reads Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
 
 use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;

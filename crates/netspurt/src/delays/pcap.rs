@@ -1,4 +1,5 @@
-//! Round trips of captured packets: of TCP data until the ACK that covers it, and of ICMP echoes.
+//! Measures the round trips of captured packets: from TCP data to the ACK that covers it, and from
+//! an ICMP echo to its reply.
 
 use core::cmp::Reverse;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The output of ping: Linux iputils, BusyBox, BSD and macOS, hping3.
+//! Reads the output of ping: Linux iputils, BusyBox, BSD, macOS, and hping3.
 
 use crate::units::{Duration, Time};
 

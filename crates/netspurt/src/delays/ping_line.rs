@@ -1,4 +1,4 @@
-//! One line of ping's output, in any language, from all systems except Windows.
+//! Reads one line of ping's output, in any language, from all systems except Windows.
 
 use crate::units::Duration;
 

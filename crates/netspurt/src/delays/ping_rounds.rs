@@ -1,5 +1,5 @@
-//! The log of a loop that calls `date` and `ping -c 1`. Each call of `date` writes a line that
-//! holds only a timestamp. This is the time of sending of the next probe.
+//! Reads the log of a loop that calls `date` and `ping -c 1`. Each call of `date` writes a line
+//! that holds only a timestamp. This timestamp is the time at which the next probe was sent.
 //!
 //! Such a loop is one *run*, which becomes one recording. Each pass through the loop is a *round*
 //! of the run: a timestamp and the output of ping, usually with one probe. In each round, ping

@@ -1,5 +1,5 @@
-//! PingPlotter's CSV: a table of hosts, and then a row for each sample. A row has a column for each
-//! hop; the last hop is the target.
+//! Reads PingPlotter's CSV: a table of hosts, and then a row for each sample. A row has a column
+//! for each hop; the last hop is the target.
 
 use super::Delays;
 use super::date::has_zone;

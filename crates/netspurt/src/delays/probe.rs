@@ -1,4 +1,4 @@
-//! Data files of `netspurt probe`: a header, and a line for each echo probe.
+//! Reads data files of `netspurt probe`: a header, and a line for each echo probe.
 
 use std::collections::BTreeMap;
 

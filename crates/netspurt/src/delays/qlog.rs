@@ -1,4 +1,4 @@
-//! qlog of QUIC connections, as JSON and as JSON text sequences: each `latest_rtt` of
+//! Reads qlog files of QUIC connections, as JSON and as JSON text sequences. Each `latest_rtt` of
 //! `recovery:metrics_updated` is a sample.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! scamper's JSON (`sc_warts2json`): ping.
+//! Reads scamper's JSON (`sc_warts2json`): the results of ping.
 
 use serde_json::Value;
 

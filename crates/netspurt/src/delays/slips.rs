@@ -1,4 +1,5 @@
-//! Delays that ping of iputils rounds without a carry: some versions write 53.95 ms as 53.10.
+//! Corrects delays that ping of iputils rounded without a carry: some versions write 53.95 ms as
+//! 53.10.
 
 use crate::units::Duration;
 

@@ -1,4 +1,4 @@
-//! Series of a kernel's smoothed round-trip time.
+//! Makes recordings of a kernel's smoothed round-trip time.
 
 use crate::units::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! Logs of `ss -tin`: the kernel's smoothed round-trip time, snapshot by snapshot.
+//! Reads logs of `ss -tin`: each snapshot has the kernel's smoothed round-trip time.
 
 use indexmap::IndexMap;
 

@@ -1,4 +1,4 @@
-//! Stamps: times at the beginning of a text, in the forms that logs and programs write.
+//! Reads the time at the beginning of a text, in the forms that logs and programs write.
 
 use super::instant::{DAY, civil, days, of_day};
 use super::text::{SECOND, decimal, integer};

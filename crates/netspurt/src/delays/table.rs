@@ -1,4 +1,4 @@
-//! Tables: CSV with commas, semicolons, tabs or blanks, and rows from other sources.
+//! Reads tables: CSV with commas, semicolons, tabs or blanks, and rows from other sources.
 
 use std::borrow::Cow;
 

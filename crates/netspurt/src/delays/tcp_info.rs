@@ -1,4 +1,4 @@
-//! Logs of Linux's `tcp_info`, as M-Lab's NDT7 and tcp-info write them.
+//! Reads logs of Linux's `tcp_info`, as M-Lab's NDT7 and tcp-info write them.
 
 use serde_json::Value;
 

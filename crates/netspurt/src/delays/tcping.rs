@@ -1,5 +1,5 @@
-//! Programs that time the opening of TCP connections: tcping by several authors, httping, paping
-//! and psping.
+//! Reads the output of programs that time the opening of TCP connections: tcping by several
+//! authors, httping, paping and psping.
 
 use crate::units::Duration;
 

@@ -1,4 +1,5 @@
-//! ping on Windows, in any language. The numbers of a line show its kind, not its words.
+//! Reads ping's output on Windows, in any language. The numbers of a line, and not its words, show
+//! what the line reports.
 
 use crate::units::Duration;
 

@@ -1,4 +1,5 @@
-//! Dates with the year last, as spreadsheets and many tools write them: `22.10.2024`, `10/22/2024`.
+//! Reads dates with the year last, as spreadsheets and many tools write them: `22.10.2024`,
+//! `10/22/2024`.
 
 use super::instant::{DAY, days};
 use super::text::integer;

@@ -1,4 +1,5 @@
-//! Time zones after times of day: offsets, and abbreviations that have only one meaning.
+//! Reads the time zone after a time of day: an offset, or an abbreviation that has only one
+//! meaning.
 
 /// The zone after a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

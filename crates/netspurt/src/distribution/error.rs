@@ -1,4 +1,4 @@
-//! The error of a text or of values that describe no distribution.
+//! The error for a text, or for values, that describe no distribution.
 
 use core::fmt;
 

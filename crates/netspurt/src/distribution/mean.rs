@@ -1,4 +1,4 @@
-//! The means of distributions.
+//! Computes the means of distributions.
 
 use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};

@@ -1,4 +1,5 @@
-//! PackMime-HTTP: arrivals of connections, sizes of requests and replies, delays of servers.
+//! PackMime-HTTP: models for the arrivals of connections, the sizes of requests and replies, and
+//! the delays of servers.
 //!
 //! All parameters are computed from one number, the rate at which connections arrive.
 //!

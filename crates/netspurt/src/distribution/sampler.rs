@@ -1,4 +1,4 @@
-//! Draws from distributions.
+//! Draws values from distributions.
 
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Tests of distributions: the quantiles and the means of their draws, and their text form.
+
 use proptest::prelude::*;
 
 use crate::rng::Stream;

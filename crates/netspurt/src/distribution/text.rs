@@ -1,4 +1,4 @@
-//! The text form of distributions: a quantity alone, or a name with settings.
+//! Reads and writes the text form of distributions: a quantity alone, or a name with settings.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The failure of a foreign algorithm: it ends its run at once.
+//! Ends a run at once when a foreign algorithm fails.
 
 use core::any::Any;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! IP fragmentation.
+//! Cuts IP datagrams into fragments.
 
 use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;

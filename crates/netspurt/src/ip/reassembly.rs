@@ -1,4 +1,4 @@
-//! IP reassembly.
+//! Reassembles IP datagrams from fragments at a host.
 
 use std::collections::{BTreeMap, VecDeque};
 

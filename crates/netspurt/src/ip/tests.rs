@@ -1,3 +1,5 @@
+//! Tests of IP reassembly at a host.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -208,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_has_the_bits_of_the_header() {
+fn the_offset_of_a_part_is_a_multiple_of_eight_below_65536() {
     assert_eq!(Part::new(65_528, false).offset_bytes(), 65_528);
     assert!(std::panic::catch_unwind(|| Part::new(12, false)).is_err());
     assert!(std::panic::catch_unwind(|| Part::new(65_536, false)).is_err());

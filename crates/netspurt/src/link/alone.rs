@@ -1,4 +1,4 @@
-//! A single link for tests, which send frames into it and take the frames that arrive.
+//! A single link for tests. The tests send frames into it and take the frames that arrive.
 
 use crate::event::{Event, Wanted};
 use crate::segment::Segment;

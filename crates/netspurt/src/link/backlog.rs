@@ -1,4 +1,4 @@
-//! The drop-tail queue, as a list of departures that are already fixed.
+//! The frames in a drop-tail queue. The departure of each frame is fixed when the frame enters.
 
 use crate::ring::Ring;
 use crate::units::Time;

@@ -1,4 +1,4 @@
-//! Sums of one direction of a link.
+//! Counts the frames of one direction of a link.
 
 /// The sums of one direction of a link, in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

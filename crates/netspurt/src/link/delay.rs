@@ -1,4 +1,4 @@
-//! Propagation delay: constant, or following a timeline.
+//! The propagation delay of a link: constant, or changing along a timeline.
 
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};

@@ -1,4 +1,5 @@
-//! A link with a drop-tail queue: everything is decided when a frame enters.
+//! A link with a drop-tail queue. The departure and the loss of a frame are decided when the frame
+//! enters.
 
 use crate::event::DropReason;
 use crate::stage::{Appointment, Frame};

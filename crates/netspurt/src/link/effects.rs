@@ -40,11 +40,12 @@ pub struct Pick {
 pub enum Chance {
     /// One probability for all frames.
     Frame(f64),
-    /// The same, but it changes with time.
+    /// One probability for all frames, which changes with time.
     FrameOverTime(Timeline<f64>),
     /// The probability that any bit of the frame is wrong, at this bit-error rate.
     Bits(f64),
-    /// The same, but it changes with time.
+    /// The probability that any bit of the frame is wrong, at a bit-error rate that changes with
+    /// time.
     BitsOverTime(Timeline<f64>),
 }
 

@@ -1,4 +1,5 @@
-//! Features that only some lines have: frames that overtake, effects, and handovers.
+//! The features that only some links have: frames that overtake others, effects on frames, and
+//! handovers.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Frames on their way, in the order in which they will arrive.
+//! The frames on their way over a link, in the order in which they will arrive.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,4 +1,5 @@
-//! The rate of a link: constant, following a timeline, or at given instants.
+//! The rate of a link: constant, changing along a timeline, or given by instants at which the link
+//! may transmit.
 
 use crate::timeline::{LineInstant, Opportunities, Rates};
 use crate::units::{BitRate, Duration, Time};

@@ -1,4 +1,5 @@
-//! Transmission times without the loss of a fraction of a nanosecond.
+//! Computes transmission times. The fractions of a nanosecond are carried from frame to frame, so
+//! the rounding errors do not add up.
 
 use crate::units::{BitRate, Duration, Time};
 
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_line_starts_afresh() {
+    fn after_an_idle_time_a_transmission_starts_immediately_without_an_old_fraction() {
         let mut modem = Serializer::new(&BitRate::new(9600).unwrap().into(), Framing::NONE);
         modem.transmit(Time::ZERO, 1000);
         let now = Time::from_nanos(5_000_000_000);

@@ -1,3 +1,5 @@
+//! Tests of links with a drop-tail queue, and of effects on frames.
+
 use super::alone::Alone;
 use super::*;
 use crate::event::{DropReason, Event, Wanted, What};
@@ -77,7 +79,7 @@ fn a_departure_precedes_an_arrival_at_the_same_instant() {
 
 /// The link is full until 1.5 s. The first frame then leaves; its transmission began at 0.5 s.
 #[test]
-fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_is_first() {
+fn if_a_departure_and_an_arrival_coincide_the_one_scheduled_first_happens_first() {
     let dropped = |at_ns: u64, since: Time| {
         let mut link = Alone::new(0, modem(), ALL);
         for id in 0..3 {
@@ -103,7 +105,7 @@ fn of_a_departure_and_an_arrival_at_one_instant_the_one_scheduled_first_is_first
 }
 
 #[test]
-fn a_line_that_takes_no_time_holds_nothing() {
+fn a_link_of_unlimited_rate_drops_nothing() {
     let config = LinkConfig { rate: BitRate::UNLIMITED.into(), ..modem() };
     let mut link = Alone::new(0, config, ALL);
     for id in 0..9 {

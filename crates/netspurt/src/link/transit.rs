@@ -1,4 +1,4 @@
-//! Frames on their way, and the events that are reported about them.
+//! Holds the frames that are on their way, and the events that are reported about them.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};

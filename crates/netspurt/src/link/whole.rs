@@ -1,4 +1,4 @@
-//! One direction of a link, from the frames that enter to those that arrive.
+//! One direction of a link. Frames enter it and arrive at its other end.
 
 use crate::event::DropReason;
 use crate::ip::fragments;

@@ -1,4 +1,4 @@
-//! The acknowledgments that one end of a connection sends.
+//! Observes the acknowledgments that one end of a connection sends.
 
 use core::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The arrivals of one direction.
+//! Observes which octets of one direction have arrived.
 
 use crate::ranges::Ranges;
 

@@ -1,4 +1,4 @@
-//! The two ends of a packet.
+//! The source and the destination of a packet.
 
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

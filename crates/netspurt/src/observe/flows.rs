@@ -1,4 +1,4 @@
-//! Which connection a packet belongs to.
+//! Finds the connection to which a packet belongs.
 
 use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash, Hasher};

@@ -1,4 +1,4 @@
-//! What an observer reads of a TCP segment.
+//! The fields of a TCP segment that observers use.
 
 use crate::segment::{Flags, SackBlock, Segment};
 

@@ -161,7 +161,7 @@ impl<T: Copy> OneWay<T> {
         self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
     }
 
-    /// As [`sent`](Self::sent), for a `segment` that begins with the octet `left`.
+    /// Does the same as [`sent`](Self::sent) for a `segment` that begins with the octet `left`.
     #[inline]
     pub fn sent_from(
         &mut self,
@@ -189,8 +189,8 @@ impl<T: Copy> OneWay<T> {
         Some(transmission)
     }
 
-    /// As [`sent`](Self::sent), for a `segment` whose octets are the next ones: none of them were
-    /// sent or acknowledged before.
+    /// Does the same as [`sent`](Self::sent) for a `segment` whose octets are the next ones. None
+    /// of them were sent or acknowledged before.
     #[inline]
     pub fn sent_next(&mut self, at: Time, segment: &impl Observed, kept: T) -> Transmission {
         let transmission = self.sequence.take_at(self.sequence.highest(), segment);
@@ -247,9 +247,9 @@ impl<T: Copy> OneWay<T> {
         self.answered_each(self.sequence.octet(segment.ack()), at, segment, |_, _| {})
     }
 
-    /// As [`answered`](Self::answered), for a `segment` that acknowledges the octets below `ack`.
-    /// Calls `each` for every outstanding segment that it newly covers, with how it covers this
-    /// segment. A segment may be covered first by a SACK block and later in order.
+    /// Does the same as [`answered`](Self::answered) for a `segment` that acknowledges the octets
+    /// below `ack`. Calls `each` for every outstanding segment that it newly covers, with how it
+    /// covers this segment. A segment may be covered first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,

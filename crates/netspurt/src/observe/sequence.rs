@@ -1,4 +1,5 @@
-//! The sequence space of one direction, unwrapped.
+//! The sequence space of one direction. Its 32-bit sequence numbers are unwrapped to 64-bit counts
+//! of octets.
 
 use crate::packed::packed_value;
 use crate::segment::Flags;

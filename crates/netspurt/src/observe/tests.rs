@@ -1,3 +1,5 @@
+//! Tests of the observers of one direction, of connections and of rounds.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -120,7 +122,7 @@ fn a_segment_of_old_and_new_octets_is_a_retransmission_with_new_octets() {
 }
 
 #[test]
-fn a_whole_copy_replaces_what_is_kept_and_a_part_does_not() {
+fn a_retransmission_of_a_whole_segment_replaces_the_stored_value_and_of_a_part_does_not() {
     let mut way = OneWay::new(Sequence::default());
     way.sent(at(0), &data(1), 'a');
     way.sent(at(1), &Segment { len: 50, ..data(1) }, 'b');
@@ -175,7 +177,11 @@ fn a_connection_whose_beginning_was_missed_is_followed_from_either_side() {
     let older = Segment { ack: 500, ..data(6900) };
     seen.take(Side::From, at(5), &older);
     let way = seen.way(Side::From).unwrap();
-    assert_eq!((way.retransmissions(), way.outstanding().len()), (1, 0), "acknowledged before");
+    assert_eq!(
+        (way.retransmissions(), way.outstanding().len()),
+        (1, 0),
+        "the retransmitted octets were acknowledged before"
+    );
     seen.take(Side::From, at(6), &Segment { ack: 500, ..data(7000) });
     assert_eq!(timed(&seen.take(Side::To, at(20), &answer(500, 7100))), Some(at(6)));
     assert!(seen.way(Side::To).unwrap().outstanding().is_empty());
@@ -211,7 +217,11 @@ fn an_ack_that_repeats_number_and_window_is_a_duplicate() {
     assert_eq!(kind(961, 8, Flags::ACK), AckKind::New);
     assert_eq!(kind(1, 8, Flags::ACK), AckKind::Old);
     assert_eq!(kind(961, 70, both), AckKind::WindowUpdate, "a late SYN-ACK");
-    assert_eq!(kind(961, 8, Flags::ACK), AckKind::Duplicate, "its window was not taken");
+    assert_eq!(
+        kind(961, 8, Flags::ACK),
+        AckKind::Duplicate,
+        "the window of the SYN-ACK is not stored, because it is not scaled"
+    );
 }
 
 fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing {

@@ -1,4 +1,4 @@
-//! The delay of a path over time.
+//! Computes the delay of a path over time.
 
 use super::passes::instants;
 use super::{OrbitError, OrbitPath, Utc};
@@ -9,7 +9,7 @@ use crate::units::Duration;
 pub struct PathDelay {
     /// The instant.
     pub at: Utc,
-    /// The sum of the legs [km].
+    /// The sum of the lengths of the legs [km].
     pub km: f64,
     /// The time that a signal needs, to the nanosecond.
     pub delay: Duration,

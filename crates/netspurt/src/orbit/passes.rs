@@ -1,4 +1,4 @@
-//! Passes: the times in which a path has line of sight, and the lengths of the path in them.
+//! Finds passes: the times in which a path has line of sight, and the lengths of the path in them.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 

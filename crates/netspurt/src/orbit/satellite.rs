@@ -1,4 +1,4 @@
-//! The position of a satellite, computed from its elements.
+//! Computes the position of a satellite from its elements.
 
 use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 

@@ -1,3 +1,5 @@
+//! Tests of orbits, of passes and delays over satellites, and of the readers of element sets.
+
 use super::*;
 
 fn at(text: &str) -> Utc {
@@ -200,7 +202,7 @@ mod bad_input {
     }
 
     #[test]
-    fn a_good_set_has_its_elements() {
+    fn the_elements_of_a_valid_set_are_read() {
         let set = read(FIRST, SECOND).unwrap().remove(0);
         assert_eq!((set.name.as_str(), set.epoch), ("OURS", at(START)));
         assert_eq!((set.inclination, set.node, set.eccentricity), (51.6, 88.0, 0.001));

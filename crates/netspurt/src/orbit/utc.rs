@@ -1,4 +1,4 @@
-//! Instants of UTC, and the Earth's angle of rotation at each.
+//! Instants of UTC, and the Earth's angle of rotation at each instant.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! The packets that an observed node saw, as a capture file.
+//! Writes the packets that an observed node saw to a capture file.
 
 use core::ops::Range;
 use std::io::{self, Write};

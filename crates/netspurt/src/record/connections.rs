@@ -1,4 +1,4 @@
-//! The results of the connections of populations: a row for each connection, and sums over each
+//! Makes the tables of connections in populations: a row for each connection, and sums over each
 //! population.
 
 use hdrhistogram::Histogram;

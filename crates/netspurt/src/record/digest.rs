@@ -1,4 +1,4 @@
-//! Digests of tables.
+//! Computes digests of tables.
 
 use sha2::{Digest, Sha256};
 

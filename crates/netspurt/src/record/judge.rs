@@ -1,4 +1,4 @@
-//! The verdict on every retransmission: was it spurious?
+//! Judges every retransmission: was it spurious?
 //!
 //! A retransmission is spurious if each of its octets was in an earlier transmission that had
 //! arrived, or was still to arrive, when the retransmission left. Only an observer of both ends can
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_spurious_only_with_every_octet() {
+    fn a_retransmission_is_spurious_only_if_all_its_octets_arrive_by_earlier_transmissions() {
         let steps = |last: u32| {
             [
                 (true, segment(1, 1, 10, None)),

@@ -1,4 +1,4 @@
-//! Tables in Parquet files.
+//! Writes tables to Parquet files, and reads them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -237,7 +237,7 @@ fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, 
     Ok(Table::new(name.to_owned(), columns))
 }
 
-/// As [`read_table`], from the octets of the file.
+/// Does the same as [`read_table`] with the octets of a file.
 ///
 /// # Errors
 /// As [`read_table`].

@@ -1,4 +1,4 @@
-//! Tests of the tables and captures of the segments that nodes see.
+//! Tests of the tables and the captures of the segments that nodes see.
 
 use proptest::prelude::*;
 
@@ -149,7 +149,7 @@ fn the_two_directions_of_a_flow_are_counted_separately() {
 }
 
 #[test]
-fn a_late_syn_does_not_make_acks_new() {
+fn an_ack_repeated_after_a_late_syn_is_still_a_duplicate() {
     let syn = sent(LISTENER, Flags::SYN, 0, 0);
     let third = sent(LISTENER, Flags::ACK, 1, 1);
     assert_eq!(kinds(&[syn, third, syn, third]), ["syn", "ack", "syn", "dupack"]);

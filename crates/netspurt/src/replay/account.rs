@@ -1,4 +1,5 @@
-//! The sums of a replay: the columns of RFC 889's table, and Allman and Paxson's two measures.
+//! Computes the sums of a replay: the columns of RFC 889's table, and Allman and Paxson's two
+//! measures.
 
 use crate::units::Duration;
 

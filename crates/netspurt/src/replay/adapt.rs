@@ -1,4 +1,4 @@
-//! The speed at which an algorithm follows a sudden change of a path's delay.
+//! Measures how fast an algorithm follows a sudden change of a path's delay.
 
 use crate::observe::Rounds;
 use crate::rto::RtoEstimator;

@@ -1,4 +1,4 @@
-//! The replay of a recording: probes leave, replies arrive, and each probe gets a verdict on the
+//! Replays a recording: probes leave, replies arrive, and each probe gets a verdict on the
 //! algorithm's timer.
 
 use std::cmp::Reverse;

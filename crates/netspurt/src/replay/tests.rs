@@ -1,3 +1,5 @@
+//! Tests of replays: the verdict on each probe, the sums, and the speed of adaptation.
+
 use proptest::prelude::*;
 
 use crate::clock::Clock;
@@ -74,7 +76,7 @@ fn five_probes_are_judged_as_by_hand() {
 /// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
 /// second probe includes this reply. In the causal order, the timer of the fourth probe does.
 #[test]
-fn a_sample_is_known_once_its_reply_has_arrived() {
+fn a_timer_uses_only_samples_whose_replies_have_arrived_except_in_rfc_889s_order() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
@@ -88,7 +90,7 @@ fn a_sample_is_known_once_its_reply_has_arrived() {
 
 /// If a reply arrives when the next probe leaves, the reply is processed first.
 #[test]
-fn a_reply_at_the_instant_of_a_sending_comes_first() {
+fn a_reply_that_arrives_when_a_probe_leaves_is_processed_before_the_probe() {
     let delays = recording(&[Some(1000), Some(10)]);
     assert_eq!(waits(&delays, Replay::of(&delays), MillsConfig::default()), [3_000_000, 2_000_000]);
 }
@@ -143,7 +145,7 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
 /// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
 /// value.
 #[test]
-fn a_step_is_followed_at_the_speed_of_the_gains() {
+fn after_a_step_of_the_delay_the_timer_adapts_as_fast_as_its_gains_imply() {
     let mut algorithm = Mills::new(MillsConfig::default());
     let up = adapt(&mut algorithm, ms(100), ms(1000));
     // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.

@@ -1,4 +1,4 @@
-//! The contents of a run folder in numbers and names, for manifests and reports.
+//! Lists the contents of a run folder, with counts and names, for manifests and reports.
 
 use std::net::{IpAddr, SocketAddr};
 

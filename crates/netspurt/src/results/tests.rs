@@ -1,3 +1,5 @@
+//! Tests of the tables of a run, and of the files in its folder.
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

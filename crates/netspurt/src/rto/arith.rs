@@ -1,4 +1,4 @@
-//! Integer arithmetic of gains and smoothed spans.
+//! Integer arithmetic for gains and for smoothed times.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! The backoff of a timer by doubling.
+//! Doubles a timer at each timeout, up to a limit.
 
 use crate::packed::packed;
 use crate::units::Duration;

@@ -1,4 +1,5 @@
-//! The dependence of the delay on a packet's length, learned from samples.
+//! Learns from samples how the delay depends on the length of a packet, and adjusts the timer to
+//! the length.
 
 use crate::units::Duration;
 

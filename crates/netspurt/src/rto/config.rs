@@ -1,4 +1,4 @@
-//! The algorithms by name, each with its constants.
+//! Selects a timer algorithm by its name, with its constants.
 
 use super::bsd44::{Bsd44, Bsd44Config};
 use super::cocoa::{Cocoa, CocoaConfig};

@@ -1,4 +1,5 @@
-//! The contract of all algorithms, tested on each with its published constants.
+//! Tests the rules that every algorithm must follow. Each algorithm is tested with its published
+//! constants.
 
 use proptest::prelude::*;
 

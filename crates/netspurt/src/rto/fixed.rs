@@ -1,4 +1,5 @@
-//! A constant timer.
+//! A timer with a constant value. If its maximum is larger than this value, timeouts double the
+//! timer.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;

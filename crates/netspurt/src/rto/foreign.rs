@@ -1,4 +1,4 @@
-//! Timers with a foreign algorithm.
+//! Retransmission timers whose algorithm is from outside the core.
 
 use core::fmt;
 

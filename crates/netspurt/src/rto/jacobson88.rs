@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_whole_ticks() {
+    fn samples_are_rounded_down_to_whole_ticks_and_ambiguous_ones_are_ignored() {
         let mut timer = after(Deviations::Four, &[]);
         assert_eq!(timer.rto(), ticks(6));
         let rtt = Duration::from_millis(1999);

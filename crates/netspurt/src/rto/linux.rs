@@ -323,7 +323,7 @@ mod tests {
     /// rttvar is at least 200 ms. By hand: 30 ms gives 30 + 200, and 150 ms gives 150 + 300, which
     /// is three round trips.
     #[test]
-    fn the_floor_is_on_the_variation_of_the_first_sample() {
+    fn rttvar_is_at_least_the_floor_after_the_first_sample() {
         let timer = after(&[(30_000, 0)]);
         assert_eq!(fields(&timer), (240_000, 60_000, RTO_MIN, RTO_MIN));
         assert_eq!(micros(&timer), 230_000);

@@ -1,4 +1,4 @@
-//! Mean and mean deviation as in RFC 6298, for the algorithms that are based on them.
+//! Computes mean and mean deviation as RFC 6298 does, for the algorithms that are based on them.
 
 use crate::packed::packed_value;
 use crate::sample::{RttSample, SampleSource};

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_the_rfc_leaves_open_are_switches() {
+    fn by_default_the_timer_has_no_bounds_and_no_backoff_and_switches_add_them() {
         let mut bare = Mills::new(MillsConfig::default());
         assert_eq!(bare.rto(), ms(3000));
         bare.on_sample(&sample(ms(400)));

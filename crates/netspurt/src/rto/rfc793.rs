@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn karns_rules_can_be_added() {
+    fn with_karns_rules_timeouts_double_the_timer_and_ambiguous_samples_are_ignored() {
         let mut timer = Rfc793::new(Rfc793Config { karn: true, ..Rfc793Config::default() });
         timer.on_sample(&sample(ms(1000)));
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

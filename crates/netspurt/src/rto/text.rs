@@ -1,4 +1,5 @@
-//! The text form of timers: a name, and the constants that differ from the published ones.
+//! Reads and writes the text form of timers: a name, and the constants that differ from the
+//! published ones.
 
 use core::fmt;
 use core::str::FromStr;

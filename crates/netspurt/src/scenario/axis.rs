@@ -1,4 +1,5 @@
-//! The axes of a sweep. Lists, ranges and named sets become points; each point has its settings.
+//! The axes of a sweep. A list, a range or a named set becomes an axis of points, and each point
+//! has its settings.
 
 use core::fmt;
 use indexmap::IndexSet;

@@ -27,8 +27,8 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// As [`new`](Self::new), for a scenario with the head and the links of `known`. The text of
-    /// the links is not hashed again.
+    /// Does the same as [`new`](Self::new) for a scenario with the head and the links of `known`.
+    /// The text of the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         remove_what_changes_no_result(&mut spec);
         let text = text_without_links(&mut spec);

@@ -1,5 +1,5 @@
-//! The text of a scenario with the values set over it; finds the place in the text that caused a
-//! mistake.
+//! The text of a scenario, with the values that are set over it. It also finds the place in the
+//! text that caused a mistake.
 
 use core::ops::Range;
 

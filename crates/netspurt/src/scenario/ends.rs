@@ -1,4 +1,4 @@
-//! The last instants of the files that links follow.
+//! Finds the files that links follow and that end before the run.
 
 use crate::units::Duration;
 

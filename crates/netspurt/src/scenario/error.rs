@@ -1,4 +1,4 @@
-//! Mistakes in a scenario: the place, the mistake, and the fix.
+//! The error for a mistake in a scenario, with its place and its fix.
 
 use core::fmt;
 

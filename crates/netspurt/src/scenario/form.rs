@@ -1,4 +1,4 @@
-//! Conversion of plain data to TOML and from TOML.
+//! Converts plain data to TOML and back.
 //!
 //! The crate `toml` has several serializers and deserializers. The compiler would compile each of
 //! them for each type of a scenario, which took half of the compile time of this crate. Here one

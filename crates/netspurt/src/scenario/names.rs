@@ -1,4 +1,4 @@
-//! The names of nodes, links, flows and echo probes.
+//! Checks the names of nodes, links, flows and echo probes.
 
 use super::error::Problem;
 use super::number::Whole;

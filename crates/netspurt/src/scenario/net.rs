@@ -1,4 +1,4 @@
-//! The world in which a scenario's flows run.
+//! The simulated world of a scenario, with its links and flows.
 
 use crate::app::{Endpoint, Program};
 use crate::event::Events;

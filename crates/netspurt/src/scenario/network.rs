@@ -1,4 +1,4 @@
-//! A scenario's network, for callers that connect real hosts to it.
+//! The network of a scenario, for live runs that connect real hosts to it.
 
 use crate::app::{Program, Task};
 use crate::event::Wanted;

@@ -1,4 +1,4 @@
-//! The foreign algorithms of a scenario.
+//! Lists the foreign algorithms that a scenario uses.
 
 use std::collections::BTreeSet;
 

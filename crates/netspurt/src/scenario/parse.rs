@@ -17,7 +17,8 @@ impl Scenario {
         Self::read(Document::new(name, text))
     }
 
-    /// As [`parse`](Self::parse), with `files` by name that the scenario's links follow.
+    /// Does the same as [`parse`](Self::parse) for a scenario whose links follow some of `files`,
+    /// which are given by name.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -38,7 +39,7 @@ impl Scenario {
         self.with_files(values, Vec::new())
     }
 
-    /// As [`with`](Self::with), and adds files by name that links follow.
+    /// Does the same as [`with`](Self::with), and adds files by name that links follow.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -50,7 +51,8 @@ impl Scenario {
         self.without(&[], values, files)
     }
 
-    /// As [`with_files`](Self::with_files), after the keys at the paths `unset` were removed.
+    /// Removes the keys at the paths `unset`, and then does the same as
+    /// [`with_files`](Self::with_files).
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and when there is no such key.

@@ -1,4 +1,4 @@
-//! The flows of a scenario during a run: starts them, and sums up their results when they end.
+//! Starts the flows of a scenario during a run, and sums up their results when they end.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Quantities and alternatives in the forms of scenario files.
+//! Reads and writes quantities, and values that have alternatives, in the forms of scenario files.
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! Removal of a key from the text of a scenario, so that its default holds.
+//! Removes a key from the text of a scenario, so that the default of the key applies.
 
 use toml_edit::{DocumentMut, Item, TableLike};
 

@@ -1,4 +1,4 @@
-//! A run of a scenario.
+//! A simulation of a scenario that can be advanced step by step.
 
 use crate::event::Wanted;
 use crate::record::{Capturing, Recorder};

@@ -1,4 +1,4 @@
-//! Planned flows.
+//! The traffic of planned flows.
 
 use std::num::NonZero;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Conversion between places in a text and paths of keys, through tables and lists.
+//! Converts between places in a text and paths of keys, through tables and lists.
 //!
 //! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first.
 

@@ -1,4 +1,5 @@
-//! The file of a sweep, over which the values of each case are set.
+//! Reads the file of a sweep once. For each case, it then reads only the parts that the values of
+//! the case change.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};

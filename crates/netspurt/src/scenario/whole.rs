@@ -1,4 +1,4 @@
-//! A scenario that was read, and that is consistent.
+//! A scenario that was read and found consistent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

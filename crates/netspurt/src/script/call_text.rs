@@ -1,4 +1,4 @@
-//! Reads socket calls.
+//! Reads the text of socket calls.
 
 use super::arguments::{Arguments, arguments};
 use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdown, status};

@@ -1,5 +1,5 @@
-//! The times of a connection that its host records, in addition to the times of the connection
-//! itself.
+//! The times of a connection that the script's host records, in addition to those that the
+//! connection records itself.
 
 use crate::clock::Clock;
 use crate::segment::{Cause, Flags, Segment};

@@ -11,9 +11,9 @@ use super::packet::{EcnMark, Letters, PacketOptions, ScriptPacket};
 pub struct Difference {
     /// The name of the field, as in `ack`.
     pub field: &'static str,
-    /// Its value in the script.
+    /// The value of the field in the script.
     pub expected: String,
-    /// Its value in the packet that was sent.
+    /// The value of the field in the packet that was sent.
     pub actual: String,
 }
 

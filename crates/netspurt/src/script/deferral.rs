@@ -1,5 +1,5 @@
-//! `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data, and not after the
-//! ACK of the SYN-ACK.
+//! Implements `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data, and not
+//! after the ACK of the SYN-ACK.
 
 use crate::segment::{Flags, Segment};
 

@@ -1,4 +1,4 @@
-//! The two dialects of scripts.
+//! The two dialects of scripts: our own, strict dialect, and packetdrill's.
 
 use crate::units::Duration;
 

@@ -1,4 +1,4 @@
-//! Mistakes in scripts: what is wrong, where, and what to write instead.
+//! The error for a mistake in a script: what is wrong, where, and what to write instead.
 
 use core::fmt;
 use core::ops::Range;

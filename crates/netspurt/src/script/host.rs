@@ -1,4 +1,4 @@
-//! Our own connection as the subject of a script: a host with sockets but no network.
+//! A host with sockets but no network. It makes our own connection the subject of a script.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ struct BlockedCall {
     until: Time,
 }
 
-/// How much a new connection may hold unsent.
+/// The settings that limit how many unsent bytes a new connection may hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendSettings {
     /// The initial and the maximum size of the buffer; `None` if it has no limit.

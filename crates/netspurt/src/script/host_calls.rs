@@ -1,4 +1,4 @@
-//! The socket calls of a [`SocketHost`].
+//! Carries out the socket calls on a [`SocketHost`].
 
 use crate::tcp::{Connection, TcpState};
 use crate::units::Time;

@@ -1,4 +1,4 @@
-//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in
+//! Ends the connection of a [`SocketHost`]: `close`, and a new connection in place of one in
 //! TIME-WAIT.
 
 use crate::event::Events;
@@ -92,7 +92,8 @@ impl SocketHost {
         }
     }
 
-    /// A new connection replaces one in TIME-WAIT, if a socket listens.
+    /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for this and a socket
+    /// listens.
     pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
@@ -108,7 +109,8 @@ impl SocketHost {
     }
 }
 
-/// No application will accept the connection, so the peer gets an RST (`inet_csk_listen_stop`).
+/// Sends an RST to the peer, because no application will accept the connection
+/// (`inet_csk_listen_stop`).
 fn leave_unaccepted(connection: &mut Connection, now: Time, events: &mut Events<Segment>) {
     match connection.state() {
         TcpState::Listen => connection.close(now, events),

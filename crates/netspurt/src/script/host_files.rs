@@ -1,4 +1,4 @@
-//! Opening the files that a script has made, and sending from them.
+//! Opens the files that a script has made, and sends data from them.
 
 use crate::units::Time;
 

@@ -57,7 +57,7 @@ fn key_from(host: &SocketHost, stamping: Stamping) -> u64 {
 }
 
 impl SocketHost {
-    /// A segment left, or the host's queue dropped it.
+    /// Called when a segment left, or when the host's queue dropped it.
     pub(super) fn note_sent(&mut self, at: Time, segment: &Segment) {
         if segment.len == 0 {
             return;

@@ -1,4 +1,4 @@
-//! The options of a [`SocketHost`]'s sockets.
+//! Sets and reads the options of a [`SocketHost`]'s sockets, and answers `ioctl`.
 
 use crate::scenario::congestion_called;
 use crate::tcp::TcpState;

@@ -8,8 +8,9 @@ use super::keep_alive::{KeepAliveStep, QuietPeer};
 use super::unreachable::Unreachable;
 
 impl SocketHost {
-    /// ICMP reports that a packet did not arrive (`tcp_v4_err`). It ends a handshake. An open
-    /// connection goes on, and returns the error only if it fails later (RFC 1122 §4.2.3.9).
+    /// Called when ICMP reports that a packet did not arrive (`tcp_v4_err`). The report ends a
+    /// handshake. An open connection continues, and returns the error only if it fails later (RFC
+    /// 1122 §4.2.3.9).
     ///
     /// departs: RFC 6069 - a report does not take back the timer's backoff.
     pub(super) fn take_unreachable(&mut self, now: Time, message: &Unreachable) {

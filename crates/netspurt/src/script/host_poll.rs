@@ -1,4 +1,4 @@
-//! `poll` and `epoll` on a [`SocketHost`]'s sockets.
+//! Carries out `poll` and `epoll` on a [`SocketHost`]'s sockets.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Writing to a [`SocketHost`]'s sockets.
+//! Writes data to the sockets of a [`SocketHost`].
 
 use crate::tcp::{Leaving, TcpState, WrittenPart};
 use crate::units::Time;
@@ -164,7 +164,8 @@ impl Writing<'_> {
     }
 }
 
-/// From now on no segment has both octets that were written so far and later ones.
+/// Ends a chunk. No segment has both octets that were written so far and octets that are written
+/// later.
 fn close_chunk(host: &mut SocketHost) {
     host.connection.end_record();
     let written = host.progress().written;

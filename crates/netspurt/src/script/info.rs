@@ -1,4 +1,4 @@
-//! The state of a connection in the fields of Linux's `tcp_info`.
+//! The fields of Linux's `tcp_info`, which hold the state of a connection.
 
 use super::names::{name_in, named};
 

@@ -1,4 +1,4 @@
-//! The events for which an epoll watches its sockets.
+//! The sockets that an epoll watches, and the events for which it watches each of them.
 
 use std::collections::BTreeMap;
 

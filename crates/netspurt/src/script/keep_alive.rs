@@ -1,4 +1,4 @@
-//! Keep-alive: probes of a peer that is quiet (RFC 9293 §3.8.4), as Linux sends them.
+//! Keep-alive: sends probes to a peer from which nothing arrives (RFC 9293 §3.8.4), as Linux does.
 
 use crate::clock::Clock;
 use crate::units::{Duration, Time};

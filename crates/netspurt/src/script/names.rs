@@ -1,4 +1,4 @@
-//! Tables of names and what they stand for.
+//! Looks up values in tables by their names, and names by their values.
 
 /// The name of `wanted` in a table that holds every value.
 pub(super) fn name_in<T: Copy + PartialEq>(table: &[(&'static str, T)], wanted: T) -> &'static str {

@@ -1,4 +1,4 @@
-//! The notices about a connection's octets in the error queue of its socket.
+//! The notices about a connection's octets that enter the error queue of its socket.
 
 use crate::units::Time;
 

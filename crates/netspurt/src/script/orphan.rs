@@ -1,4 +1,4 @@
-//! How long a connection whose socket is closed waits for the peer's FIN.
+//! Computes how long a connection whose socket is closed waits for the peer's FIN.
 
 use crate::clock::Clock;
 use crate::units::{Duration, Time};

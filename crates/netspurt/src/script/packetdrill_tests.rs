@@ -265,7 +265,7 @@ fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
 }
 
 #[test]
-fn an_epoll_on_edges_reports_news_once() {
+fn an_edge_triggered_epoll_reports_an_event_once_and_a_level_triggered_one_repeats_it() {
     passes(&open(
         "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
 +0 epoll_create(1) = 9
@@ -351,7 +351,7 @@ fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
 // The kernel counts in jiffies for how long each limit stopped the sender. It counts keep-alive
 // probes in `tcpi_probes`.
 #[test]
-fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {
+fn busy_time_is_counted_in_jiffies_and_keep_alive_probes_count_in_tcpi_probes() {
     passes(&open(
         "+0 setsockopt(4, SOL_SOCKET, SO_KEEPALIVE, [1], 4) = 0
 +0 setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0
@@ -422,7 +422,7 @@ fn retransmissions_arrivals_and_sack_reports_are_counted() {
 }
 
 #[test]
-fn the_sender_reports_its_times() {
+fn busy_time_and_time_limited_by_the_peers_window_are_reported() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000

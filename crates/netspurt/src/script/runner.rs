@@ -23,7 +23,8 @@ use super::unreachable::Unreachable;
 const STAMP_TICK: Duration = Duration::from_millis(1);
 /// How long a run waits for a packet that may come at any time.
 const LOOKAHEAD: Duration = Duration::from_secs(3600);
-/// How many steps without progress at one instant mean that the implementation is stuck.
+/// The number of steps without progress at one instant after which the implementation counts as
+/// stuck.
 const STEPS_MAX: u32 = 10_000;
 
 /// Plays `script` against `subject` and returns what happened.
@@ -229,7 +230,7 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    /// An ICMP message arrives.
+    /// Passes an ICMP message to the subject.
     fn report(&mut self, message: &Unreachable) -> Step {
         self.note(self.now, format!("< {message}"));
         let seq = self.numbers.own_on_wire(message.seq);

@@ -58,10 +58,10 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether it got PSH just now, because half of the peer's largest window was written since the
-    /// last push (`forced_push`).
+    /// Whether the end of the part got PSH just now, because half of the peer's largest window was
+    /// written since the last push (`forced_push`).
     pub(super) forced: bool,
-    /// Whether it fills a chunk that has the next data to be sent.
+    /// Whether the part fills a chunk that has the next data to be sent.
     pub(super) fills_head: bool,
 }
 
@@ -106,12 +106,12 @@ impl SendBuffer {
         self.size
     }
 
-    /// `TCP_NOTSENT_LOWAT`.
+    /// Sets `TCP_NOTSENT_LOWAT`.
     pub(super) fn set_unsent_max(&mut self, bytes: u64) {
         self.unsent_max = bytes;
     }
 
-    /// Returns the bytes that it holds, with bookkeeping (`sk_wmem_queued`).
+    /// Returns the bytes that the buffer holds, with bookkeeping (`sk_wmem_queued`).
     pub(super) fn queued(&self, now: &SendProgress) -> u64 {
         let sent_chunks = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
         let waiting = u64::try_from(self.chunks.len() - sent_chunks).unwrap_or(u64::MAX);
@@ -187,8 +187,8 @@ impl SendBuffer {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether it reports that it is writable: a third of it is free, and half of the bytes that
-    /// may be unsent (`__sk_stream_is_writeable`).
+    /// Whether the buffer reports that it is writable: a third of it is free, and so are half of
+    /// the bytes that may be unsent (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);
@@ -225,7 +225,7 @@ impl SendBuffer {
     }
 }
 
-/// How much a chunk takes: whole segments, and at most half of the peer's largest window
+/// Returns how much a chunk takes: whole segments, and at most half of the peer's largest window
 /// (`tcp_xmit_size_goal`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
@@ -237,8 +237,8 @@ fn goal(now: &SendProgress) -> u64 {
     (GOAL_MAX.min(half) / smss).max(1) * smss
 }
 
-/// Room for twice the congestion window, with each segment in a buffer of its own
-/// (`tcp_sndbuf_expand`).
+/// Returns the size that has room for twice the congestion window, with each segment in a buffer of
+/// its own (`tcp_sndbuf_expand`).
 fn wanted_size(now: &SendProgress) -> u64 {
     let segment = (now.smss + 320 + 320).next_power_of_two() + 256;
     2 * now.cwnd_segs.max(INITIAL_WINDOW_SEGS) * segment

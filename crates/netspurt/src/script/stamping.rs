@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_bits_are_no_value() {
+    fn a_value_with_unknown_bits_is_refused() {
         assert_eq!(Stamping::of(0x392).map(Stamping::number), Some(0x392));
         assert!(Stamping::of(1).is_none() && Stamping::of(-1).is_none());
     }

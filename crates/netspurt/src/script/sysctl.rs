@@ -1,4 +1,4 @@
-//! The sysctls of Linux that scripts set, and the switches that they change here.
+//! Translates the sysctls of Linux that scripts set into the switches of our connection.
 
 use crate::units::Duration;
 

@@ -1,3 +1,5 @@
+//! Tests of reading scripts and of playing them against a simple subject.
+
 mod expressions;
 
 use std::collections::VecDeque;

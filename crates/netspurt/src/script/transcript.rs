@@ -1,4 +1,4 @@
-//! The transcript of a run, and how the run failed.
+//! The transcript of a script's run, and the failure of the run.
 
 use core::fmt;
 

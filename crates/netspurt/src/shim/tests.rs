@@ -1,3 +1,5 @@
+//! Tests of the shim's timers and retransmissions.
+
 use super::*;
 use crate::ids::EndId;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The hosts at both ends of the flows that a world has now.
+//! The hosts at both ends of the flows that a world has at the moment.
 
 use std::ops::{Index, IndexMut};
 

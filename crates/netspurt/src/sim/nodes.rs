@@ -1,4 +1,4 @@
-//! Appointments as nodes of linked lists.
+//! Appointments as nodes of linked lists. The event queue consists of such lists.
 
 use crate::stage::Appointment;
 

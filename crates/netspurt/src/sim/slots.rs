@@ -1,4 +1,5 @@
-//! Places for the state of flows that start and end during a run.
+//! Gives each flow a slot for its state. Flows start and end during a run, and a free slot is used
+//! again.
 
 use crate::ids::{EndId, FlowId};
 

@@ -1,4 +1,4 @@
-//! Appointments in later blocks of time: a wheel of blocks, and wheels above it.
+//! Holds the appointments of later blocks of time: a wheel of blocks, and wheels above it.
 
 use crate::units::Time;
 

@@ -1,4 +1,4 @@
-//! The lengths of probes, and their effect on delays.
+//! The rules for the lengths of probes, and the effect of a length on the delay.
 
 use crate::rng::Stream;
 use crate::units::Duration;

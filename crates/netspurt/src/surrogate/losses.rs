@@ -1,4 +1,4 @@
-//! The choice of the probes that are lost.
+//! Chooses the probes that are lost.
 
 use crate::rng::Stream;
 

@@ -1,4 +1,4 @@
-//! A printed row of statistics, and delays that fit it.
+//! A printed row of statistics, and the making of delays that fit it.
 
 use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 use crate::rng::Stream;

@@ -1,5 +1,5 @@
-//! Models of the way in which delays follow each other. A printed row of statistics does not
-//! contain this.
+//! Models of how delays follow each other. A printed row of statistics does not contain this
+//! information.
 
 use crate::rng::Stream;
 

@@ -1,3 +1,6 @@
+//! Tests of surrogates: that they fit their row, and how their delays, lengths and losses follow
+//! each other.
+
 use proptest::prelude::*;
 
 use crate::delays::{Delays, Measure, ProbeOrder};
@@ -126,7 +129,7 @@ fn a_probe_leaves_when_the_one_before_was_answered_or_given_up() {
 }
 
 #[test]
-fn a_surrogate_never_changes() {
+fn the_delays_and_losses_of_a_seed_are_the_same_in_every_version() {
     // The values are fixed, so the test fails if the draws or the arithmetic change. Such a change
     // would change every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();

@@ -1,4 +1,4 @@
-//! The chunk of a case that ran live.
+//! Makes the chunk of a case that ran live.
 
 use crate::scenario::Sweep;
 use crate::units::Duration;

@@ -1,4 +1,4 @@
-//! Properties of a sweep that do not depend on the engine.
+//! Tests of the engine of sweeps, and of the cases and tables that do not depend on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,7 @@ fn the_bytes_of_chunks_depend_on_neither_threads_nor_order() {
 }
 
 #[test]
-fn a_case_is_the_run_of_its_scenario() {
+fn a_case_has_the_same_results_as_the_run_of_its_scenario() {
     let sweep = sweep("");
     let (table, _) = chunk(&sweep, 0, sweep.cases());
     for case in [0, 7, 29] {
@@ -236,7 +236,7 @@ fn the_same_rows_have_the_same_digest() {
 /// A flow of requests counts as one flow. Its reverse direction is not another flow, and does not
 /// lower the fairness.
 #[test]
-fn the_reverse_direction_of_a_flow_is_part_of_it() {
+fn a_flow_of_requests_counts_once_although_both_directions_carry_data() {
     let text = r#"
         stop = "10 s"
         links = { wire = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms" } }

@@ -1,4 +1,4 @@
-//! The switches of a connection.
+//! The configuration of a connection.
 
 use std::sync::Arc;
 

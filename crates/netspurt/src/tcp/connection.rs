@@ -145,15 +145,15 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
-    /// The octets written so far end a record: no segment has both octets of this record and later
-    /// octets (Linux's MSG_EOR).
+    /// Ends a record with the octets written so far. No segment has both octets of this record and
+    /// later octets (Linux's MSG_EOR).
     pub fn end_record(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().end_record();
         }
     }
 
-    /// The application reads `octets` of the arrived data. This is needed only after
+    /// Called when the application reads `octets` of the arrived data. This is needed only after
     /// [`read_by_hand`](Self::read_by_hand).
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
@@ -166,30 +166,32 @@ impl Connection {
         }
     }
 
-    /// The application sets a receive buffer of `octets` octets of memory, which no longer changes.
-    /// This has no effect if memory is not counted.
+    /// Called when the application sets a receive buffer of `octets` octets of memory. The buffer
+    /// then keeps this size. The call has no effect if memory is not counted.
     pub fn set_receive_memory(&mut self, octets: u64) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_receive_memory(end.awake(), octets);
         }
     }
 
-    /// From now on arrived data fills the receive window until [`read`](Self::read) is called.
+    /// Lets arrived data fill the receive window, from now on, until [`read`](Self::read) is
+    /// called.
     pub fn read_by_hand(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().set_reads_at_once(false);
         }
     }
 
-    /// From now on the rate of delivery is sampled, even if the congestion control algorithm does
-    /// not need it.
+    /// Starts to sample the rate of delivery, even if the congestion control algorithm does not
+    /// need it.
     pub fn sample_delivery(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::sample_delivery(end.awake());
         }
     }
 
-    /// The application will write no more. The data that it wrote is sent, and then a FIN.
+    /// Called when the application will write no more. The data that it wrote is sent, and then a
+    /// FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
@@ -254,8 +256,8 @@ impl Connection {
         (self.ready, self.due) = (now, self.flavour.next_deadline());
     }
 
-    /// Sends a held ACK if its hold ends just before an arrival at `now` that was scheduled at
-    /// `since`; see [`Host::precede`](crate::stage::Host::precede).
+    /// Sends a held ACK if its hold (the wait of a delayed ACK) ends just before an arrival at
+    /// `now` that was scheduled at `since`; see [`Host::precede`](crate::stage::Host::precede).
     #[inline]
     pub fn precede(&mut self, now: Time, since: Time, events: &mut Events<Segment>) {
         if let Flavour::Ns(pair) = &self.flavour
@@ -360,7 +362,7 @@ impl Connection {
         }
     }
 
-    /// How many octets were written before the one with the number `seq` on the wire.
+    /// The number of octets that were written before the octet with the number `seq` on the wire.
     pub fn written_before(&self, seq: u32) -> u64 {
         match &self.flavour {
             Flavour::Ns(_) => 0,

@@ -1,4 +1,5 @@
-//! The receiving half of ns-2's senders: arrivals, and when to acknowledge them.
+//! The receiving half of ns-2's senders: it collects arrivals, and decides when to acknowledge
+//! them.
 
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
@@ -8,9 +9,10 @@ use crate::units::{Duration, Time};
 use super::config::{AckPolicy, NsConfig, NsSink};
 use crate::ranges::{Range, Ranges};
 
-/// At the end of a hold, instants that differ by no more than this count as the same. Each idle
-/// line starts at a whole nanosecond. So a packet that should arrive exactly when a hold ends may
-/// arrive slightly earlier or later: by 20 ns after some hundred round trips.
+/// At the end of a hold (the wait of a delayed acknowledgment), instants that differ by no more
+/// than this count as the same. Each idle line starts at a whole nanosecond. So a packet that
+/// should arrive exactly when a hold ends may arrive slightly earlier or later: by 20 ns after some
+/// hundred round trips.
 const GRAIN: Duration = Duration::from_nanos(50);
 
 /// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).

@@ -44,7 +44,7 @@ const NOT_PACKED: &str = "the algorithm of this timer cannot be packed";
 pub(super) struct Oldest {
     /// When the oldest outstanding segment last left.
     pub(super) sent: Time,
-    /// How many are outstanding.
+    /// The number of outstanding segments.
     pub(super) flight_segs: u64,
 }
 
@@ -59,7 +59,7 @@ impl RetransmitTimer {
         self.estimator.packed().is_some()
     }
 
-    /// When it fires; [`Time::NEVER`] while idle.
+    /// When the timer fires; [`Time::NEVER`] while it is idle.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
@@ -131,8 +131,8 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
-    /// The last timeout proved spurious. The ACK that proved this brought `sample`; `None` if
-    /// [`sample`](Self::sample) has taken the sample already.
+    /// Called when the last timeout proved spurious. The ACK that proved this brought `sample`;
+    /// `None` if [`sample`](Self::sample) has taken the sample already.
     pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
         if let Some(sample) = &mut sample {
             self.read(sample, cx.now);
@@ -145,13 +145,13 @@ impl RetransmitTimer {
         }
     }
 
-    /// An ACK made progress without a sample.
+    /// Called when an ACK made progress without a sample.
     pub(super) fn progress(&mut self, covers_timed: bool) {
         self.estimator.on_progress(covers_timed);
         self.rto = self.estimator.rto();
     }
 
-    /// The timer fired while octets were outstanding.
+    /// Called when the timer fired while octets were outstanding.
     pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
         self.estimator.on_timeout(cx.now, kind);
         self.rto = self.estimator.rto();

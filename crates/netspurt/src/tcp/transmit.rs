@@ -1,4 +1,4 @@
-//! Parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
+//! The parts that all sender algorithms share: the sequence space, the timed segment, and outgoing
 //! segments.
 
 use crate::ids::TransmissionId;
@@ -101,7 +101,8 @@ struct Round {
 }
 
 impl Round {
-    /// A sample came with cumulative ACK `ack`, while `max` is the next octet never sent.
+    /// Called when a sample came with the cumulative ACK `ack`. `max` is the next octet that was
+    /// never sent.
     fn on_sample(&mut self, ack: u64, max: u64) {
         if ack > self.end {
             *self = Round { count: self.count + 1, end: max };
@@ -157,7 +158,8 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// The application wrote `octets` more octets. A SYN is queued before the first of them.
+    /// Called when the application wrote `octets` more octets. A SYN is queued before the first of
+    /// them.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);
@@ -207,8 +209,8 @@ impl Transmitter {
 
     /// Sends the segment that starts at octet `seq`. `cause` is the cause if it was sent before.
     ///
-    /// New data is timed if nothing else is. The timer starts if it is idle, or if everything was
-    /// acknowledged (RFC 6298 §5.1).
+    /// New data is timed if no other data is being timed. The timer starts if it is idle, or if
+    /// everything was acknowledged (RFC 6298 §5.1).
     pub(super) fn send(&mut self, seq: u64, cause: Option<Cause>, cx: &mut Context<'_>) {
         let all_acked = !self.outstanding();
         // ns-2 counts whole packets and does not check whether there is data. So a fast retransmit

@@ -1,4 +1,4 @@
-//! The contents of files that are compressed with gzip or zstd, as streams.
+//! Reads the contents of files that are compressed with gzip or zstd, as streams.
 
 use std::io::{self, BufRead, BufReader, Read};
 

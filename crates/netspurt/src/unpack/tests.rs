@@ -1,3 +1,5 @@
+//! Tests of the streams that read compressed files.
+
 use flate2::Compression;
 use flate2::read::GzEncoder;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Fragments of IPv4 packets, as bytes.
+//! Cuts the bytes of an IPv4 packet into fragments.
 
 use core::ops::Range;
 

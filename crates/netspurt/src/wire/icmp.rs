@@ -1,4 +1,4 @@
-//! Echo requests and replies as IPv4 packets.
+//! Encodes and decodes ICMP echo requests and replies as IPv4 packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 

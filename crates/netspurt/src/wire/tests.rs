@@ -1,4 +1,4 @@
-//! Segments that are encoded, and then decoded by this crate and by another reader.
+//! Tests that encode segments and decode them, with this crate and with another reader.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -588,7 +588,7 @@ fn fields(segment: &impl CapturedTcp) -> String {
 
 #[test]
 #[should_panic(expected = "one family")]
-fn families_do_not_mix() {
+fn encoding_a_packet_with_addresses_of_two_families_panics() {
     bytes_of(&packet([IPV4[0], IPV6[1]], Segment::default()));
 }
 

@@ -1,4 +1,4 @@
-//! The cases of `authorities/linux/kernel_cases.py`, asked of our connection.
+//! Plays the cases of `authorities/linux/kernel_cases.py` to our connection.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use netspurt::units::Duration;
 
 use super::peer::{FULL, Flow, Out, Packet, micros, ms, us};
 
-/// Numbers by name.
+/// The numbers that a case gives, by name.
 pub type Answers = BTreeMap<String, u64>;
-/// A case, with the clock's phase.
+/// A function that plays a case at a phase of the clock.
 pub type Case = Box<dyn Fn(Duration) -> Answers>;
 
 fn data(len: u64) -> Out<'static> {
@@ -43,7 +43,8 @@ fn stream(flow: &mut Flow, segments: usize, gap: Duration, len: u64) -> Vec<u64>
         .collect()
 }
 
-/// The quick ACKs are used up.
+/// Sends so many segments that no quick ACK is left, and then waits for `rest`. Quick ACKs are the
+/// ACKs that Linux sends without a delay at the start of a connection.
 fn settle(flow: &mut Flow, rest: Duration) {
     stream(flow, 30, ms(5), FULL);
     flow.quiet(rest);
@@ -147,7 +148,8 @@ fn duplicate(phase: Duration) -> Answers {
     answers([("reported", reported.into()), ("acks_at_once", quick_count(&acks) as u64)])
 }
 
-/// The gaps between a segment and its copies.
+/// Returns the times between the transmissions of the next segment: the original and `count`
+/// retransmissions.
 fn gaps(flow: &mut Flow, count: usize) -> Answers {
     let mut last = flow.get();
     let gap = |n: usize| {
@@ -160,7 +162,7 @@ fn gaps(flow: &mut Flow, count: usize) -> Answers {
 }
 
 fn black(mut flow: Flow) -> Answers {
-    // No answer comes in no time.
+    // On the kernel, the answer of the remote end took some time, too.
     flow.connect(us(100));
     let rto = micros(flow.info().rto.rto);
     flow.pass(ms(10));
@@ -271,8 +273,12 @@ fn probe(phase: Duration, segments: u64) -> Answers {
     ])
 }
 
-/// Five segments, of which the remote end reports all from the second to these, 202 ms later, as
-/// the kernel's did on the whole.
+/// Sends five segments. For each number in `upto`, the remote end then reports by SACK the segments
+/// from the second up to this number. Returns the time from the last report to the next packet, and
+/// that packet.
+///
+/// The reports come 202 ms after the segments. The remote end of the kernel waited for 200 ms, and
+/// was about 2 ms late.
 fn reports(phase: Duration, upto: &[u64]) -> (u64, Packet) {
     let mut flow = plain(phase);
     flow.connect(ms(202));
@@ -334,7 +340,7 @@ fn fresh_sample(phase: Duration, stamps: bool) -> Answers {
     answers([("backoff", info.rto.backoff.ilog2().into()), ("rto_us", micros(info.rto.rto))])
 }
 
-/// Round trips in ms.
+/// The round trips of the case `estimator`, in milliseconds.
 const TRIPS: [u64; 28] = [
     50, 50, 50, 50, 50, 50, 120, 50, 50, 200, 200, 200, 50, 50, 50, 50, 50, 50, 20, 20, 20, 20,
     400, 400, 30, 30, 30, 30,
@@ -400,7 +406,7 @@ fn told(phase: Duration) -> Answers {
 }
 
 fn small_buffer(config: &mut RfcConfig) {
-    // What `SO_RCVBUF` 12000 is.
+    // Linux doubles the value 12000 of `SO_RCVBUF`.
     config.receive_buffer_bytes = 12_000;
     config.receive_memory_bytes = Some(24_000);
 }

@@ -1,5 +1,6 @@
-//! The profile `linux-6` against a running Linux kernel: the same remote end plays the same
-//! scripts, and what the kernel did lies in `authorities/linux` with the way to measure it again.
+//! Compares the profile `linux-6` with a running Linux kernel. The same remote end plays the same
+//! scripts to both. The kernel's answers are in `authorities/linux`, with instructions to measure
+//! them again.
 
 mod cases;
 mod peer;
@@ -14,14 +15,17 @@ use netspurt::units::{Duration, Time};
 use cases::{Answers, all};
 use peer::{micros, ms, us};
 
-/// The lateness allowed for the kernel's remote end, a program on a busy machine.
+/// The lateness that is allowed for the kernel's remote end, because it is a program on a busy
+/// machine.
 const LATE_US: u64 = 2_000;
-/// The same for values that are kept in jiffies and follow from round trips.
+/// The lateness that is allowed for values that the kernel computes from round trips and keeps in
+/// jiffies.
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
-/// The error of a reading of two packets.
+/// The error of a time that was measured between two packets.
 const READING: Duration = Duration::from_micros(700);
 /// Cases that our model leaves out; VALIDATION.md lists each of them.
 const NOT_MODELLED: [&str; 1] = ["out_of_order"];
+/// The beginnings of the names of measured items that are not compared with our connection.
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
 
@@ -37,7 +41,7 @@ fn table(name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|row| row.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// What was measured, by case and item.
+/// Reads the values that were measured on the kernel, by case and item.
 fn measured() -> BTreeMap<String, BTreeMap<String, Measured>> {
     let mut cases: BTreeMap<String, BTreeMap<String, Measured>> = BTreeMap::new();
     for row in table("measured.csv") {
@@ -50,7 +54,8 @@ fn measured() -> BTreeMap<String, BTreeMap<String, Measured>> {
     cases
 }
 
-/// Our least and largest answers over phases of jiffies and buckets.
+/// Runs a case at several phases of the clock. Returns the least and the largest answer for each
+/// item.
 fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     let mut ranges: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for n in 0..16 {
@@ -63,7 +68,7 @@ fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     ranges
 }
 
-/// The allowed error of a number; it is zero for counts.
+/// Returns the error that is allowed for an item; it is zero for counts.
 fn slack_us(item: &str) -> u64 {
     let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
     match item.ends_with("_us") || estimate {
@@ -82,7 +87,8 @@ fn the_linux_profile_agrees_with_the_kernel() {
             let measured = &theirs[item];
             let slack = slack_us(item);
             let fits = |value: u64| value + slack >= range.0 && value <= range.1 + slack;
-            // A range that depends on phases overlaps; a count is the same always.
+            // The kernel's median must lie in our range, up to the allowed error. A count must be
+            // the same at all phases.
             if !fits(measured.median) || slack == 0 && range.0 != range.1 {
                 let Measured { median, least, most } = measured;
                 wrong.push(format!("{name} {item}: {median} ({least}..{most}), ours {range:?}"));
@@ -90,19 +96,20 @@ fn the_linux_profile_agrees_with_the_kernel() {
         }
         for item in theirs.keys().filter(|item| !ours.contains_key(*item)) {
             let silent = NOT_TOLD.iter().any(|what| item.starts_with(what));
-            assert!(silent, "{name}: {item} is not asked of our connection");
+            assert!(silent, "{name}: our connection has no value for {item}");
         }
     }
     let asked: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
     for name in kernel.keys() {
         let known = asked.contains(&name.as_str()) || NOT_MODELLED.contains(&name.as_str());
-        assert!(known, "{name} is not asked of our connection");
+        assert!(known, "our connection does not play the case {name}");
     }
     assert!(wrong.is_empty(), "kernel median (range), ours:\n{}", wrong.join("\n"));
 }
 
-/// A timer of known length, armed at a known count of jiffies, fires when the wheel says, or one
-/// jiffy later: the processor that runs it may look at the count before the other has raised it.
+/// The length of each timer is known, and so is the count of jiffies at which it was armed. The
+/// timer fires at the instant that the wheel predicts, or one jiffy later. It is later if the
+/// processor that runs the timer reads the count before another processor has raised the count.
 #[test]
 fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");
@@ -112,7 +119,11 @@ fn the_kernels_timers_fire_when_the_wheel_predicts() {
         let (nominal, armed, gap) = (us(number(2)), number(3), us(number(4)));
         let clock = Clock::linux(ms(4), Duration::from_nanos(armed)).unwrap();
         let modelled = clock.expiry(Time::ZERO, nominal) - Time::ZERO;
-        assert!(gap + READING >= modelled, "{row:?}: early, the wheel says {}", micros(modelled));
+        assert!(
+            gap + READING >= modelled,
+            "{row:?}: the timer fired before the {} us that the wheel predicts",
+            micros(modelled)
+        );
         let late = gap.as_nanos().saturating_sub(modelled.as_nanos());
         prompt += usize::from(late <= READING.as_nanos());
         jiffy_late += usize::from(late.abs_diff(4_000_000) <= READING.as_nanos());

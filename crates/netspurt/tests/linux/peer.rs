@@ -1,5 +1,5 @@
-//! The scripted remote end of one of our connections, as `authorities/linux/kernel_peer.py` is the
-//! kernel's.
+//! The scripted remote end that talks to our connection. `authorities/linux/kernel_peer.py` does
+//! the same for the kernel.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, ConnectionInfo, RfcConfig};
 use netspurt::units::{Duration, Time};
 
-/// Octets of a full segment with timestamps, MTU 1500.
+/// Octets of payload in a full segment with timestamps, for an MTU of 1500 octets.
 pub const FULL: u64 = 1448;
 const ISS: u32 = 1_000_000;
 const JIFFY: Duration = Duration::from_millis(4);
@@ -24,12 +24,13 @@ pub fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Whole microseconds of a span.
+/// Converts a span to microseconds, rounded down.
 pub fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
 }
 
-/// A packet that our connection sent, with numbers relative to the initial ones.
+/// A packet that our connection sent. Its sequence and acknowledgment numbers are relative to the
+/// initial sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub t: Time,
@@ -44,13 +45,13 @@ pub struct Packet {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Out<'a> {
     pub len: u64,
-    /// In sequence where there is none.
+    /// The sequence number of the first octet; `None` for the next octet in sequence.
     pub seq: Option<u64>,
     pub ack: Option<u64>,
     pub push: bool,
     pub sack: &'a [(u64, u64)],
     pub echo: Option<u32>,
-    /// Closes the window.
+    /// Whether the packet closes the receive window of the remote end.
     pub closed: bool,
 }
 
@@ -58,7 +59,7 @@ pub struct Flow {
     pub conn: Connection,
     pub now: Time,
     pub stamps: bool,
-    /// The octets that it acknowledges.
+    /// The number that the remote end acknowledges, unless a packet gives another one.
     pub rcv: u64,
     nxt: u64,
     newest: u32,
@@ -67,7 +68,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Our connection as Linux's, but for what `change` changes, its clock `phase` into its count.
+    /// Makes our connection with the profile `linux-6` and the changes that `change` makes. `phase`
+    /// is the phase of the connection's clock.
     pub fn new(phase: Duration, change: impl Fn(&mut RfcConfig)) -> Self {
         let mut config = RfcConfig::linux_6();
         config.clock = Clock::linux(JIFFY, phase).unwrap();
@@ -100,26 +102,26 @@ impl Flow {
         });
     }
 
-    /// Handles the events that are due until `now`.
+    /// Collects the packets that our connection sends up to `now`.
     fn run(&mut self) {
         while let Some((t, _, segment)) = self.conn.pop(self.now, &mut self.events) {
             self.take(t, &segment);
         }
     }
 
-    /// Time passes.
+    /// Advances the time by `span`.
     pub fn pass(&mut self, span: Duration) {
         self.now += span;
         self.run();
     }
 
-    /// The packets that come within `span`.
+    /// Advances the time by `span`. Returns all packets of our connection that were not taken yet.
     pub fn quiet(&mut self, span: Duration) -> Vec<Packet> {
         self.pass(span);
         self.packets.drain(..).collect()
     }
 
-    /// The next packet of our connection.
+    /// Returns the next packet of our connection. The time advances until there is one.
     pub fn get(&mut self) -> Packet {
         self.run();
         while self.packets.is_empty() {
@@ -172,7 +174,7 @@ impl Flow {
         self.now
     }
 
-    /// Answers our SYN.
+    /// Answers the SYN of our connection with a SYN-ACK.
     pub fn answer_syn(&mut self, echo: Option<u32>) {
         let syn_ack = Out { seq: Some(0), ack: Some(1), echo, ..Out::default() };
         self.emit(syn_ack, Flags::SYN.with(Flags::ACK));
@@ -182,7 +184,7 @@ impl Flow {
         self.conn.open(self.now, &mut self.events);
     }
 
-    /// Our connection opens, and its SYN is answered after `rtt`.
+    /// Opens our connection actively. The remote end answers the SYN after `rtt`.
     pub fn connect(&mut self, rtt: Duration) {
         self.open();
         self.get();
@@ -191,14 +193,15 @@ impl Flow {
         self.get();
     }
 
-    /// The remote end sends a SYN; our SYN-ACK.
+    /// Sends a SYN to our connection, which listens. Returns the SYN-ACK of our connection.
     pub fn ask(&mut self) -> Packet {
         self.conn.listen();
         self.emit(Out { seq: Some(0), ..Out::default() }, Flags::SYN);
         self.get()
     }
 
-    /// The remote end opens, its last ACK `rtt` after our SYN-ACK.
+    /// Opens our connection passively. The last ACK of the handshake comes `rtt` after the SYN-ACK
+    /// of our connection.
     pub fn accept(&mut self, rtt: Duration) {
         self.ask();
         self.pass(rtt);

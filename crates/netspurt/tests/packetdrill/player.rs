@@ -1,4 +1,4 @@
-//! Scripts in packetdrill's language, played by our own player.
+//! Plays scripts in packetdrill's dialect with our own player.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use netspurt::script::{Script, ScriptDialect, run};
 /// The result in one word, and the text of the error or the failure, if there was one.
 pub type Verdict = (&'static str, String);
 
-/// The `*.pkt` files in `folder` and below it, sorted by path.
+/// Returns the `*.pkt` files in `folder` and below it, sorted by path.
 pub fn scripts(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -23,12 +23,12 @@ pub fn scripts(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A script's name in lists: its path below `folder`, without the ending.
+/// Returns the name of a script in lists: its path below `folder`, without the ending.
 pub fn name(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap().with_extension("").display().to_string()
 }
 
-/// Our own player's verdict on a script, with the profile `linux-6`.
+/// Plays a script with our own player and the profile `linux-6`, and returns the verdict.
 pub fn play(path: &Path) -> Verdict {
     let (name, text) = (path.display().to_string(), fs::read_to_string(path).unwrap());
     let folder = path.parent().unwrap();

@@ -1,4 +1,5 @@
-//! The applications step by step. The time is a parameter, and the socket is one of a socket pair.
+//! Tests of the applications, step by step. The time is a parameter, and each application's socket
+//! is one end of a socket pair.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;

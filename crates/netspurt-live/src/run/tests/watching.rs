@@ -147,8 +147,16 @@ fn a_delivery_is_data_for_one_ledger_and_an_answer_for_the_other() {
     watcher.delivered(ms(40), &Segment { dest: EndId::at(5), ..answer });
     let sum = watcher.ledgers[0].as_ref().unwrap().sum();
     assert_eq!((sum.received, sum.duplicates, sum.delivered_bytes), (2, 1, 3000));
-    assert_eq!((sum.acked_bytes, sum.finished), (3000, Some(ms(30))), "its length is known");
-    assert_eq!(watcher.answers, [(ms(30), answer)], "only those to sockets that are asked");
+    assert_eq!(
+        (sum.acked_bytes, sum.finished),
+        (3000, Some(ms(30))),
+        "the flow is finished, because its length is known"
+    );
+    assert_eq!(
+        watcher.answers,
+        [(ms(30), answer)],
+        "only answers to sockets that are asked are kept"
+    );
 }
 
 #[test]

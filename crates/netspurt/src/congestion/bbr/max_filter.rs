@@ -1,4 +1,4 @@
-//! The maximum of the values of the last rounds.
+//! Keeps the maximum of the values of the last rounds.
 
 use crate::packed::packed;
 

@@ -1,4 +1,4 @@
-//! The draft's rules one by one, and the algorithm on an ideal path.
+//! Tests of the draft's rules one by one, and of the algorithm on an ideal path.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! RFC 9438's formulas, at instants that were computed by hand, and properties that hold for any
-//! ACKs.
+//! Tests of RFC 9438's formulas at instants that were computed by hand, and of properties that hold
+//! for any ACKs.
 
 use proptest::prelude::*;
 
@@ -220,7 +220,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
 /// W_max and cwnd_prior are the window.
 #[test]
-fn the_plateau_is_the_window_if_no_loss_came_before() {
+fn without_an_earlier_loss_the_plateau_is_the_window_at_which_congestion_avoidance_begins() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);

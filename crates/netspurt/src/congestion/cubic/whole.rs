@@ -297,10 +297,10 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// All first round trips may belong to a repair. After the repair, a stage counts round trips
-    /// only when it is a second old.
+    /// All first round trips may belong to a repair, so these count. Afterwards, the round trips in
+    /// the first second of a stage are ignored.
     #[test]
-    fn round_trips_of_a_repair_count() {
+    fn the_minimum_round_trip_includes_round_trips_of_a_repair() {
         let mut cubic = cubic();
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         window.ssthresh = cubic.on_congestion(Time::ZERO, Congestion::Loss, 1, SMSS, &window);

@@ -1,4 +1,4 @@
-//! The growth of cwnd for an ACK in slow start (RFC 3465).
+//! Computes how far an ACK opens cwnd in slow start (RFC 3465).
 
 use crate::congestion::AckInfo;
 

@@ -1,4 +1,4 @@
-//! Programs that measure the time to open a connection.
+//! Tests of the readers for programs that measure the time to open a connection.
 
 use super::{counts, one, reading};
 

@@ -1,4 +1,4 @@
-//! The start times of recordings.
+//! Tests of the start times of recordings.
 
 use super::one;
 

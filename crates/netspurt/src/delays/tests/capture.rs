@@ -1,4 +1,4 @@
-//! Captures.
+//! Tests of the round trips that are read from captures.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use crate::delays::{Delays, Probe, Reading, read};
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
-/// A capture of packets: milliseconds and bytes.
+/// Makes a pcapng file of packets. Each packet has its time in milliseconds and its bytes.
 fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut file = PcapngWriter::new(Vec::new(), "a", "netspurt").unwrap();
     for (ms, bytes) in packets {
@@ -16,7 +16,7 @@ fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     file.finish().unwrap()
 }
 
-/// The same as pcap with microseconds, each packet after a link header.
+/// Makes a pcap file of packets, with stamps in microseconds and a link header before each packet.
 fn pcap(packets: &[(u64, Vec<u8>)], link: u32, header: &[u8]) -> Vec<u8> {
     let words = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, link];
     let mut file: Vec<u8> = Vec::new();
@@ -67,7 +67,7 @@ fn all(bytes: &[u8]) -> Reading {
     read("x", bytes).unwrap()
 }
 
-/// When each sample's segment left and how long its round trip took, in milliseconds.
+/// Returns for each sample when its segment left, and its round trip, in milliseconds.
 fn times_and_delays_ms(delays: &Delays) -> Vec<(u64, u64)> {
     let ms = |nanos: u64| nanos / 1_000_000;
     let of = |probe: &Probe| (ms(probe.sent.as_nanos()), ms(probe.rtt.unwrap().as_nanos()));
@@ -142,7 +142,7 @@ fn connections_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_a_n
 }
 
 #[test]
-fn echoes_are_probes_over_every_link_and_past_the_last_number() {
+fn echoes_are_read_over_every_link_type_and_their_16_bit_numbers_wrap() {
     let packets = [
         (0, echo(false, 65_534)),
         (20, echo(true, 65_534)),

@@ -1,4 +1,4 @@
-//! Dates and times of day in tables, in the forms of spreadsheets.
+//! Tests of dates and times of day in tables, in the forms of spreadsheets.
 
 use super::{counts, one};
 use crate::delays::{Columns, Hints, Reading, RecordingError, read, read_as};

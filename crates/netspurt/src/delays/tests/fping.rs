@@ -1,4 +1,4 @@
-//! fping.
+//! Tests of the reader for fping's output.
 
 use super::{counts, one, reading};
 use crate::delays::SendTimeSource;

@@ -1,4 +1,4 @@
-//! Hostile bytes give errors, never a panic.
+//! Tests that hostile bytes give errors and never a panic.
 
 use proptest::prelude::*;
 

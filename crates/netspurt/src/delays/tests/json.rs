@@ -1,4 +1,4 @@
-//! Formats in JSON.
+//! Tests of the readers for formats in JSON.
 
 use super::{counts, one, reading};
 use crate::delays::{HalfDelays, Measure, SendTimeSource, read};

@@ -1,4 +1,4 @@
-//! The rules that readers follow, one recording at a time.
+//! Tests of the readers of recordings, by format.
 
 mod attempts;
 mod began;
@@ -22,14 +22,14 @@ fn reading(text: &str) -> Reading {
     read("x", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The only recording of a text.
+/// Reads a text and returns its only recording.
 fn one(text: &str) -> Delays {
     let mut reading = reading(text);
     assert_eq!(reading.recordings.len(), 1);
     reading.recordings.remove(0)
 }
 
-/// Sent, received, lost, late, duplicates.
+/// Returns the counts of probes that were sent, received, lost and late, and of duplicates.
 fn counts(delays: &Delays) -> [u64; 5] {
     [delays.sent(), delays.received(), delays.lost(), delays.late(), delays.duplicates]
 }

@@ -1,4 +1,4 @@
-//! nping.
+//! Tests of the reader for nping's output.
 
 use super::{counts, one, reading};
 use crate::delays::read;
@@ -52,7 +52,7 @@ fn other_modes_are_refused_with_the_reason() {
 }
 
 #[test]
-fn numbers_of_16_bits_go_on() {
+fn numbers_of_16_bits_continue_after_65535() {
     let line = |at: &str, seq: u16| {
         format!(
             "SENT ({at}s) ICMP [a > b Echo request (type=8/code=0) id=1 seq={seq}] IP [iplen=28 ]\n"

@@ -1,10 +1,11 @@
-//! Two captures of one path.
+//! Tests of two captures of one path.
 
 use crate::delays::pair;
 use crate::segment::{Flags, Segment};
 use crate::wire::{Packet, PcapngWriter, encode};
 
-/// A capture of packets: when, sequence number, octets, identification.
+/// Makes a capture of packets. Each packet has its time, its sequence number, its octets and its IP
+/// identification.
 fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
     let mut file = PcapngWriter::new(Vec::new(), "x", "test").unwrap();
     for (at, seq, len, ip_id) in packets {

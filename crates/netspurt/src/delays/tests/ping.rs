@@ -1,4 +1,4 @@
-//! ping on anything but Windows.
+//! Tests of the reader for ping's output on all systems except Windows.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ fn replies(numbers: impl IntoIterator<Item = u64>) -> String {
 }
 
 #[test]
-fn numbers_of_16_bits_go_on_behind_65535() {
+fn ping_numbers_of_16_bits_continue_after_65535() {
     let lost = [65_535, 65_536, 100_000];
     let sent = (1..140_000).filter(|n| !lost.contains(n));
     let delays = one(&format!("{HEADER}{}", replies(sent)));
@@ -177,7 +177,7 @@ fn iputils_in_other_languages_is_read_by_its_numbers() {
 }
 
 #[test]
-fn hping_is_read() {
+fn replies_duplicates_and_statistics_of_hping_are_read() {
     let text = "HPING a (eth0 10.0.0.1): S set, 40 headers + 0 data bytes\n\
                 len=46 ip=10.0.0.1 ttl=56 DF id=0 sport=80 flags=SA seq=0 win=29200 rtt=12.3 ms\n\
                 DUP! len=46 ip=10.0.0.1 ttl=56 id=0 sport=80 flags=SA seq=0 win=29 rtt=13.3 ms\n\
@@ -277,7 +277,8 @@ fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
     assert_eq!(step, 200_000_000);
     assert!(note.contains("every 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
-    // The time is too short for one probe at a time, but not for three.
+    // The time in the statistics is too short for the probes one after the other, but long enough
+    // if three are in flight.
     assert_eq!(run(101, "").0, 1_000_000_000);
     assert_eq!(run(101, ", pipe 3").0, 8_100_000);
     let text = format!(

@@ -1,4 +1,4 @@
-//! Data files of our own probe.
+//! Tests of the reader for the data files of our own probe.
 
 use super::{counts, one, reading};
 use crate::delays::{ProbeOrder, SendTimeSource, read};

@@ -1,4 +1,4 @@
-//! Stamps before the lines of logs, and lines of other tools.
+//! Tests of timestamps before the lines of logs, and of lines that other tools wrote.
 
 use super::{counts, one, reading};
 use crate::delays::{Columns, Hints, SendTimeSource, read, read_as};
@@ -179,7 +179,8 @@ fn a_table_that_begins_with_the_last_probe_is_sorted() {
     assert!(delays.notes.iter().any(|note| note.contains("sorted by time")));
 }
 
-/// The instants of the probes in whole seconds since the first, and the number of lost probes.
+/// Returns the instants of the probes in whole seconds since the first probe, and the number of
+/// lost probes.
 fn seconds(text: &str) -> (Vec<u64>, u64) {
     let delays = one(text);
     assert_eq!(delays.send_times, SendTimeSource::Recorded, "{:?}", delays.notes);
@@ -252,7 +253,7 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
     for before in ["", head, &format!("Tue Oct 22 10:11:11 UTC 2024\n{head}")] {
         assert_eq!(seconds(&log(before)), (vec![0, 2, 4, 6, 8, 10, 12], 0), "{before}");
     }
-    // Stamps of single lines of a ping that goes on, with a probe that was lost.
+    // These are the timestamps of lines of one continuing ping. One probe was lost.
     let lines = (1..=6).filter(|n| *n != 4).map(|n| {
         format!("10:11:{}\n64 bytes from 8.8.8.8: icmp_seq={n} ttl=117 time=14.3 ms\n", 10 + n)
     });

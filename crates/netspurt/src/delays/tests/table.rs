@@ -1,4 +1,4 @@
-//! Tables.
+//! Tests of the reader for tables.
 
 use super::{counts, one, reading};
 use crate::delays::{Columns, Hints, Measure, SendTimeSource, read, read_as};
@@ -264,7 +264,7 @@ fn the_outcome_words_of_many_tools_are_read() {
         assert_eq!(counts(&reading.recordings[0])[..3], [2, 1, 1], "{word}");
     }
     let table = reading(&format!("{text}\"A\",\"8.8.8.8\",\"0\",\"purple\"\n"));
-    assert_eq!(table.malformed.len(), 1, "a word that is not known is told");
+    assert_eq!(table.malformed.len(), 1, "a row with an unknown word is reported");
     let cells =
         one("TimeStamp,ResponseTime\n2024-10-22T10:11:12Z,12\n2024-10-22T10:11:13Z,TimedOut\n");
     assert_eq!(counts(&cells)[..3], [2, 1, 1]);

@@ -1,9 +1,10 @@
-//! ping on Windows.
+//! Tests of the reader for ping's output on Windows.
 
 use super::{counts, one, reading};
 use crate::delays::{ProbeOrder, read};
 
-/// A run of four in a language: header, reply up to the address, fields, failure, counts.
+/// Makes the text of a run of four probes in one language, from the lines of the header, of a reply
+/// and of a failure, and from the counts. Two probes are answered, and two fail.
 fn run(header: &str, reply: &str, failure: &str, statistics: &str) -> String {
     format!(
         "\r\n{header}\r\n{reply}\r\n{failure}\r\n{reply}\r\n{failure}\r\n\r\n\
@@ -117,7 +118,7 @@ fn a_foreign_line_is_reported_and_is_not_a_probe() {
 }
 
 #[test]
-fn over_ipv6_only_the_time_is_given() {
+fn over_ipv6_the_size_of_a_reply_comes_from_the_header_of_its_run() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }

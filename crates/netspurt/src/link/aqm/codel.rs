@@ -1,4 +1,4 @@
-//! Controlled delay (RFC 8289).
+//! CoDel, controlled delay (RFC 8289).
 
 use crate::link::backlog::QueueLimit;
 use crate::link::transit::Parcel;

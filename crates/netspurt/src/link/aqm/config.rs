@@ -1,4 +1,4 @@
-//! Which algorithm manages a queue, and its constants.
+//! The configuration of a queue: the algorithm that manages it, and the algorithm's constants.
 
 use crate::link::backlog::QueueLimit;
 use crate::rng::Stream;

@@ -1,4 +1,5 @@
-//! How an algorithm marks or drops frames, and its verdicts on arriving frames.
+//! Carries out the decisions of an algorithm to mark or drop a frame. This file also has the
+//! verdicts on arriving frames.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -6,7 +7,7 @@ use crate::link::transit::{Parcel, Transit};
 use crate::stage::Frame;
 use crate::units::Time;
 
-/// The transit, link and time at which an algorithm's decisions are carried out.
+/// The link and the transit to which an algorithm's decisions are applied.
 pub(in crate::link) struct Desk<'a, F> {
     pub(in crate::link) line: &'a mut Line,
     pub(in crate::link) transit: &'a mut Transit<F>,

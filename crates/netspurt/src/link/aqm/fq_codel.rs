@@ -1,4 +1,4 @@
-//! A queue for each flow, each with CoDel, served in turn (RFC 8290).
+//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served in turn.
 
 use std::collections::VecDeque;
 

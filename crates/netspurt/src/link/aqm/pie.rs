@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced (RFC 8033).
+//! PIE, proportional integral controller enhanced (RFC 8033).
 
 use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_made_below_a_tenth_only() {
+    fn pie_marks_below_a_drop_probability_of_a_tenth_and_drops_above() {
         let kinds = |p| {
             let mut pie = Pie {
                 drop_prob: p,

@@ -1,4 +1,4 @@
-//! Random early detection (Floyd and Jacobson 1993), with the gentle slope of Floyd (2000).
+//! Random early detection, RED (Floyd and Jacobson 1993), with the gentle slope of Floyd (2000).
 
 use crate::link::backlog::QueueLimit;
 use crate::units::{Duration, Time};

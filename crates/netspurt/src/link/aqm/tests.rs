@@ -1,3 +1,5 @@
+//! Tests of managed queues on a link.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,5 @@
-//! Switches of congestion control: the algorithm, its slow start, and how its window is counted.
+//! The switches of congestion control: the algorithm, its slow start, and how its window is
+//! counted.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};

@@ -1,4 +1,4 @@
-//! Switches of options, acknowledgments, and giving up a connection.
+//! The switches of options, of acknowledgments, and of giving up a connection.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};

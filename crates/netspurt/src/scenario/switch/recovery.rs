@@ -1,4 +1,4 @@
-//! Switches of loss: detection, repair, and undo.
+//! The switches of loss recovery: detection, repair, and undo.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};

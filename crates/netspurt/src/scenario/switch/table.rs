@@ -1,4 +1,4 @@
-//! All switches.
+//! The list of all switches.
 
 use super::definition::Switch;
 use super::{congestion, options, recovery, timers, windows};

@@ -1,4 +1,4 @@
-//! Switches of time: the clock, the firing of timers, and the retransmission timer.
+//! The switches of time: the clock, the firing of timers, and the retransmission timer.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Refusal, Rule, Switch};

@@ -1,4 +1,4 @@
-//! Switches of packets and windows: sizes, buffers, and when segments are held back.
+//! The switches of packets and windows: sizes, buffers, and when segments are held back.
 
 use super::super::kernel_config::KernelTcp;
 use super::definition::{Field, Rule, Switch};

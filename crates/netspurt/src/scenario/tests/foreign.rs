@@ -1,4 +1,4 @@
-//! Algorithms that are not the core's, in scenarios and sweeps.
+//! Tests of scenarios and sweeps with algorithms from outside the core.
 
 use std::sync::Once;
 
@@ -139,7 +139,7 @@ fn labels_of_a_sweep_are_readable_texts() {
 }
 
 #[test]
-fn a_panic_is_not_a_fault() {
+fn a_panic_that_is_not_a_fault_is_passed_on() {
     let panicked = std::panic::catch_unwind(|| watched(|| std::panic::resume_unwind(Box::new(3))));
     assert_eq!(panicked.unwrap_err().downcast_ref::<i32>(), Some(&3));
 }

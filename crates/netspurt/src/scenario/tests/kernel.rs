@@ -1,4 +1,4 @@
-//! Flows with kernel's ends, and pauses.
+//! Tests of flows that have an end on the kernel's TCP, and of applications that pause.
 
 use super::*;
 use crate::ids::FlowId;
@@ -128,7 +128,7 @@ fn one_end_may_be_a_kernel_and_the_other_the_model() {
 }
 
 #[test]
-fn a_shim_is_at_the_end_that_it_is_set_for() {
+fn a_list_of_shims_gives_each_end_its_own_setting() {
     let text = "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = [\"sfr\", \"off\"]";
     let network = with(text).unwrap().network();
     let (NetworkEnd::Kernel(from), _) = &network.ends[0] else { panic!() };

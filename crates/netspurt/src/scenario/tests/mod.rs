@@ -1,3 +1,5 @@
+//! Tests of scenarios as a whole: what is read, written out and run.
+
 mod foreign;
 mod kernel;
 mod moves;
@@ -40,7 +42,7 @@ fn chain() -> Scenario {
 }
 
 #[test]
-fn the_resolved_scenario_is_the_same_scenario() {
+fn the_resolved_text_of_a_scenario_gives_the_same_text_and_the_same_results() {
     let text = chain().resolved();
     let again = Scenario::parse("resolved", &text).unwrap();
     assert_eq!(again.resolved(), text);
@@ -210,13 +212,16 @@ fn the_table_of_links_counts_only_packets_sent_before_the_end() {
             Some(crate::record::Data::I64(values)) => values.clone(),
             _ => panic!("no {name}"),
         };
-        // Links in the order of the file, each forward and reverse: the third is the modem's
-        // forward direction.
+        // Links are in the order of the file, each with a row for forward and one for reverse. So
+        // row 2 is the modem's forward direction.
         let nanos = i128::from(results.stop().as_nanos());
         let bits = i128::from(number("carried_bytes")[2]) * 8;
         assert!(bits * 1_000_000_000 <= 9600 * nanos, "{bits} bits by {stop}");
         let full = 8 * (number("carried_bytes")[2] + 1000) as i128;
-        assert!(full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000), "busy all the time");
+        assert!(
+            full * 1_000_000_000 > 9600 * (nanos - 1_000_000_000),
+            "the modem was not busy all the time"
+        );
         assert_eq!(number("carried")[2] * 1000, number("carried_bytes")[2]);
     }
 }
@@ -307,7 +312,7 @@ fn echo_probes_and_limits_are_written_out_and_run_the_same_again() {
 
 /// A link that loses one packet in a hundred, with a queue that is never full.
 #[test]
-fn a_remedy_for_corruption_loss_can_be_compared() {
+fn westwood_is_faster_than_reno_over_a_link_that_loses_packets_at_random() {
     let text = r#"
         stop = "300 s"
         path = { nodes = ["a", "b"], links = [
@@ -356,7 +361,7 @@ const TRANSFER: &str = r#"
 
 /// 20 000 octets are 13 segments and a remainder, which silly window avoidance holds back.
 #[test]
-fn a_window_that_is_no_whole_number_of_segments_counts_as_the_limit() {
+fn waiting_for_room_for_a_whole_segment_counts_as_limited_by_the_receive_window() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
@@ -378,7 +383,7 @@ fn the_time_before_a_retransmitted_syn_counts_as_waiting() {
 /// Ten segments leave at 0.1 s, and their ACKs are lost. At 0.3 s the tail loss probe sends the
 /// eleventh segment, which is the last one.
 #[test]
-fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
+fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let probed = scenario.with(&[
         ("links.l.rate", "unlimited"),

@@ -1,4 +1,4 @@
-//! Links whose values follow timelines and files.
+//! Tests of links whose values change along timelines and files.
 
 use super::slips::Slip;
 use super::*;
@@ -111,7 +111,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
     let moving = moving.unwrap();
     assert!(!moving.text().contains("follows"), "{}", moving.text());
     assert!(moving.resolved().contains("9 ms"), "{}", moving.resolved());
-    // A copy elsewhere needs no file.
+    // The text of the scenario holds the values, so it can be read without the file.
     assert_eq!(Scenario::parse("y", &moving.text()).unwrap().resolved(), moving.resolved());
     for (pass, message) in [
         ("dealy = \"9 ms\"", "has a key `dealy`"),

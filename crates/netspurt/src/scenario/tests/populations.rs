@@ -1,4 +1,4 @@
-//! Populations: connections that arrive and end during a run.
+//! Tests of populations: connections that arrive and end during a run.
 
 use super::*;
 use crate::record::{Data, Table};
@@ -88,7 +88,7 @@ fn a_transfer_ends_with_the_last_acknowledgment_and_has_no_response() {
 }
 
 #[test]
-fn two_senders_are_compared_on_the_same_connections() {
+fn arrivals_and_sizes_of_connections_depend_on_the_seed_and_not_on_the_sender() {
     let [plain, other] =
         ["rfc-2026", "reno-1998"].map(|profile| results(&[("populations.web.profile", profile)]));
     for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
@@ -122,7 +122,7 @@ fn each_request_of_a_connection_has_a_size_of_its_own() {
 }
 
 #[test]
-fn a_load_is_reached_on_average() {
+fn a_population_uses_the_share_of_the_link_that_its_load_asks_for() {
     for (share, reply) in [("0.25", "20 kB"), ("0.5", "exponential:mean=8 kB"), ("0.75", "8 kB")] {
         let results = results(&[
             ("stop", "400 s"),

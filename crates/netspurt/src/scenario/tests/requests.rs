@@ -1,4 +1,4 @@
-//! Flows of requests and replies.
+//! Tests of flows of requests and replies.
 
 use super::*;
 use crate::ids::Direction;
@@ -58,7 +58,11 @@ fn each_request_waits_for_the_reply_before_it() {
     assert_eq!(names(flows), ["web"; 2]);
     assert_eq!(directions(flows), Direction::NAMES);
     assert_eq!(whole(flows, "delivered_bytes"), [600, 3000]);
-    assert_eq!(ms(flows, "finished_ns"), [195, 205], "read; acknowledged");
+    assert_eq!(
+        ms(flows, "finished_ns"),
+        [195, 205],
+        "the client has read the reply; the server's octets are acknowledged"
+    );
     assert_eq!(ms(flows, "start_ns"), [0, 35]);
 }
 

@@ -1,4 +1,4 @@
-//! Mistakes in scenarios, and their messages.
+//! Tests of the error messages for mistakes in scenarios.
 
 use super::*;
 
@@ -170,7 +170,7 @@ fn the_error_for_each_mistake_names_the_key_the_value_and_the_fix() {
 #[test]
 fn a_route_that_takes_no_time_is_refused() {
     let text = CHAIN.replace("10 Mbit/s", "unlimited").replace("9600 bit/s", "unlimited");
-    assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
+    assert!(Scenario::parse("x.toml", &text).is_ok(), "a route with a delay of 150 ms takes time");
     for standstill in [
         text.replace("150 ms", "0 ms"),
         // The route takes no time only from 5 s on.

@@ -1,4 +1,4 @@
-//! Links over low satellites, whose delays are drawn for each slot.
+//! Tests of links over low satellites, whose delays are drawn for each slot.
 
 use super::slips::Slip;
 use super::*;

@@ -1,4 +1,4 @@
-//! `[sweep]`: its forms, and the messages for mistakes in it.
+//! Tests of `[sweep]`: its forms, and the messages for mistakes in it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The definitions of switches, and everything that is generated from them.
+//! Tests of the definitions of switches, and of everything that is generated from them.
 
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;
@@ -171,7 +171,7 @@ fn the_text_of_a_flows_timer_has_its_constants() {
     let split = [("flows.x.tcp.rto", "{ estimator = \"rfc6298:alpha=1/16\", min = \"20 ms\" }")];
     assert_eq!(timer(&split).unwrap().resolved(), resolved);
     let plain = timer(&[("flows.x.tcp.rto.min", "20 ms")]).unwrap();
-    assert_ne!(run(&plain).digest(), run(&scenario).digest(), "the gain counts");
+    assert_ne!(run(&plain).digest(), run(&scenario).digest(), "the gain changes the results");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Expressions of assertions: their limits, and that they are written as they are read.
+//! Tests that expressions in assertions have limits, and that a written expression is read back
+//! unchanged.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The parts of an acknowledgment that ns-2's senders use.
+//! An acknowledgment, reduced to the parts that ns-2's senders use.
 
 use crate::segment::SackBlock;
 use crate::seq;

@@ -1,4 +1,4 @@
-//! Fack: computes the outstanding data from the highest octet known to have arrived.
+//! Fack: the sender computes the outstanding data from the highest octet known to have arrived.
 
 use crate::sample::{RttSample, SampleSource};
 use crate::segment::Cause;
@@ -40,7 +40,8 @@ impl NsSender {
         }
     }
 
-    /// Progress, the timer and a sample, on every ACK: fack has no Karn rule.
+    /// Handles the progress, the timer and the sample of any ACK. The sample is taken even if the
+    /// segment was retransmitted, because fack does not follow Karn's rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;

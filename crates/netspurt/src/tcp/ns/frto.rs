@@ -4,14 +4,14 @@ use super::trial::TrialStep;
 use super::{Ack, NsSender};
 
 impl NsSender {
-    /// Keeps the state that the timeout will change.
+    /// Saves the state that the timeout will change.
     pub(super) fn frto_before_timeout(&mut self) {
         self.trial.step = TrialStep::Off;
         let window = u32::try_from(self.whole_window_segs()).unwrap_or(u32::MAX);
         self.trial.prior_segs = window.max(self.ssthresh_segs);
     }
 
-    /// A timeout with octets outstanding begins F-RTO, unless sack was `repairing`.
+    /// Called on a timeout with octets outstanding. Begins F-RTO, unless sack was `repairing`.
     pub(super) fn frto_on_timeout(&mut self, repairing: bool) {
         if self.config.frto && !repairing {
             self.trial.step = TrialStep::TimedOut;

@@ -44,7 +44,7 @@ const DUP_THRESH: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CwndAction {
     None,
-    /// A fast retransmit was sent, and its repair goes on.
+    /// A fast retransmit was sent, and its repair has not ended.
     DupAck,
     /// That repair has ended.
     Exited,
@@ -107,7 +107,7 @@ impl NsSender {
         }
     }
 
-    /// The application wrote `octets` more octets.
+    /// Called when the application wrote `octets` more octets.
     pub(super) fn on_write(&mut self, octets: u64, cx: &mut Context<'_>) {
         self.tx.write(octets);
         if self.tx.max == 1 {
@@ -118,7 +118,7 @@ impl NsSender {
         self.report(cx);
     }
 
-    /// A pure ACK arrived.
+    /// Called when a pure ACK arrived.
     #[inline]
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
@@ -138,7 +138,7 @@ impl NsSender {
         self.report(cx);
     }
 
-    /// The retransmission timer fired.
+    /// Called when the retransmission timer fired.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
         let mut repairing = false;
         match self.config.variant {
@@ -290,7 +290,7 @@ impl NsSender {
         !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
-    /// The first part of every fast retransmit. The caller cuts the window.
+    /// Carries out the first part of every fast retransmit. The caller cuts the window.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
         self.action = CwndAction::DupAck;
@@ -299,7 +299,7 @@ impl NsSender {
         self.tx.stop_timing();
     }
 
-    /// Limited Transmit on the first two duplicates (RFC 3042).
+    /// Carries out Limited Transmit on the first two duplicates (RFC 3042).
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn limited_transmit(&mut self, cx: &mut Context<'_>) {
         let ahead = self.tx.segs(self.tx.nxt - self.tx.una) + 1;
@@ -342,7 +342,7 @@ impl NsSender {
         self.dupacks = if self.frto_fails() { 0 } else { self.dupacks + 1 };
     }
 
-    /// Sends while the window and the data last.
+    /// Sends as long as the window has room and there is data.
     fn send_step(&mut self, cx: &mut Context<'_>) {
         match self.config.variant {
             NsVariant::Sack => self.sack_send(cx),
@@ -373,7 +373,7 @@ impl NsSender {
         }
     }
 
-    /// Reports the congestion state where it changed.
+    /// Reports the congestion state if it changed.
     fn report(&mut self, cx: &mut Context<'_>) {
         if !cx.events.wanted().cwnd {
             return;

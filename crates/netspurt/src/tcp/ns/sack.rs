@@ -1,4 +1,4 @@
-//! Sack1: a count of the packets in the pipe, and a scoreboard.
+//! Sack1: the sender counts the packets in the pipe, and keeps a scoreboard.
 
 use crate::segment::Cause;
 
@@ -93,8 +93,8 @@ impl NsSender {
         }
     }
 
-    /// The first part of a timeout of sack1, before the common part. Returns whether the timeout
-    /// ends a repair.
+    /// Carries out the part of a timeout that only sack1 has, before the common part. Returns
+    /// whether the timeout ends a repair.
     pub(super) fn sack_before_timeout(&mut self) -> bool {
         self.dupacks = 0;
         let repairing = core::mem::take(&mut self.sack.in_recovery);

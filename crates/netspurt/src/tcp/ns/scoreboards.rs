@@ -9,13 +9,13 @@ use crate::ranges::Ranges;
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
-    /// Holes below this were retransmitted in this recovery; 0 for none.
+    /// The octet below which the holes were retransmitted in this recovery; 0 if none was.
     pub(super) retransmitted: u64,
     pub(super) in_recovery: bool,
-    /// Duplicates are ignored, because no new ACK has come since a timeout.
+    /// Whether duplicates are ignored, because no new ACK has come since a timeout.
     pub(super) after_timeout: bool,
     pub(super) pipe_segs: i64,
-    /// A partial ACK came since the last new ACK outside of recovery.
+    /// Whether a partial ACK came since the last new ACK outside of recovery.
     pub(super) first_partial: bool,
     /// The first octet that the next partial ACK may send (`next_pkt_`).
     pub(super) next_hole: u64,
@@ -59,7 +59,8 @@ pub(super) struct FackScoreboard {
     /// The octet after the highest known to have arrived.
     pub(super) forward: u64,
     pub(super) in_recovery: bool,
-    /// A retransmission was lost again: no segment leaves until a timeout or the end of recovery.
+    /// Whether a retransmission was lost, so that no segment leaves until a timeout or the end of
+    /// recovery.
     pub(super) stopped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! When segments were last sent, for newreno's rule about timestamps.
+//! Remembers when segments were last sent, for newreno's rule about timestamps.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,8 @@ pub(super) struct SentStamps {
 }
 
 impl SentStamps {
-    /// The segment at octet `seq` goes out at `now`, while `una` is the oldest outstanding one.
+    /// Called when the segment at octet `seq` leaves at `now`. `una` is the oldest outstanding
+    /// octet.
     pub(super) fn sent(&mut self, seq: u64, una: u64, now: Time) {
         // The last segment below `una` is kept.
         while self.sent.get(1).is_some_and(|(next, _)| *next < una) {

@@ -1,4 +1,4 @@
-//! The packets of ns-2's senders with a handshake, and what F-RTO restores.
+//! Tests of ns-2's senders with a handshake, and of what F-RTO restores.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};

@@ -15,6 +15,6 @@ pub(super) enum TrialStep {
     Off,
     /// A timeout retransmitted the first segment.
     TimedOut,
-    /// A new ACK came; two new segments leave.
+    /// A new ACK came, and two new segments leave.
     Probes,
 }

@@ -1,4 +1,4 @@
-//! The account of a sender's time.
+//! Accounts for a sender's time: how long it repaired losses, and how long each limit held it back.
 
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};
@@ -6,13 +6,13 @@ use crate::units::{Duration, Time};
 /// How a sender spent its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendTimes {
-    /// Repairing losses.
+    /// The time in which losses were repaired.
     pub repairing: Duration,
-    /// With something to send that the congestion window held back.
+    /// The time in which the congestion window held back octets that were ready to be sent.
     pub cwnd_limited: Duration,
-    /// With something to send that the peer's window held back.
+    /// The time in which the peer's window held back octets that were ready to be sent.
     pub rwnd_limited: Duration,
-    /// With something to send that pacing held back.
+    /// The time in which pacing held back octets that were ready to be sent.
     pub paced: Duration,
 }
 

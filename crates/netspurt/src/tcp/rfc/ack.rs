@@ -1,4 +1,4 @@
-//! The effects of an acknowledgment: acknowledged octets, round trips, SACK reports.
+//! Processes an acknowledgment: acknowledged octets, round trips, SACK reports.
 
 use crate::congestion::AckInfo;
 use crate::seq::is_before;
@@ -30,7 +30,8 @@ impl RfcSender {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
         if octet == self.window.una && nothing_out && !reports {
-            // Data arrives at an end that has nothing outstanding: only the window may be new.
+            // The segment brings data to an end that has nothing outstanding. Only its window may
+            // be new to the sending half.
             self.hear(ack.seq, octet, ack.window);
             self.restart_persist();
             return true;
@@ -38,7 +39,7 @@ impl RfcSender {
         // The octet of a window probe may be acknowledged without having been counted as sent.
         let probed = u64::from(self.persist.backoff > 0 && nothing_out);
         if octet > self.window.nxt + probed.min(self.window.unsent()) {
-            // RFC 9293 §3.10.7.4: it acknowledges octets that were never sent.
+            // RFC 9293 §3.10.7.4: the segment acknowledges octets that were never sent.
             return false;
         }
         if octet < self.window.una {
@@ -164,7 +165,7 @@ impl RfcSender {
         moved
     }
 
-    /// Updates the scoreboard. Returns what the ACK newly covers, in order and by its blocks.
+    /// Updates the scoreboard. Returns what the ACK newly covers, in order and by its SACK blocks.
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
         let stood_for = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
@@ -261,8 +262,8 @@ impl RfcSender {
         self.meter.measure(news, &self.window, &self.config, &mut self.timers.retransmission, cx);
     }
 
-    /// New octets were acknowledged: the count of retransmissions begins again, and the timers
-    /// start again now.
+    /// Called when new octets were acknowledged. Sets the count of timeouts to zero, and restarts
+    /// the timers. During a repair, a partial ACK may leave the retransmission timer as it is.
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
@@ -276,8 +277,8 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Blocks restart the timer if they report segments that left before the head's last
-    /// transmission: the last copy of the head may still be on its way.
+    /// Restarts the timer if the ACK reports by SACK a segment that left before the head's last
+    /// transmission. The last copy of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
@@ -285,7 +286,8 @@ impl RfcSender {
         }
     }
 
-    /// A duplicate is reported: a probe, a retransmission, or a copy that a link made.
+    /// Handles the report of a duplicate, which may be a probe, a retransmission, or a copy that a
+    /// link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
         let careful = self.config.rack_rules.reports_need_reordering;
@@ -313,8 +315,8 @@ impl RfcSender {
         }
     }
 
-    /// The ACK proved the timeout spurious, so the timer adapts (RFC 4015 §3.2). If only the window
-    /// is restored, as in Linux, the timer does not adapt.
+    /// Adapts the timer after the ACK proved the timeout spurious (RFC 4015 §3.2). If only the
+    /// window is restored, as in Linux, the timer does not adapt.
     fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
         if self.config.undo == Undo::Rfc4015 {
             let sample = self.meter.doubtful_trip(news, &self.window, &self.config, cx.now);
@@ -353,7 +355,7 @@ impl RfcSender {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;
         let smss = self.window.smss;
-        // A window of whole segments counts a short segment as a whole one.
+        // If cwnd counts whole segments, a short segment counts as a whole one.
         let counted =
             |octets| if rules.whole_segments { news.delivered_segs * smss } else { octets };
         AckInfo {

@@ -1,4 +1,4 @@
-//! The processing of arriving segments, by the connection's state (RFC 9293 §3.10.7).
+//! Processes arriving segments, by the connection's state (RFC 9293 §3.10.7).
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
@@ -170,7 +170,7 @@ impl Tcb {
             && self.life.state() == TcpState::Established
             && self.rx.is_at_ease();
         if segment.len > 0 && !self.rx.is_closed() {
-            // RFC 9293 §3.10.7.4: nothing follows a FIN.
+            // RFC 9293 §3.10.7.4: data after a FIN is ignored.
             self.take_data(segment, cx.now);
         } else if segment.len > 0 && self.life.state() == TcpState::TimeWait {
             // `tcp_timewait_state_process`.
@@ -210,8 +210,8 @@ impl Tcb {
         self.rx.need = AckNeed::Now;
     }
 
-    /// A valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing end goes
-    /// to CLOSED.
+    /// Called on a valid reset (RFC 9293 §3.10.7.4). A passive opener returns to LISTEN; a closing
+    /// end goes to CLOSED.
     fn on_reset(&mut self) {
         match self.life.state() {
             TcpState::SynReceived if self.life.is_passive() => self.listen_again(),
@@ -220,8 +220,8 @@ impl Tcb {
         }
     }
 
-    /// Called on a segment outside the window. It is answered (RFC 9293 §3.10.7.4). If the window
-    /// is closed, its acknowledgment still counts.
+    /// Called on a segment outside the window. The segment is answered (RFC 9293 §3.10.7.4). If the
+    /// window is closed, the acknowledgment of the segment still counts.
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
         if right > left && right <= self.rx.nxt {
             self.take_old(segment, (left, right), cx.now);

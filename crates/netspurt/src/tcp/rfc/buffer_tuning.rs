@@ -1,5 +1,5 @@
-//! What a receiver knows of its application: the octets read in a round trip, and the length of the
-//! round trip.
+//! Estimates how many octets the application reads in a round trip, and how long a round trip is,
+//! so that the receive buffer can be tuned.
 
 use crate::packed::packed_value;
 use crate::units::{Duration, Time};
@@ -9,8 +9,8 @@ use super::stamps::since_stamp;
 /// How much an application reads in a round trip, as Linux measures it (`tcp_rcv_space_adjust`).
 ///
 /// The receiver estimates the round trip in two ways: from the echoes of its timestamps, and from
-/// the time in which the peer fills the receive window. The second is too long if the peer does not
-/// fill the window. The smaller value is used.
+/// the time in which the peer fills the receive window. The second estimate is too long if the peer
+/// does not fill the window. The smaller estimate is used.
 #[derive(Debug, Default)]
 pub(super) struct BufferTuning {
     /// Eight times the round trip in nanoseconds; zero if it is unknown.
@@ -22,7 +22,8 @@ pub(super) struct BufferTuning {
     echo: u32,
     /// The maximum number of octets read in a round trip.
     space: u64,
-    /// The octet up to which the application had read when the count began, and when it began.
+    /// The octet up to which the application had read when the count began, and the instant at
+    /// which the count began.
     read_to: u64,
     since: Time,
 }

@@ -45,7 +45,7 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// The application sets a receive buffer of `octets` octets of memory.
+/// Called when the application sets a receive buffer of `octets` octets of memory.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     if let Some(memory) = &mut tcb.rx.memory {
         memory.fix(octets);
@@ -64,8 +64,8 @@ pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfi
     tcb.tx.recovery.cwnd.replace(congestion, rtt);
 }
 
-/// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment that
-/// comes before the connection is open is always accepted.
+/// Whether a segment is accepted, because it is in the window and not an old duplicate. A segment
+/// that comes before the connection is open is always accepted.
 pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
     let left = tcb.rx.octet(segment.seq);
     let right = left + u64::from(segment.seq_len());

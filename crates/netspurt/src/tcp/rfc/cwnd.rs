@@ -21,7 +21,7 @@ pub(super) struct CwndControl {
     /// Octets below this one were sent in a flight that filled cwnd, so their ACKs open cwnd (RFC
     /// 2861 §3.1).
     filled_until: u64,
-    /// The use of cwnd, by which Linux decides the same.
+    /// How much of cwnd the sender uses. In Linux, this decides whether ACKs open cwnd.
     usage: Usage,
     /// True if a CWR must still be sent, so that the peer learns of a cut (RFC 3168 §6.1.2).
     pub(super) owes_cwr: bool,
@@ -64,8 +64,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Full segments now have `now` octets instead of `before`. cwnd and ssthresh keep their number
-    /// of segments.
+    /// Called when the octets of a full segment change from `before` to `now`. cwnd and ssthresh
+    /// keep their numbers of segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -115,8 +115,8 @@ impl CwndControl {
         }
     }
 
-    /// A `phase` of repair ends. `burst_limit` is the maximum of cwnd if an ACK could release a
-    /// burst (RFC 6582 §3.2 step 3).
+    /// Called when the `phase` of a repair ends. `burst_limit` is the maximum of cwnd if an ACK
+    /// could release a burst (RFC 6582 §3.2 step 3).
     pub(super) fn leave(&mut self, phase: Phase, burst_limit: Option<u64>) {
         let Window { cwnd, ssthresh } = self.window;
         self.window.cwnd = match phase {
@@ -171,9 +171,9 @@ impl CwndControl {
         }
     }
 
-    /// RFC 5681 §4.1: after an idle time of an RTO, cwnd is at most the `initial` window. RFC 2861
-    /// §3.1: cwnd is halved for each RTO that passed, but not below the `initial` window. ssthresh
-    /// then keeps three quarters of the old cwnd.
+    /// Reduces cwnd after an idle time. RFC 5681 §4.1: after an idle time of an RTO, cwnd is at
+    /// most the `initial` window. RFC 2861 §3.1: cwnd is halved for each RTO that passed, but not
+    /// below the `initial` window. ssthresh then keeps three quarters of the old cwnd.
     pub(super) fn restart_after_idle(&mut self, idle: &Idleness, rules: &CwndRules) {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {

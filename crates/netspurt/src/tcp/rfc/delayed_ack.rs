@@ -1,5 +1,5 @@
-//! How long an acknowledgment may be delayed: a fixed time, or Linux's time, which follows the
-//! arrivals.
+//! Computes how long an acknowledgment may be delayed: a fixed time, or Linux's time, which depends
+//! on the times between arrivals.
 
 use crate::clock::Clock;
 use crate::packed::{packed, packed_variants};
@@ -211,8 +211,8 @@ impl AckDelay {
         self.pushed = if self.pushed == Pushed::Never { Pushed::Once } else { Pushed::Again };
     }
 
-    /// Lets the next acknowledgments be sent immediately: as many as half the window has full
-    /// segments, but at most `acks_max`.
+    /// Lets the next acknowledgments be sent immediately. Their number is the number of full
+    /// segments in half the window, but at most `acks_max`.
     fn be_quick(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -221,10 +221,10 @@ impl AckDelay {
         self.quick = self.quick.max(half.min(acks_max));
     }
 
-    /// The application switched immediate acknowledgments on or off (`TCP_QUICKACK`). As in Linux
-    /// this decides whether the flow counts as interactive, and whether an `owed` acknowledgment
-    /// waits until all data is read (`tcp_sock_set_quickack`). Returns whether an owed
-    /// acknowledgment is sent now in any case.
+    /// Called when the application switched immediate acknowledgments on or off (`TCP_QUICKACK`).
+    /// As in Linux this decides whether the flow counts as interactive, and whether an `owed`
+    /// acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns whether an
+    /// owed acknowledgment is sent now in any case.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;

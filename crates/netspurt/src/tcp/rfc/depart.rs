@@ -1,4 +1,4 @@
-//! The assembly and sending of segments: data, acknowledgments, SYN and RST.
+//! Assembles and sends segments: data, acknowledgments, SYN and RST.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl Tcb {
         self.header.begin(seq, cx)
     }
 
-    /// A pure ACK.
+    /// Sends a pure ACK.
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
         self.rx.acknowledge(segment, self.header.sack_room(), &self.header);

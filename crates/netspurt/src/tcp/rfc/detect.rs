@@ -1,4 +1,4 @@
-//! Which outstanding segments are lost.
+//! Detects which outstanding segments are lost.
 
 use crate::packed::packed;
 use crate::segment::Cause;
@@ -125,8 +125,8 @@ impl LossDetector {
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// A partial ACK shows that the head is lost (RFC 6582 §3.2 step 3). Returns whether there is a
-    /// head.
+    /// Called on a partial ACK, which shows that the head is lost (RFC 6582 §3.2 step 3). Returns
+    /// whether there is a head.
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
         if found {
@@ -168,8 +168,8 @@ impl LossDetector {
         None
     }
 
-    /// The third duplicate shows that the head is lost (RFC 5681 §3.2). Except in Reno, this holds
-    /// once for each window: not again below `recover` (RFC 6582 §3.2 step 1).
+    /// Marks the head as lost on the third duplicate (RFC 5681 §3.2). Except in Reno, this happens
+    /// once for each window, and not again below `recover` (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
@@ -195,8 +195,8 @@ impl LossDetector {
         }
     }
 
-    /// IsLost of RFC 6675 §4: a segment is lost if enough runs or enough octets above it were
-    /// reported.
+    /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough runs or enough
+    /// octets above it were reported.
     fn detect_by_blocks(&mut self, repairing: bool, scene: &Scene<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
@@ -216,8 +216,8 @@ impl LossDetector {
         }
     }
 
-    /// When the forward ACK is far enough ahead of `una`, everything below it is lost (Mathis and
-    /// Mahdavi 1996, §3).
+    /// Marks everything below the forward ACK as lost when the forward ACK is far enough ahead of
+    /// `una` (Mathis and Mahdavi 1996, §3).
     fn detect_by_forward_ack(&mut self, repairing: bool, scene: &Scene<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
@@ -245,7 +245,8 @@ impl LossDetector {
         Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
 
-    /// RFC 8985 §6.2 step 5. Segments that are not late yet are checked again when they are late.
+    /// Marks late segments as lost (RFC 8985 §6.2 step 5). Segments that are not late yet are
+    /// checked again when they are late.
     fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
@@ -256,8 +257,9 @@ impl LossDetector {
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// After a timeout, everything outstanding is lost. With RACK, only the head is lost, and
-    /// segments that were sent long enough ago. The others may be on their way (RFC 8985 §6.3).
+    /// Called after a timeout. Marks everything outstanding as lost. With RACK, it marks only the
+    /// head and segments that were sent long enough ago. The others may be on their way (RFC 8985
+    /// §6.3).
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;

@@ -1,5 +1,5 @@
-//! What the sending half does when a timer is due: timeouts, RACK's timer, tail loss probes, probes
-//! of a closed window, and Super Fast Retransmit.
+//! Carries out what is due when a timer of the sending half fires: timeouts, RACK's timer, tail
+//! loss probes, probes of a closed window, and Super Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;
@@ -41,7 +41,8 @@ pub(super) enum Persisted {
 }
 
 impl RfcSender {
-    /// The retransmission timer fired. `kind` says what it was armed for, which may be a SYN.
+    /// Called when the retransmission timer fired. `kind` says whether it was armed for a SYN or
+    /// for other octets.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -72,7 +73,8 @@ impl RfcSender {
         Timeout::Repair
     }
 
-    /// RACK's timer fired: RACK looks again at segments that were not late enough.
+    /// Called when RACK's timer fired. RACK looks again at segments that were not late enough
+    /// before.
     pub(super) fn on_reorder_timer(&mut self, now: Time) {
         self.timers.stop_reordering();
         let (news, before) = (News::default(), self.before());
@@ -86,8 +88,8 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 §7.2: a probe is due some round trips after the last transmission or ACK, but at
-    /// the latest when the retransmission timer would fire.
+    /// Arms the timer of tail loss probes. RFC 8985 §7.2: a probe is due some round trips after the
+    /// last transmission or ACK, but at the latest when the retransmission timer would fire.
     ///
     /// With `head_bounds_probes`, a probe after new data that was `sent` is due at the latest one
     /// RTO after the head's last transmission, unless this instant has passed.
@@ -143,7 +145,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// Super Fast Retransmit, step 2: the timer starts when a segment is sent, unless it runs.
+    /// Carries out step 2 of Super Fast Retransmit. The timer starts when a segment is sent, unless
+    /// it runs already.
     #[inline]
     pub(super) fn arm_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() && !self.timers.awaits_super_fast() {
@@ -151,7 +154,8 @@ impl RfcSender {
         }
     }
 
-    /// Step 3: an ACK of new octets restarts the timer, or stops it if nothing is outstanding.
+    /// Carries out step 3 of Super Fast Retransmit. An ACK of new octets restarts the timer, or
+    /// stops it if nothing is outstanding.
     #[inline]
     pub(super) fn restart_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() {
@@ -172,8 +176,8 @@ impl RfcSender {
         self.timers.arm_super_fast(wait.filter(|_| !nothing_out), now);
     }
 
-    /// Step 4: the first unacknowledged segment is retransmitted, and the timer stops until a new
-    /// segment is sent.
+    /// Carries out step 4 of Super Fast Retransmit. The first unacknowledged segment is
+    /// retransmitted, and the timer stops until a new segment is sent.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {

@@ -1,4 +1,4 @@
-//! The initial window.
+//! Computes the initial window (RFC 3390 §1, RFC 6928 §2).
 
 use super::config::RfcConfig;
 

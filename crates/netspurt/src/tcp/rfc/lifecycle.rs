@@ -89,17 +89,17 @@ impl Lifecycle {
         }
     }
 
-    /// The peer's SYN came, before our SYN or simultaneously.
+    /// Called when the peer's SYN came, before our SYN or simultaneously.
     pub(super) fn on_syn(&mut self) {
         (self.state, self.attempted) = (TcpState::SynReceived, true);
     }
 
-    /// Both SYNs are acknowledged.
+    /// Called when both SYNs are acknowledged.
     pub(super) fn establish(&mut self) {
         self.state = TcpState::Established;
     }
 
-    /// Our FIN was sent.
+    /// Called when our FIN was sent.
     pub(super) fn on_fin_sent(&mut self) {
         self.state = self.state.after_fin_sent();
     }
@@ -119,12 +119,12 @@ impl Lifecycle {
         self.linger = now + self.time_wait;
     }
 
-    /// The connection has ended.
+    /// Called when the connection has ended.
     pub(super) fn end(&mut self) {
         (self.state, self.linger) = (TcpState::Closed, Time::NEVER);
     }
 
-    /// The connection has ended because of a failure.
+    /// Called when the connection has ended because of a failure.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.end();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passive_end_may_open_actively() {
+    fn a_listening_end_may_open_actively_and_is_then_not_passive() {
         let mut life = Lifecycle::new(&RfcConfig::rfc_2026());
         life.listen();
         assert!(life.is_passive() && life.open() && !life.is_passive());

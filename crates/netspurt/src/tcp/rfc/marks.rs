@@ -1,4 +1,4 @@
-//! Congestion marks that arrive, and their echo (RFC 3168 §6.1.3).
+//! Receives congestion marks and echoes them to the sender (RFC 3168 §6.1.3).
 
 use crate::packed::packed;
 use crate::segment::{Ecn, Flags, Segment};
@@ -26,14 +26,14 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// The peer's SYN came. `ecn` says whether ECN is agreed on.
+    /// Called on the peer's SYN. `ecn` says whether ECN is agreed on.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }
 
-    /// A segment arrived. Returns whether it must be acknowledged immediately, because it is
-    /// marked. If marks count only in new data, the reason is not a mark, but CWR in a segment with
-    /// data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// Called when a segment arrived. Returns whether it must be acknowledged immediately, because
+    /// it is marked. If marks count only in new data, the reason is not a mark, but CWR in a
+    /// segment with data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -50,10 +50,10 @@ impl MarkEcho {
         marked
     }
 
-    /// New data arrived, and marks count only in new data. Returns whether the next acknowledgments
-    /// must be sent immediately. This is so after the first mark that is echoed, and after data
-    /// that is not ECN-capable although earlier data was. Such data is probably a retransmission
-    /// (`tcp_data_ecn_check`).
+    /// Called when new data arrived and marks count only in new data. Returns whether the next
+    /// acknowledgments must be sent immediately. This is so after the first mark that is echoed,
+    /// and after data that is not ECN-capable although earlier data was. Such data is probably a
+    /// retransmission (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;

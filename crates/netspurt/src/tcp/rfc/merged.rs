@@ -1,4 +1,4 @@
-//! Arriving segments, some of which wait to be merged with later ones.
+//! Handles arriving segments if some of them wait to be merged with later ones.
 
 use crate::segment::Segment;
 
@@ -7,7 +7,7 @@ use super::merge::can_wait;
 use super::state::TcpState;
 use super::tcb::Tcb;
 
-/// A segment arrived.
+/// Called when a segment arrived.
 #[inline]
 pub(in crate::tcp) fn on_segment(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
     if tcb.config.receive_rules.gro.is_zero() {
@@ -17,7 +17,7 @@ pub(in crate::tcp) fn on_segment(tcb: &mut Tcb, segment: &Segment, cx: &mut Cont
     }
 }
 
-/// A segment arrived that may wait for others.
+/// Called when a segment arrived that may wait for others.
 #[inline(never)]
 fn merge(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
     if tcb.merging.is_continued_by(segment) {

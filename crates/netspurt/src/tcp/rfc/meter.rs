@@ -1,4 +1,4 @@
-//! The measurement of round trips.
+//! Measures round trips.
 
 use crate::packed::{packed, packed_value};
 use crate::sample::{RttSample, SampleSource};
@@ -50,7 +50,8 @@ pub(super) struct RttMeter {
 packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
-    /// Data begins after the handshake. The first round ends with the first octet of data.
+    /// Called when the connection is open. Data begins after the handshake, and the first round
+    /// ends with the first octet of data.
     pub(super) fn open(&mut self) {
         self.round_end = 1;
     }
@@ -62,8 +63,8 @@ impl RttMeter {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// The segment that starts at octet `seq` was retransmitted, so that its ACK may answer either
-    /// copy (Karn and Partridge 1987).
+    /// Called when the segment that starts at octet `seq` was retransmitted. Its ACK may then
+    /// answer either copy (Karn and Partridge 1987).
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -167,7 +168,8 @@ impl RttMeter {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
 
-    /// If no segment gives a round trip, the echo shows which copy the ACK answers.
+    /// Takes a sample from the echo if no segment gives a round trip. The echo shows which copy the
+    /// ACK answers.
     fn measure_doubtful(
         &mut self,
         news: &News,
@@ -334,7 +336,7 @@ mod tests {
     }
 
     impl Bench {
-        /// 1000 new octets leave.
+        /// Sends 1000 new octets.
         fn send(&mut self, ms: u64) {
             self.window.nxt += 1000;
             self.meter.on_sent(self.window.nxt, at(ms));
@@ -400,7 +402,7 @@ mod tests {
             bench.send(0);
             bench.send(30);
             let samples = bench.ack(100, &[0, 30], acked(2000));
-            // To the nanosecond the newest one counts.
+            // The minimum, which is exact to the nanosecond, comes from the newest segment.
             assert_eq!(bench.meter.min_rtt, Some(Duration::from_millis(70)));
             samples
         };
@@ -410,7 +412,7 @@ mod tests {
 
     /// RFC 7323 §4.1, and Linux's rule if all covered segments were sent twice.
     #[test]
-    fn an_echo_gives_a_sample_always_or_only_if_every_copy_is_ambiguous() {
+    fn an_echo_always_gives_a_sample_or_in_linux_only_if_no_segment_does() {
         let echo = |sampling, covered: &[u64]| {
             let mut bench = bench(sampling);
             bench.send(0);
@@ -464,7 +466,7 @@ mod tests {
 
     /// With Linux's `rtt_seq`, a round ends only with an ACK beyond what was next to be sent.
     #[test]
-    fn a_round_ends_with_all_that_was_outstanding_or_beyond_it() {
+    fn a_round_ends_when_all_that_was_outstanding_is_acknowledged_or_in_linux_more() {
         let rounds = |rounds_end_beyond| {
             let mut bench = bench(Sampling::EachAck);
             bench.config.timer_rules.rounds_end_beyond = rounds_end_beyond;

@@ -1,4 +1,4 @@
-//! The news in one acknowledgment.
+//! Finds out what one acknowledgment reports for the first time.
 
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::units::Time;
@@ -32,12 +32,12 @@ pub(super) struct News {
     pub(super) acked: u64,
     /// Octets newly reported by SACK.
     pub(super) sacked: u64,
-    /// Octets newly known to have arrived. Octets for which duplicate ACKs stood before are
-    /// included.
+    /// Octets newly known to have arrived. They include octets whose arrival duplicate ACKs had
+    /// indicated before.
     pub(super) delivered: u64,
     /// Segments newly known to have arrived.
     pub(super) delivered_segs: u64,
-    /// Octets for which duplicate ACKs stood before this ACK.
+    /// Octets whose arrival duplicate ACKs had indicated before this ACK.
     pub(super) stood_for: u64,
     /// When the oldest segment was sent of those that the ACK newly reports by SACK and that were
     /// sent once.
@@ -45,14 +45,15 @@ pub(super) struct News {
     /// When the oldest of the newly covered retransmitted segments was last sent. It is given only
     /// if it does not matter that the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
-    /// The ACK covers in order octets that were retransmitted.
+    /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,
-    /// The ACK covers, in order or by SACK, octets that were sent only once, before the repair
-    /// began.
+    /// Whether the ACK covers, in order or by SACK, octets that were sent only once, before the
+    /// repair began.
     pub(super) covers_original: bool,
     /// A duplicate that the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
-    /// The ACK is a duplicate ACK as RFC 5681 §2 defines it, or with SACK RFC 6675 §2.
+    /// Whether the ACK is a duplicate ACK as RFC 5681 §2 defines it, or with SACK as RFC 6675 §2
+    /// does.
     pub(super) duplicate: bool,
     /// The timestamp that the ACK echoes.
     pub(super) echo: Option<u32>,

@@ -1,4 +1,4 @@
-//! The choice of the next segment: retransmissions and new data, as both windows and the pacer
+//! Chooses the next segment to send: a retransmission or new data, as both windows and the pacer
 //! allow.
 
 use crate::segment::Cause;

@@ -1,4 +1,4 @@
-//! Pacing: segments spread over time.
+//! The pacer, which spreads segments over time.
 
 use crate::congestion::Window;
 use crate::packed::packed;
@@ -35,13 +35,13 @@ impl Pacer {
         (now < self.until).then_some(self.until)
     }
 
-    /// The next segment may leave immediately.
+    /// Lets the next segment leave immediately.
     pub(super) fn release(&mut self, now: Time) {
         self.until = now;
     }
 
-    /// A segment of `octets` was sent. The next one may be sent when `rate` has had time for these
-    /// octets.
+    /// Called when a segment of `octets` was sent. The next segment may be sent after the time that
+    /// these octets take at `rate`.
     pub(super) fn on_departed(&mut self, octets: u64, rate: Option<BitRate>, now: Time) {
         if let Some(rate) = rate {
             self.until = self.until.max(now) + rate.time_for(octets);
@@ -63,7 +63,8 @@ pub(super) fn spread_rate(window: &Window, srtt: Option<Duration>) -> Option<Bit
 mod tests {
     use super::*;
 
-    /// Linux's ratios: twice the window a round trip in slow start, 1.2 times it afterwards.
+    /// Linux's ratios: a round trip has room for two windows in slow start, and for 1.2 windows
+    /// afterwards.
     #[test]
     fn a_window_is_spread_over_less_than_a_round_trip() {
         let srtt = Some(Duration::from_millis(100));

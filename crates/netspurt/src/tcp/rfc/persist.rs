@@ -48,7 +48,7 @@ impl Persist {
         self.refused = 0;
     }
 
-    /// Its state, for reports.
+    /// The state of the probes, for reports.
     pub(super) fn info(&self) -> ProbesInfo {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }

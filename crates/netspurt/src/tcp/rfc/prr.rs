@@ -34,7 +34,7 @@ pub(super) struct PrrAck {
 }
 
 impl Prr {
-    /// Recovery begins with `flight` octets outstanding that were not reported before.
+    /// Called when recovery begins. `flight` octets are outstanding that were not reported before.
     pub(super) fn begin(&mut self, flight: u64) {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
@@ -44,7 +44,7 @@ impl Prr {
         self.first
     }
 
-    /// Octets were sent.
+    /// Called when `octets` were sent.
     pub(super) fn sent(&mut self, octets: u64) {
         self.out += octets;
         self.first = false;
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(
             prr.on_ack(&ack(10 * SMSS, true)),
             11 * SMSS,
-            "the first retransmission is owed"
+            "the first retransmission is not sent yet"
         );
         prr.sent(SMSS);
         assert_eq!(prr.on_ack(&ack(10 * SMSS, true)), 10 * SMSS);

@@ -95,7 +95,7 @@ impl Delivery {
         }
     }
 
-    /// The application has nothing to send while `in_flight` octets are in the network.
+    /// Called when the application has nothing to send while `in_flight` octets are in the network.
     pub(super) fn limited_by_application(&mut self, in_flight: u64) {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }

@@ -201,11 +201,11 @@ impl RfcReceiver {
         self.need > AckNeed::None || self.deadline < Time::NEVER
     }
 
-    /// The application read `octets`. Returns whether an acknowledgment must be sent, because one
-    /// waited for the reading, or because the window opened enough to be advertised immediately.
-    /// The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the
-    /// window that the peer knows. So a wide window is not advertised at every reading. After the
-    /// peer's FIN no window is advertised.
+    /// Called when the application read `octets`. Returns whether an acknowledgment must be sent,
+    /// because one waited for the reading, or because the window opened enough to be advertised
+    /// immediately. The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to
+    /// twice the window that the peer knows. So a wide window is not advertised at every reading.
+    /// After the peer's FIN no window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -387,7 +387,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The first octets of `left..right` that had arrived beyond a hole are duplicates.
+    /// Reports as duplicates the first octets of `left..right` that had arrived beyond a hole.
     fn report_overlap(&mut self, left: u64, right: u64, config: &RfcConfig) {
         let overlap = match self.above.holding(left) {
             Some(range) => Some((left, range.1)),
@@ -446,7 +446,8 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // Of the current segment, this acknowledgment shows only that a block became longer.
+            // This acknowledgment shows nothing of the current segment, except that a block became
+            // longer.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);

@@ -1,4 +1,5 @@
-//! The memory of a receive buffer as Linux accounts for it, and the window that follows from it.
+//! Accounts for the memory of a receive buffer as Linux does, and computes the receive window from
+//! it.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,8 @@ const HEAD_ROOM: u64 = 424;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The share of memory that is window is counted in 256ths. At first it is one half.
+/// The unit in which the share of memory that is window is counted: a 256th. At first the share is
+/// one half.
 const WHOLE: u64 = 256;
 /// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
@@ -194,7 +196,7 @@ impl ReceiveMemory {
         self.window_of(self.size).min(self.clamp_max)
     }
 
-    /// The connection is open, and a window of `window` octets was advertised
+    /// Called when the connection is open and a window of `window` octets was advertised
     /// (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, window: u64, opening: &Opening, now: Time) {
         let &Opening { advertised, reports, shift, .. } = opening;
@@ -242,8 +244,8 @@ impl ReceiveMemory {
         self.unread.is_empty()
     }
 
-    /// Data that ends at `end` waits for the application. If it fits behind the segment before it,
-    /// it needs no memory of its own (`tcp_try_coalesce`).
+    /// Keeps data that ends at `end`, for the application. If the data fits into the memory of the
+    /// segment before it, it needs no memory of its own (`tcp_try_coalesce`).
     pub(super) fn keep(&mut self, end: u64, load: &Load) {
         let &Load { len, packets, memory, .. } = load;
         if let Some(last) = self.unread.back_mut()
@@ -257,15 +259,15 @@ impl ReceiveMemory {
         self.room = if packets == 1 { room_behind(len) } else { 0 };
     }
 
-    /// Octets up to `end` wait for the application in `memory`.
+    /// Keeps the octets up to `end`, which occupy `memory`, for the application.
     pub(super) fn keep_packet(&mut self, end: u64, memory: u64) {
         self.unread.push_back(WaitingPacket { end, memory });
         self.unread_memory += memory;
         self.room = 0;
     }
 
-    /// The application has read everything up to `octet`. Frees the next packet that ends there or
-    /// before. Returns up to which octet packets are freed.
+    /// Called when the application has read everything up to `octet`. Frees the next packet that
+    /// ends there or before. Returns up to which octet packets are freed.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));

@@ -42,9 +42,9 @@ pub(super) enum NextLook {
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
-    /// A repair began.
+    /// Whether a repair began.
     pub(super) began: bool,
-    /// The cut that was undone.
+    /// The state before the cut that was undone, if one was.
     pub(super) undone: Option<Prior>,
 }
 
@@ -134,7 +134,7 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
-    /// Whether a repair goes on although all octets that were outstanding at its beginning are
+    /// Whether a repair continues although all octets that were outstanding at its beginning are
     /// acknowledged.
     fn reopens_beyond(&self, scene: &Scene<'_>) -> bool {
         let repairs = self.repair.phase == Phase::Recovery && !self.loss.uses_sack;
@@ -142,7 +142,7 @@ impl LossRecovery {
         lasts && scene.window.una == self.repair.point
     }
 
-    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has no
+    /// Marks, after an ACK, the segments that the connection's rule calls lost, unless RACK has no
     /// news.
     fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);

@@ -1,4 +1,4 @@
-//! The phases of recovery.
+//! The phases of loss recovery.
 
 use crate::packed::{packed, packed_variants};
 use crate::segment::Cause;
@@ -55,13 +55,14 @@ pub(super) struct Repair {
     pub(super) forced: bool,
     /// The cause of the next retransmission after a timeout.
     head_cause: Option<Cause>,
-    /// A partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
+    /// Whether a partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
     partial_seen: bool,
-    /// RFC 6675's one rescue for each recovery was sent.
+    /// Whether the rescue retransmission of RFC 6675, of which each recovery has one, was sent.
     pub(super) rescued: bool,
-    /// The present ACK has already set the window, because it ended or undid a repair.
+    /// Whether the present ACK has already set the window, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// The present ACK showed that a segment was late and not lost, so it causes no retransmission.
+    /// Whether the present ACK showed that a segment was late and not lost, so that the ACK causes
+    /// no retransmission.
     pub(super) pauses: bool,
 }
 
@@ -84,7 +85,7 @@ impl Repair {
         self.recover = 1;
     }
 
-    /// A loss was found by acknowledgments, with octets outstanding up to `nxt`.
+    /// Called when acknowledgments showed a loss, with octets outstanding up to `nxt`.
     pub(super) fn begin_recovery(&mut self, nxt: u64) {
         (self.phase, self.point, self.recover) = (Phase::Recovery, nxt, nxt);
         self.forced = true;
@@ -92,26 +93,26 @@ impl Repair {
         self.rescued = false;
     }
 
-    /// Everything outstanding up to `nxt` counts as lost, and the head is retransmitted for
-    /// `cause`.
+    /// Called when everything outstanding up to `nxt` counts as lost. The head is then
+    /// retransmitted for `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
         self.head_cause = Some(cause);
     }
 
-    /// The window is cut for a mark, with octets outstanding up to `nxt`.
+    /// Called when the window is cut for a mark, with octets outstanding up to `nxt`.
     pub(super) fn begin_cwr(&mut self, nxt: u64) {
         (self.phase, self.point) = (Phase::Cwr, nxt);
     }
 
-    /// Proportional rate reduction begins, from `base` octets.
+    /// Begins proportional rate reduction from `base` octets.
     pub(super) fn begin_reduction(&mut self, base: u64) {
         self.prr.begin(base);
     }
 
-    /// A loss was found within a cut for a mark, with octets outstanding up to `nxt`. The cut
-    /// continues to its intended end.
+    /// Called when a loss was found within a cut for a mark, with octets outstanding up to `nxt`.
+    /// The cut continues to its intended end.
     pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
         let point = self.point;
         self.begin_recovery(nxt);

@@ -1,4 +1,4 @@
-//! Rules in which Linux differs from the RFCs, by theme: each is a switch.
+//! The rules in which Linux differs from the RFCs, by theme. Each rule is a switch.
 
 use crate::units::Duration;
 
@@ -32,8 +32,8 @@ pub struct CwndRules {
     /// After a timeout cwnd is one segment larger than the data that may still be on its way
     /// (`tcp_enter_loss`). In RFC 5681 §3.1 it is one segment.
     pub timeout_adds_to_pipe: bool,
-    /// The ACK that ends a recovery may already open cwnd (`tcp_ack`); without the switch only the
-    /// next one may.
+    /// The ACK that ends a recovery may already open cwnd (`tcp_ack`). Without the switch, only the
+    /// next ACK may open it.
     pub last_repair_ack_grows: bool,
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
     /// it acknowledged, some of which SACK had reported before.
@@ -73,7 +73,7 @@ pub struct CwndRules {
 impl CwndRules {
     /// The rules of the RFCs.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -138,7 +138,7 @@ pub struct TimerRules {
 impl TimerRules {
     /// The rules of the RFCs.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -250,7 +250,7 @@ pub struct ReceiveRules {
 impl ReceiveRules {
     /// The rules of the RFCs' profiles.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -314,7 +314,7 @@ pub struct SynRules {
 impl SynRules {
     /// The rules of the RFCs' profiles.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -388,7 +388,7 @@ pub struct SendRules {
 impl SendRules {
     /// The rules of the RFCs' profiles.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -444,7 +444,7 @@ pub struct SpuriousRules {
 impl SpuriousRules {
     /// The rules of the RFCs.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
@@ -490,7 +490,7 @@ pub struct RackRules {
 impl RackRules {
     /// The rules of RFC 8985.
     pub const RFC: Self = Self::all(false);
-    /// Linux's.
+    /// The rules of Linux.
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {

@@ -21,11 +21,11 @@ pub(super) struct SentSegment {
     size: u32,
     /// The number of times that the segment was sent.
     pub(super) times: u8,
-    /// The segment was reported as arrived above the cumulative ACK.
+    /// Whether the segment was reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
-    /// The sender believes that the segment is lost; with the cause of its retransmission.
+    /// The cause of the retransmission, if the sender believes that the segment is lost.
     pub(super) lost: Option<Cause>,
-    /// The segment was retransmitted. The copy counts as outstanding and not as lost.
+    /// Whether the segment was retransmitted, and the copy counts as outstanding and not as lost.
     pub(super) retransmitted: bool,
 }
 
@@ -41,7 +41,8 @@ pub(super) struct Snapshot {
     pub(super) delivered: u64,
     /// When the last of these octets was delivered.
     pub(super) delivered_at: Time,
-    /// When the first segment of that flight was sent.
+    /// The instant from which the sending interval of a sample counts (`first_sent_time` in the
+    /// draft).
     pub(super) first_sent_at: Time,
     /// Whether the application had nothing more to send.
     pub(super) app_limited: bool,
@@ -51,8 +52,8 @@ packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 /// The bits for the number of a segment's octets: enough for a packet and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The position of the bits that hold the turn of the transmission among those of one instant, and
-/// the largest turn.
+/// The position of the bits that hold the number of the transmission among those of one instant,
+/// and the largest such number.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
 /// The bit of a segment with PSH, which ends a write of the application.

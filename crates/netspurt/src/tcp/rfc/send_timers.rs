@@ -160,8 +160,9 @@ impl SendTimers {
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
     }
 
-    /// The receiver seems to have discarded octets that it had reported. The retransmission timer
-    /// fires after half an `srtt`, but not before `RENEGING_WAIT_MIN` (`tcp_check_sack_reneging`).
+    /// Called when the receiver seems to have discarded octets that it had reported. The
+    /// retransmission timer fires after half an `srtt`, but not before `RENEGING_WAIT_MIN`
+    /// (`tcp_check_sack_reneging`).
     pub(super) fn hurry_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
         self.begin_repair();
         let wait = (srtt.unwrap_or_default() / 2).max(RENEGING_WAIT_MIN);
@@ -187,7 +188,7 @@ impl SendTimers {
         self.arm_from(from, scoreboard, now);
     }
 
-    /// Called when a Super Fast Retransmit has sent the head again. If the timer counts from the
+    /// Called when a Super Fast Retransmit has retransmitted the head. If the timer counts from the
     /// head's last transmission, it restarts.
     pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.restart == Restart::PerSegment {
@@ -255,8 +256,8 @@ impl SendTimers {
         self.reordering < Time::NEVER
     }
 
-    /// A tail loss probe is due after `wait`, and when the retransmission timer would fire at the
-    /// latest (RFC 8985 §7.2).
+    /// Arms the timer of tail loss probes for `wait`. The probe is due at the latest when the
+    /// retransmission timer would fire (RFC 8985 §7.2).
     pub(super) fn arm_tail_probe(&mut self, wait: Duration, now: Time) {
         self.tail_probe = self.clock.expiry(now, wait).min(self.retransmission.deadline());
     }

@@ -32,7 +32,7 @@ pub(in crate::tcp) struct SendWindow {
     /// The ends of earlier writes that need PSH and are not sent yet, and that no later write
     /// joined.
     pushed_before: VecDeque<u64>,
-    /// The application has closed the connection, and the FIN has the number `end`.
+    /// Whether the application has closed the connection. The FIN then has the number `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
@@ -66,7 +66,7 @@ packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_m
 struct Record {
     /// The octet after the last one.
     end: u64,
-    /// Whether the following octets may join it in one packet.
+    /// Whether the octets after this end may join the octets before it in one packet.
     joins: bool,
 }
 
@@ -438,7 +438,7 @@ mod tests {
 
     /// `tcp_may_update_window`.
     #[test]
-    fn an_ack_without_news_may_close_a_window_but_not_reduce_it() {
+    fn an_ack_without_news_may_enlarge_or_close_the_window_but_not_reduce_it() {
         let mut window = opened();
         (window.una, window.keeps_larger) = (5, true);
         assert!(window.update(10, 5, 3000));
@@ -457,7 +457,7 @@ mod tests {
 
     /// RFC 896. With Minshall 1999 a segment waits only for short segments.
     #[test]
-    fn a_short_segment_waits_for_any_octet_or_for_a_short_one() {
+    fn a_short_segment_waits_for_all_outstanding_octets_or_with_minshall_for_short_ones() {
         let mut window = opened();
         window.end += 1100;
         let next = |window: &mut SendWindow| {

@@ -19,7 +19,8 @@ pub(super) struct SuperFast {
     response: SfrResponse,
     next_halves: Option<u32>,
     yields: bool,
-    /// The head was sent, and the timer does not run until new octets are sent.
+    /// Whether the timer does not run until new octets are sent, because the head was
+    /// retransmitted.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
     /// 0 before.

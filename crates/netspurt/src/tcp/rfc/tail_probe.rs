@@ -20,7 +20,7 @@ pub(super) struct TailProbe {
 packed!(TailProbe { end_seq, is_retransmission });
 
 impl TailProbe {
-    /// A probe was sent. After it the next octet to send is `nxt`.
+    /// Makes the state after a probe was sent. The next octet to send is then `nxt`.
     pub(super) fn sent(nxt: u64, is_retransmission: bool) -> Self {
         Self { end_seq: Some(nxt), is_retransmission }
     }
@@ -46,7 +46,7 @@ impl TailProbe {
 
     /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
     /// repaired a loss, and not spurious. cwnd must then be cut. An ACK of just the probe's octets
-    /// proves nothing: it may answer the original, and a report of a duplicate may follow.
+    /// proves nothing. It may answer the original, and a report of a duplicate may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);

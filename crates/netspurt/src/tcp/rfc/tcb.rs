@@ -119,12 +119,13 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// No segment has both octets that were written so far and octets that are written later.
+    /// Ends a record. No segment has both octets that were written so far and octets that are
+    /// written later.
     pub(in crate::tcp) fn end_record(&mut self) {
         self.tx.window.end_record();
     }
 
-    /// The application reads `octets` of the arrived data.
+    /// Called when the application reads `octets` of the arrived data.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets, cx.now) && self.life.state().is_synchronised() {
             self.send_ack(cx);

@@ -1,4 +1,4 @@
-//! Whole connections over a lossy path, with an application that pauses.
+//! Tests of whole connections over a lossy path, with an application that pauses.
 
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ fn each_linux_rule_by_itself_changes_some_connection() {
 
 /// An end that was packed continues as before, also in the middle of a repair.
 #[test]
-fn an_end_that_was_packed_continues_as_if_it_had_not_been() {
+fn packing_and_unpacking_an_end_between_steps_changes_no_segment() {
     let algorithms = [
         CongestionConfig::Reno(RenoConfig {
             slow_start_exit: SlowStartExit::default(),

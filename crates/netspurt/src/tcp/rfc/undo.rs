@@ -193,11 +193,12 @@ impl SpuriousWatch {
         core::mem::take(&mut self.all_reported)
     }
 
-    /// RFC 5682: after a timeout, ACKs of octets that were never retransmitted show that the
-    /// originals are arriving. Without SACK, two ACKs that move the window are needed (§2.1). With
-    /// SACK, an ACK after the first one that moves the window must cover such an octet, in order or
-    /// not (§3.1). The first ACK proves nothing, because it may cover octets that had arrived
-    /// before the timeout and whose ACK was lost.
+    /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
+    /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
+    /// ACKs that move the window are needed (§2.1). With SACK, an ACK after the first one that
+    /// moves the window must cover such an octet, in order or not (§3.1). The first ACK proves
+    /// nothing, because it may cover octets that had arrived before the timeout and whose ACK was
+    /// lost.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
         let step = self.frto;
         if step == Frto::Off {
@@ -223,9 +224,9 @@ impl SpuriousWatch {
         spurious
     }
 
-    /// A duplicate is reported: a retransmission, or a copy that a link made. A duplicate counts
-    /// against the repair only if the repair retransmitted its octets, and never after a link was
-    /// seen to make duplicates.
+    /// Handles the report of a duplicate: a retransmission, or a copy that a link made. A duplicate
+    /// counts against the repair only if the repair retransmitted its octets, and never after a
+    /// link was seen to make duplicates.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };

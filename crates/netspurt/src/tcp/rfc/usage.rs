@@ -1,4 +1,4 @@
-//! How much of cwnd a sender uses, as in Linux (`tcp_cwnd_validate`).
+//! Measures how much of cwnd a sender uses, as Linux does (`tcp_cwnd_validate`).
 
 use crate::congestion::Window;
 use crate::packed::packed;

@@ -1,4 +1,4 @@
-//! The work of a connection at its deadlines.
+//! Carries out the work of a connection when one of its deadlines is reached.
 
 use crate::rto::TimeoutKind;
 
@@ -65,7 +65,7 @@ impl Tcb {
         }
     }
 
-    /// The retransmission timer fired.
+    /// Called when the retransmission timer fired.
     fn on_timeout(&mut self, cx: &mut Context<'_>) {
         let kind = match self.life.state() {
             TcpState::SynSent => TimeoutKind::Syn,

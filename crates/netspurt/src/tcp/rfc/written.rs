@@ -15,7 +15,7 @@ pub enum Leaving {
 /// A part of what the application writes.
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenPart {
-    /// How many octets it has.
+    /// The number of octets of the part.
     pub octets: u64,
     /// Whether the part starts a new buffer of the host, so that the end of the octets written
     /// before keeps its PSH.

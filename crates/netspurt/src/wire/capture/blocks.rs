@@ -1,4 +1,4 @@
-//! The blocks of pcapng files (draft-ietf-opsawg-pcapng).
+//! Reads the blocks of pcapng files (draft-ietf-opsawg-pcapng).
 
 use crate::wire::LinkType;
 

@@ -1,4 +1,4 @@
-//! The interface at which packets were captured.
+//! The interface at which packets were captured, and the unit of its timestamps.
 
 use crate::wire::LinkType;
 

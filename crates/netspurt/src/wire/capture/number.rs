@@ -1,4 +1,4 @@
-//! Numbers in headers, in the byte order of the machine that wrote them.
+//! Reads numbers in headers, in the byte order of the machine that wrote them.
 
 /// A byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

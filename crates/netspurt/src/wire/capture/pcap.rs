@@ -1,4 +1,4 @@
-//! The records of pcap files (draft-ietf-opsawg-pcap), and of the files that patched programs
+//! Reads the records of pcap files (draft-ietf-opsawg-pcap), including files that patched programs
 //! wrote.
 
 use crate::wire::LinkType;

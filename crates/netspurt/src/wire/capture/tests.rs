@@ -1,3 +1,5 @@
+//! Tests of reading pcap and pcapng files.
+
 use std::io;
 
 use proptest::prelude::*;

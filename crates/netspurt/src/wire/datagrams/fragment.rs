@@ -1,4 +1,4 @@
-//! One fragment of a datagram that carries TCP.
+//! Reads one fragment of a datagram that carries TCP.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Datagrams from captured fragments.
+//! Reassembles datagrams from captured fragments.
 
 mod fragment;
 mod partial;

@@ -1,4 +1,4 @@
-//! A datagram with missing fragments.
+//! A datagram of which some fragments are still missing.
 
 use crate::ranges::Ranges;
 use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};

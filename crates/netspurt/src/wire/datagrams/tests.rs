@@ -1,3 +1,5 @@
+//! Tests of datagrams that are reassembled from captured fragments.
+
 use proptest::prelude::*;
 
 use super::*;

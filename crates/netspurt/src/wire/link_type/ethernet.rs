@@ -1,4 +1,4 @@
-//! Ethernet, and the headers that its type field announces: tags, labels, LLC.
+//! Skips the Ethernet header, and the headers that its type field announces: tags, labels, LLC.
 
 use super::headers::{Behind, LinkHeader, half};
 

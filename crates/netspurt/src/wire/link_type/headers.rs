@@ -1,4 +1,4 @@
-//! The headers between a link and IP. Each shows which header or packet follows.
+//! The kinds of headers between a link and IP. Each header shows which header or packet follows.
 
 /// The next header before an IP packet, or the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Link types of captures: the IP packet after a link's header.
+//! Finds the IP packet behind a link's header, by the link type of the capture.
 //!
 //! The octets may be hostile, so every offset is checked, and the number of headers is bounded.
 

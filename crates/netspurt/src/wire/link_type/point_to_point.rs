@@ -1,4 +1,5 @@
-//! PPP over Ethernet and over serial lines, and Cisco's framing of serial lines.
+//! Skips the headers of PPP, over Ethernet and over serial lines, and of Cisco's framing of serial
+//! lines.
 
 use super::headers::{Behind, LinkHeader, half};
 

@@ -1,5 +1,5 @@
-//! Headers that are not on the link, because capturing systems add them: BSD's loopback, Linux's
-//! cooked captures, Netfilter's log.
+//! Skips headers that are not on the link, because capturing systems add them: BSD's loopback,
+//! Linux's cooked captures, Netfilter's log.
 
 use super::headers::{Behind, LinkHeader, half};
 

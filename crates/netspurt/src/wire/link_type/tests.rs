@@ -1,3 +1,5 @@
+//! Tests that the IP packet is found behind the headers of each link type.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Frames of IEEE 802.11, with the header of radiotap or without.
+//! Skips the headers of IEEE 802.11 frames, with or without a radiotap header.
 
 use super::headers::{Behind, LinkHeader};
 
