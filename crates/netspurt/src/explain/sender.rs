@@ -207,7 +207,8 @@ impl Sender {
         known: u64,
         octets: &CapturedOctets,
     ) {
-        let before = BeforeProbe { known, una: octets.una(), closed: self.window == Some(0) };
+        let una = octets.una();
+        let before = BeforeProbe { known, una, closed: self.window == Some(0) };
         if before.is_probe(packet, (left, right)) {
             return;
         }
@@ -215,7 +216,7 @@ impl Sender {
         let first = outstanding.partition_point(|one| one.right <= left);
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);
-        let missing = self.is_missing((left, right), earlier.is_none() && left >= octets.una());
+        let missing = self.is_missing((left, right), earlier.is_none() && left >= una);
         // A copy has the same first and last octet as its original.
         let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
         let last = whole.map(|one| (one.last_sent, one.kept));
@@ -258,16 +259,8 @@ impl Sender {
                 let gaps = &self.trouble.get_or_insert_default().gaps;
                 let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
-                let old = Old {
-                    left,
-                    right,
-                    known,
-                    una: octets.una(),
-                    first_sent,
-                    missing,
-                    before_tail,
-                    unordered,
-                };
+                let old =
+                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
                 self.again(at, packet, old);
             }
         }
