@@ -45,7 +45,7 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
     folder = run(tmp_path, near)
     for node, told in (
         ("a", "beside 10.0.0.1, which sent all the data."),
-        ("m", f"beside 10.0.0.1 (at most {away} away, there and back), which sent all the data."),
+        ("m", f"beside 10.0.0.1 (a round trip of at most {away} away), which sent all the data."),
         ("b", "beside 10.0.0.3, which received all the data."),
     ):
         words = " ".join(netspurt("explain", folder / f"{node}.pcapng").stdout.split())

@@ -109,7 +109,7 @@ def _how_near(connections: Table, host: str) -> str:
     known = np.concatenate(least)
     if not len(known) or known.min() < _ON_HOST_NS:
         return ""
-    return f" (at most {duration(known.min() / 1e9)} away, there and back)"
+    return f" (a round trip of at most {duration(known.min() / 1e9)} away)"
 
 
 #: A host that answers sooner than this may be the one on which the capture was taken [ns].

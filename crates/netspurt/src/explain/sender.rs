@@ -234,8 +234,8 @@ impl Sender {
         }
         let overtook = (outstanding.len() - first) as u64;
         // The sender had sent the octets above it already, so it is a retransmission that came late.
-        let resent = above.is_some_and(|one| self.order.was_sent_after(packet, one));
-        if age == Age::Older && missing && resent {
+        let repeated = above.is_some_and(|one| self.order.was_sent_after(packet, one));
+        if age == Age::Older && missing && repeated {
             age = Age::Newer;
         }
         let late_by = LateBy { overtook, distance: self.segs_between(right, known), behind };
