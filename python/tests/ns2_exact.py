@@ -1,9 +1,13 @@
-"""ns-2's clock along one of its traces in exact fractions, and the ties that its doubles decide.
+"""Recomputes the instants of an ns-2 trace in exact fractions, and finds ties.
 
-A packet leaves a queue when it came or when the one before it had left, whichever is later, and
-arrives a transmission and a delay later. So every instant of a trace follows from the instants at
-which ends send: at an arrival, at the end of a hold, or when a timer fires, a whole number of
-milliseconds after an earlier event at that end.
+A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
+
+The transmission of a packet begins when the packet comes to the queue, or when the transmission
+before it ends, if that is later. The packet arrives after the time of its transmission plus the
+link's delay. So every instant of a trace follows from the instants at which ends send.
+
+An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
+A timer fires a whole number of milliseconds after an earlier event at that end.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from ns2_ties import reach_ns
 
 __all__ = ["Tie", "decided_by_doubles", "exact_ties"]
 
+#: The maximum difference between a printed instant and the exact one, in seconds: 1.5 µs, because
 #: ns-2 prints whole microseconds.
 PRINTED = Fraction(3, 2_000_000)
 
@@ -44,7 +49,7 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
     Raises
     ------
     ValueError
-        Where a printed instant does not follow from the ones before it.
+        If a printed instant does not follow from the instants before it.
     """
     settings: dict[str, Any] = {**drive.CASE, **case}
     walk = _Walk(settings)
@@ -54,10 +59,10 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 
 
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
-    """Return whether our rows and ns-2's first differ at a tie of exact fractions.
+    """Return whether the first difference of our rows and ns-2's rows is at a tie.
 
-    A drop must be such a tie itself. If the sender sees a difference before any drop, a tie at the
-    end of a hold must precede it by at most the time that a packet and its answer take.
+    If the first difference is in the drops, it must be at a tie at a full queue. If the sender's
+    events differ before that, a tie at the end of a hold must come at most `reach_ns` earlier.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)
@@ -89,8 +94,9 @@ class _Queue:
         self.free = Fraction(0)
         self.waiting = 0
         self.came: dict[str, Fraction] = {}
-        #: When packets came to a full queue, and when packets began that had waited.
+        #: When packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
+        #: When the transmission of packets that had waited began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
@@ -110,12 +116,15 @@ class _Walk:
             time, source, target, delay = step.split(",")
             queue = self.queues[int(source), int(target)]
             queue.delays.append((Fraction(time), Fraction(delay)))
-        #: When packets arrive at nodes, and what happened at each end, newest last.
+        #: When packets arrive at nodes.
         self.arrivals: dict[tuple[str, int], Fraction] = {}
+        #: The instants of the events at each end, the newest last.
         self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
-        #: The arrival not yet acknowledged, the hold's end, and the end of the one before.
+        #: The newest arrival at the receiver that is not acknowledged yet.
         self.held: Fraction | None = None
+        #: The end of the hold that the arrival before it began.
         self.deadline: Fraction | None = None
+        #: The end of the last hold that ended with an ACK.
         self.ended: Fraction | None = None
         self.ties: list[Tie] = []
 
@@ -133,7 +142,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Note that a packet arrives at a queue."""
+        """Return when a packet came to a queue; record a new packet as sent."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:
@@ -144,13 +153,16 @@ class _Walk:
         return at
 
     def _acknowledged(self, at: Fraction) -> None:
-        """Note that the receiver acknowledges, at an arrival or at the end of a hold."""
+        """Record that the receiver acknowledges, at an arrival or at the end of a hold."""
         if at != self.held:
             self.ended = at
         self.held = self.deadline = None
 
     def _sent(self, line: _Line, end: int) -> Fraction:
-        """Note that an end sends a packet of its own."""
+        """Return the exact instant at which an end sends a packet of its own.
+
+        If a timer or the end of a hold is the cause, the instant is recorded as an event.
+        """
         before = self.happened[end]
         for at in reversed(before):
             if abs(at - line.time) <= PRINTED:
@@ -160,7 +172,7 @@ class _Walk:
             if (end == 0 or wait == self.hold) and abs(at + wait - line.time) <= PRINTED:
                 before.append(at + wait)
                 return at + wait
-        raise ValueError(f"{line.time}: nothing sends at node {end}")
+        raise ValueError(f"{line.time}: no event explains why node {end} sends")
 
     def _came(self, line: _Line) -> None:
         queue = self.queues[line.way]
@@ -212,4 +224,7 @@ class _Walk:
 
     def _check(self, line: _Line, at: Fraction) -> None:
         if abs(at - line.time) > PRINTED:
-            raise ValueError(f"{float(line.time)}: {float(at)} follows from the events before")
+            printed, exact = float(line.time), float(at)
+            raise ValueError(
+                f"ns-2 printed {printed}, but {exact} follows from the events before it"
+            )
