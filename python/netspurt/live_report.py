@@ -75,12 +75,13 @@ class Replayed:
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """The numbers of faulty packets, by the kind of fault.
+    """The numbers of packets that were strange, damaged, missed or refused.
 
     Attributes
     ----------
     strange
-        Packets that are not TCP segments of their flow.
+        Packets that could not be read: packets of programs that are not complete IPv4 packets, and
+        packets of the kernel's ends that are not correct TCP segments.
     damaged
         Packets whose octets changed on the way through the machine.
     missed
@@ -97,9 +98,9 @@ class PacketCounts:
 
 @dataclass(frozen=True)
 class EndReport:
-    """The settings of one end of a flow, by the kernel's names for them.
+    """The settings of one end of a flow, under the kernel's names.
 
-    `counters` are the TCP counters of the end's kernel at the end of the run.
+    `counters` are the TCP counters of the end's kernel when the run was over.
     """
 
     flow: str
@@ -135,15 +136,16 @@ class ProgramsReport:
     command, server
         The program with its arguments at one end, and the shell command at the other end.
     status
-        The command's exit status, or its replacement if the command has none.
+        The command's exit status; 128 plus the signal's number if a signal ended it; 124 if the run
+        was over first; 125 to 127 if it never ran.
     ran
         True if the command was started.
     stopped
-        True if the scenario's `stop` ended the command.
+        True if the command still ran when the run was over, and was stopped then.
     other_packets
         Packets that belong to no connection.
     kernel_told
-        True if the kernels reported the states of the connections.
+        True if the kernel could be asked about the connections of both hosts.
     """
 
     command: list[str]

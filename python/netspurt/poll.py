@@ -139,7 +139,7 @@ def read_catalogue(path: Path) -> Catalogue:
         raise CatalogueError(f"{path}: not TOML: {error}") from None
     for key in content:
         if key not in {*_KEYS, "sites"}:
-            raise wrong(key, f"is not a key: there are {', '.join([*_KEYS, 'sites'])}")
+            raise wrong(key, f"is not a key; the keys are {', '.join([*_KEYS, 'sites'])}")
     sites = content.get("sites")
     if not isinstance(sites, dict) or not sites:
         raise wrong("sites", 'names no site: write [sites.NAME] and url = "http://..." below it')
@@ -173,7 +173,7 @@ def _site(name: str, about: Any, wrong: Callable[[str, str], CatalogueError]) ->
         raise wrong(key, f'is {about!r} and not a table: write [{key}] and url = "..." below it')
     for one in about:
         if one not in _SITE_KEYS:
-            raise wrong(f"{key}.{one}", f"is not a key: there are {', '.join(_SITE_KEYS)}")
+            raise wrong(f"{key}.{one}", f"is not a key; the keys are {', '.join(_SITE_KEYS)}")
         if not isinstance(about[one], str):
             raise wrong(f"{key}.{one}", f"= {about[one]!r} is not text: put it in quotes")
     if "url" not in about:

@@ -193,8 +193,8 @@ class Replay:
         for algorithm in self.algorithms:
             if algorithm.estimator == estimator:
                 return algorithm
-        there = ", ".join(algorithm.estimator for algorithm in self.algorithms)
-        raise KeyError(f"{estimator!r} was not replayed; there are {there}")
+        replayed = ", ".join(algorithm.estimator for algorithm in self.algorithms)
+        raise KeyError(f"{estimator!r} was not replayed; the replayed timers are {replayed}")
 
     def difference(self, first: Algorithm, second: Algorithm) -> tuple[Interval, Interval]:
         """Return how two estimators differ in spurious retransmissions per answer and mean timer.

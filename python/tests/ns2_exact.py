@@ -1,13 +1,13 @@
-"""Computes the instants of a trace of ns-2 as exact fractions, and finds ties.
+"""Recomputes the instants of an ns-2 trace in exact fractions, and finds ties.
 
-A tie is two events at one instant. ns-2 computes with doubles, so the rounding of an instant
-decides which event comes first.
+A tie is two events at one instant, whose order in ns-2 depends on the rounding of doubles.
 
-A packet begins to leave a queue when it came or when the packet before it had left, whichever is
-later. It arrives at the next node a transmission and a delay later. So every instant of a trace
-follows from the instants at which ends send. An end sends at an arrival, at the end of a hold (the
-wait of a delayed ACK), or when a timer fires. A timer fires a whole number of milliseconds after an
-earlier event at that end.
+The transmission of a packet begins when the packet comes to the queue, or when the transmission
+before it ends, if that is later. The packet arrives after the time of its transmission plus the
+link's delay. So every instant of a trace follows from the instants at which ends send.
+
+An end sends at an arrival, at the end of a hold (the wait of a delayed ACK), or when a timer fires.
+A timer fires a whole number of milliseconds after an earlier event at that end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ns2_ties import reach_ns
 
 __all__ = ["Tie", "decided_by_doubles", "exact_ties"]
 
-#: The largest error of a printed instant [s]; ns-2 prints whole microseconds.
+#: The maximum difference between a printed instant and the exact one, in seconds: 1.5 µs, because
+#: ns-2 prints whole microseconds.
 PRINTED = Fraction(3, 2_000_000)
 
 Way = tuple[int, int]
@@ -58,11 +59,10 @@ def exact_ties(case: dict[str, object]) -> list[Tie]:
 
 
 def decided_by_doubles(case: dict[str, object], own_rows: list[Row], ns2_rows: list[Row]) -> bool:
-    """Return whether a tie explains the first difference between our rows and ns-2's.
+    """Return whether the first difference of our rows and ns-2's rows is at a tie.
 
-    If the first difference is a drop, the tie must be at a full queue at the same instant. If it is
-    another event of the sender, the tie must be at the end of a hold, and it must precede the event
-    by at most the time that a packet and its ACK take.
+    If the first difference is in the drops, it must be at a tie at a full queue. If the sender's
+    events differ before that, a tie at the end of a hold must come at most `reach_ns` earlier.
     """
     at, where, reach = _parted(own_rows, ns2_rows, drops=True), "queue", 0
     seen = _parted(own_rows, ns2_rows, drops=False)
@@ -94,8 +94,9 @@ class _Queue:
         self.free = Fraction(0)
         self.waiting = 0
         self.came: dict[str, Fraction] = {}
-        #: When packets came to a full queue, and when packets that had waited began to leave.
+        #: When packets took the last place in the queue or found it full.
         self.full: list[Fraction] = []
+        #: When the transmission of packets that had waited began.
         self.begun: set[Fraction] = set()
 
     def delay(self, start: Fraction) -> Fraction:
@@ -115,12 +116,15 @@ class _Walk:
             time, source, target, delay = step.split(",")
             queue = self.queues[int(source), int(target)]
             queue.delays.append((Fraction(time), Fraction(delay)))
-        #: When packets arrive at nodes, and when events happened at each end, newest last.
+        #: When packets arrive at nodes.
         self.arrivals: dict[tuple[str, int], Fraction] = {}
+        #: The instants of the events at each end, the newest last.
         self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
-        #: The arrival that is not acknowledged, the end of its hold, and the end of the last hold.
+        #: The newest arrival at the receiver that is not acknowledged yet.
         self.held: Fraction | None = None
+        #: The end of the hold that the arrival before it began.
         self.deadline: Fraction | None = None
+        #: The end of the last hold that ended with an ACK.
         self.ended: Fraction | None = None
         self.ties: list[Tie] = []
 
@@ -138,7 +142,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """Return when a packet came to a queue, and record it if an end sent the packet."""
+        """Return when a packet came to a queue; record a new packet as sent."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:
@@ -155,7 +159,10 @@ class _Walk:
         self.held = self.deadline = None
 
     def _sent(self, line: _Line, end: int) -> Fraction:
-        """Return when an end sent a packet of its own, and record the instant."""
+        """Return the exact instant at which an end sends a packet of its own.
+
+        If a timer or the end of a hold is the cause, the instant is recorded as an event.
+        """
         before = self.happened[end]
         for at in reversed(before):
             if abs(at - line.time) <= PRINTED:
@@ -165,7 +172,7 @@ class _Walk:
             if (end == 0 or wait == self.hold) and abs(at + wait - line.time) <= PRINTED:
                 before.append(at + wait)
                 return at + wait
-        raise ValueError(f"{line.time}: nothing sends at node {end}")
+        raise ValueError(f"{line.time}: no event explains why node {end} sends")
 
     def _came(self, line: _Line) -> None:
         queue = self.queues[line.way]
@@ -217,4 +224,7 @@ class _Walk:
 
     def _check(self, line: _Line, at: Fraction) -> None:
         if abs(at - line.time) > PRINTED:
-            raise ValueError(f"{float(line.time)}: {float(at)} follows from the events before")
+            printed, exact = float(line.time), float(at)
+            raise ValueError(
+                f"ns-2 printed {printed}, but {exact} follows from the events before it"
+            )

@@ -156,13 +156,19 @@ def test_the_error_for_a_capture_without_data_names_the_capture(
 def test_the_error_for_a_wrong_connection_says_if_there_is_one_or_none(
     netspurt: Command, tmp_path: Path
 ) -> None:
-    for packets, expected in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
+    for packets, expected in (
+        ([(0.0, segment(SYN, 7))], "the only connection is 0"),
+        ([], "there are no connections"),
+    ):
         file = pcap(tmp_path / "few.pcap", packets)
         result = netspurt("explain", file, "--connection", "5")
         assert result.returncode == 2
-        assert f"no connection 5; {expected}" in result.stderr
+        assert f"no connection has the number 5; {expected}" in result.stderr
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
-    assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
+    assert (
+        "no connection is called c5; the only connection is c0"
+        in netspurt("plot", file, "--flow", "c5").stderr
+    )
 
 
 def test_a_count_of_one_row_is_in_the_singular(netspurt: Command, tmp_path: Path) -> None:

@@ -169,7 +169,10 @@ def test_a_monotone_scale_does_not_change_the_result_of_ranks() -> None:
 
 def test_a_wrong_parameter_is_reported() -> None:
     for words, why in (
-        ({"method": "cusum"}, "no method 'cusum': there are rank-order, bootstrap, pelt"),
+        (
+            {"method": "cusum"},
+            "no method is called 'cusum'; the methods are rank-order, bootstrap, pelt",
+        ),
         ({"alpha": 0}, "alpha = 0: it must be between 0 and 1"),
         ({"least": 1}, "a segment needs 2 values"),
     ):

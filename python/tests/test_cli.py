@@ -351,7 +351,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     failed(netspurt("table", "r", "nothing"), "no table 'nothing'", "flows, retransmissions, links")
     failed(netspurt("table", "r", "links", "--from", 1), "no instants")
     failed(netspurt("table", "r", "links", "--flow", "x"), "no flows")
-    failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")
+    failed(netspurt("table", "r", "cwnd", "--flow", "x"), "is called 'x'", "transfer")
 
 
 def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
@@ -372,7 +372,7 @@ def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
     drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()
     assert len(drawn) == 16
-    failed(netspurt("plot", "r", "--kind", "all", "--flow", "x"), "no flow 'x'", "transfer")
+    failed(netspurt("plot", "r", "--kind", "all", "--flow", "x"), "is called 'x'", "transfer")
 
 
 def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(

@@ -195,7 +195,7 @@ def test_the_help_lists_the_formats_that_can_be_read(tmp_path: Path) -> None:
     refused = CliRunner().invoke(
         application(), ["delays", str(tmp_path / "a.csv"), "--format", "sundial"]
     )
-    formats = " ".join(refused.output.split()).split("there are ")[1].split(", ")
+    formats = " ".join(refused.output.split()).split("the formats are ")[1].split(", ")
     assert len(formats) > 10
     listed = READ_AS.split(": ")[1].removesuffix(".").replace(" or ", ", ").split(", ")
     assert listed == formats

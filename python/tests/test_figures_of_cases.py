@@ -200,7 +200,7 @@ def test_a_baseline_may_be_any_spelling_of_its_number() -> None:
     for written in ("2", "2.0", "2e0"):
         (row,) = compare(columns, "timeouts", "algorithm", order, paired=True, baseline=written)
         assert (row.label, row.baseline) == ("0.5", "2")
-    with pytest.raises(ValueError, match=r"algorithm has no '3': there are 0\.5, 2"):
+    with pytest.raises(ValueError, match=r"algorithm has no value '3'; the values are 0\.5, 2"):
         compare(columns, "timeouts", "algorithm", order, paired=True, baseline="3")
 
 
@@ -217,9 +217,11 @@ def test_a_measure_has_a_better_direction_or_the_caller_names_one() -> None:
 def test_only_numbers_are_measures_and_unknown_measures_and_axes_are_refused() -> None:
     columns, order = cases({"a": FIVE})
     assert measures(columns) == ["case", "repeat", "timeouts"]
-    with pytest.raises(ValueError, match="no measure 'timeout': did you mean timeouts"):
+    with pytest.raises(ValueError, match="no measure is called 'timeout': did you mean timeouts"):
         summarise(columns, "timeout", [], order)
-    with pytest.raises(ValueError, match="no measure 'algorithm': there are case, repeat"):
+    with pytest.raises(
+        ValueError, match="no measure is called 'algorithm'; the measures are case, repeat"
+    ):
         summarise(columns, "algorithm", [], order)
     with pytest.raises(ValueError, match="there is no axis 'rate': the axes are algorithm"):
         summarise(columns, "timeouts", ["rate"], order)

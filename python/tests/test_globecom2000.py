@@ -124,7 +124,7 @@ def test_a_contact_without_its_file_or_its_station_is_an_error(tmp_path: Path) -
         contacts(read_paper("rfc889"))
     with pytest.raises(PaperError, match="has no study"):
         Study.of(read_paper("rfc889"))
-    with pytest.raises(PaperError, match="no figure 'guess'"):
+    with pytest.raises(PaperError, match="no figure is called 'guess'"):
         figure("guess")
 
 

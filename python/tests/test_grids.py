@@ -1,4 +1,7 @@
-"""Tests that the core reads each value that a grid writes, and reads the value that was meant."""
+"""The core reads every value that a grid writes.
+
+It reads each value as the same value, or as the nearest that the text can hold.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from netspurt import _core
 from netspurt.grids import expand, ratio, size
 from netspurt.timers import grid_front
 
-#: Every key of every algorithm whose default begins with a digit, with this default.
+#: Every key whose default begins with a digit, of every algorithm, with this default.
 KEYS = [
     (name, key, default)
     for name in _core.ALGORITHMS
@@ -47,7 +50,7 @@ def test_the_core_reads_every_value_between_the_ends_of_a_range(
             _core.Estimator(f"{name}:{key}={last}{unit}")
             made = list(expand(text))
         except (_core.EstimatorError, ValueError):
-            continue  # The key does not allow the ends or the steps.
+            continue  # The key does not accept an end, or the steps are too small.
         tried += 1
         assert len(made) == count
         for place, one in enumerate(made):
@@ -57,11 +60,14 @@ def test_the_core_reads_every_value_between_the_ends_of_a_range(
             exact = Fraction(first) + (Fraction(last) - Fraction(first)) * place / (count - 1)
             finest = Fraction(1, 2) if value.isdigit() else Fraction(1, 10**6)
             assert abs(Fraction(value) - exact) <= finest, text
-    assert tried or _is_count(name, key), f"{name}:{key} was never tried"
+    assert tried or _refuses_fractions(name, key), f"{name}:{key} was never tried"
 
 
-def _is_count(name: str, key: str) -> bool:
-    """Return True if a key takes only whole numbers; ends with six decimals are then invalid."""
+def _refuses_fractions(name: str, key: str) -> bool:
+    """Return True if a key refuses `3/2`.
+
+    Such a key may also refuse range ends that have six decimals.
+    """
     try:
         _core.Estimator(f"{name}:{key}=3/2")
     except _core.EstimatorError as error:
@@ -69,7 +75,7 @@ def _is_count(name: str, key: str) -> bool:
     return False
 
 
-def test_thirds_are_written_as_fractions_and_steps_below_1_are_refused() -> None:
+def test_values_between_the_ends_are_exact() -> None:
     assert list(expand("mills:g=1..3/4")) == [
         "mills:g=1",
         "mills:g=5/3",
@@ -78,6 +84,9 @@ def test_thirds_are_written_as_fractions_and_steps_below_1_are_refused() -> None
     ]
     assert list(expand("rfc6298:k=1..10/4")) == [f"rfc6298:k={k}" for k in (1, 4, 7, 10)]
     assert list(expand("mills:falling=7/8..15/16/3"))[1] == "mills:falling=0.90625"
+
+
+def test_steps_below_1_are_refused_for_whole_numbers() -> None:
     with pytest.raises(ValueError, match="steps below 1: take fewer"):
         size("rfc6298:k=1..3/4")
 
@@ -85,7 +94,7 @@ def test_thirds_are_written_as_fractions_and_steps_below_1_are_refused() -> None
 @pytest.mark.parametrize(
     "grid", ["mills:g=1..3/4", "mills:falling=1/9..8/9/8,g=1..7/10", "mills:g=10..100/7"]
 )
-def test_the_front_of_a_grid_of_thirds_is_made_of_estimators(grid: str) -> None:
+def test_every_estimator_of_a_front_is_one_of_the_grid(grid: str) -> None:
     path = ns.Delays.of(np.random.default_rng(1).exponential(0.1, 300), every=1.0)
     front, count = grid_front(path, grid)
     assert count == size(grid)
@@ -93,7 +102,7 @@ def test_the_front_of_a_grid_of_thirds_is_made_of_estimators(grid: str) -> None:
     assert set(front) <= whole
 
 
-def test_a_ratio_is_within_1e_7_of_its_value() -> None:
+def test_a_ratio_is_read_back_within_a_ten_millionth() -> None:
     rng = np.random.default_rng(7)
     for _ in range(2000):
         value = float(10.0 ** rng.uniform(-6, 8))

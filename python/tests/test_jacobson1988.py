@@ -254,7 +254,7 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
     failed = netspurt("table", "run", "send-ack", "--flow", "nobody")
     assert failed.returncode == 2
-    assert "no flow 'nobody'" in failed.stderr
+    assert "is called 'nobody'" in failed.stderr
     reverse = netspurt("table", "run", "send-ack", "--direction", "reverse")
     assert reverse.returncode == 2
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr

@@ -327,7 +327,10 @@ def test_two_runs_are_aligned_segment_by_segment(netspurt: Command, tmp_path: Pa
     printed = netspurt("compare", "one", "two").stdout
     assert "same for 3.722 s: 10 segments, 4 ACKs" in printed
     assert "the runs never differ" in netspurt("compare", "one", "one").stdout
-    assert "no flow there" in netspurt("compare", "one", "two", "--flow", "there").stderr
+    assert (
+        "no flow of the run is called 'there'"
+        in netspurt("compare", "one", "two", "--flow", "there").stderr
+    )
 
 
 def test_a_comparison_has_every_events_times_and_a_picture(

@@ -168,7 +168,7 @@ def test_an_invalid_row_is_refused(tmp_path: Path) -> None:
         read_paper("rfc2416", tmp_path)
     file.write_text(good.replace(",first_drop,", ",guess,", 1))
     paper = read_paper("rfc2416", tmp_path)
-    with pytest.raises(PaperError, match="no measure 'guess'"):
+    with pytest.raises(PaperError, match="no measure is called 'guess'"):
         check(Bench(paper), paper.claims)
 
 

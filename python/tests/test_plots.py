@@ -62,13 +62,13 @@ def test_every_kind_is_drawn_within_the_view(start_run: ns.Run) -> None:
 
 def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> None:
     for view, says in [
-        (View(flow="x"), "no flow 'x'"),
-        (View(node="r1"), "no spied node 'r1'"),
+        (View(flow="x"), "no flow in segments is called 'x'"),
+        (View(node="r1"), "no spied node in segments is called 'r1'"),
         (View(start=500.0), "nothing of flow transfer"),
     ]:
         with pytest.raises(ValueError, match=says):
             draw(start_run, "time-sequence", view)
-    with pytest.raises(ValueError, match="no plot of kind 'pie'"):
+    with pytest.raises(ValueError, match="no kind of plot is called 'pie'"):
         draw(start_run, "pie")
 
 
@@ -321,7 +321,7 @@ def test_the_error_for_a_flow_at_the_wrong_node_names_the_right_one() -> None:
     run = ns.Scenario.parse(text).run()
     with pytest.raises(ValueError, match="flow b was not seen at west0, but at west1"):
         draw(run, "time-sequence", View(flow="b", node="west0"))
-    with pytest.raises(ValueError, match="no spied node 'r9'"):
+    with pytest.raises(ValueError, match="no spied node in segments is called 'r9'"):
         draw(run, "time-sequence", View(flow="b", node="r9"))
 
 

@@ -143,7 +143,7 @@ def test_no_name_is_looked_up_after_polling_has_begun(
         ("", "names no site"),
         ("every = 'soon'\n[sites.a]\nurl = 'http://x/'", "`every` = 'soon' is not a time"),
         ("evry = 1\n[sites.a]\nurl = 'http://x/'", "`evry` is not a key"),
-        ("[sites.a]\nulr = 'http://x/'", "`sites.a.ulr` is not a key: there are url"),
+        ("[sites.a]\nulr = 'http://x/'", "`sites.a.ulr` is not a key; the keys are url"),
         ("[sites.a]\naddress = '192.0.2.1'", "`sites.a` has no `url`"),
         ("[sites.a]\nurl = 'ftp://x/'", "`sites.a.url` = 'ftp://x/' is not the URL of a page"),
         ("[sites.a]\nurl = 'http://x:99999/'", "is not the URL of a page"),

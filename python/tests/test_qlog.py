@@ -280,8 +280,14 @@ def test_impossible_names_for_qlog_files_are_errors(
 ) -> None:
     run.save(tmp_path / "r")
     refused(netspurt("qlog", "r", "--out", "r.json"), "must end in .sqlog or .qlog")
-    refused(netspurt("qlog", "r", "--out", "r.sqlog", "--flow", "x"), "no flow 'x' in segments")
-    refused(netspurt("qlog", "r", "--out", "r.sqlog", "--node", "x"), "no spied node 'x'")
+    refused(
+        netspurt("qlog", "r", "--out", "r.sqlog", "--flow", "x"),
+        "no flow in segments is called 'x'",
+    )
+    refused(
+        netspurt("qlog", "r", "--out", "r.sqlog", "--node", "x"),
+        "no spied node in segments is called 'x'",
+    )
     result = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
     assert result.stdout.endswith("events of transfer at receiver\n")
     refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")

@@ -305,7 +305,9 @@ def test_a_replay_returns_its_pictures_and_writes_them(replay: Replay, tmp_path:
         axes = Figure().add_subplot()
         assert getattr(replay.plot, kind)(ax=axes) is axes.figure
         assert "<svg" in file.read_text()[:500]
-    with pytest.raises(ValueError, match="no plot of kind 'pie': there are timeline, histogram"):
+    with pytest.raises(
+        ValueError, match="no kind of plot is called 'pie'; the kinds are timeline, histogram"
+    ):
         draw(replay, "pie")
     with pytest.raises(ValueError, match=r"a\.gif: the name of a plot's file must end in"):
         replay.plot.pareto(tmp_path / "a.gif")

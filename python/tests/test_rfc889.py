@@ -204,7 +204,7 @@ def test_a_comparison_of_many_with_one_holds_only_if_it_holds_for_each() -> None
 
 def test_a_table_that_is_not_there_is_named(own: Path) -> None:
     (own / "delays.csv").unlink()
-    with pytest.raises(PaperError, match="no table 'delays\\.csv'"):
+    with pytest.raises(PaperError, match="is called 'delays\\.csv'"):
         verdict(own, "s21.regression")
 
 
@@ -261,7 +261,7 @@ def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     far = netspurt("papers", "path", "rfc889", "BERK", "--out", "b.toml")
     assert "the closest path to BERK; its line ends differ by up to 8.9 %" in far.stdout
     refused(netspurt("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
-    refused(netspurt("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
+    refused(netspurt("papers", "path", "rfc889", "MIT"), "no row is called 'MIT'")
     refused(netspurt("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 

@@ -354,7 +354,7 @@ def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:
 @pytest.mark.parametrize(
     ("kind", "names", "says"),
     [
-        ("pie", ["one"], "no plot of kind 'pie': there are bar, line, heat-map"),
+        ("pie", ["one"], "no kind of plot is called 'pie'; the kinds are bar, line, heat-map"),
         ("heat-map", ["one"], "a heat-map shows two names, and not 1: one"),
         ("bar", [], "a bar shows one name or two, and not 0: name an axis of the sweep"),
         ("line", ["a", "b", "c"], "a line shows one name or two, and not 3: a, b, c"),

@@ -144,7 +144,7 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
 def test_a_paper_without_sweeps_and_an_unnamed_sweep_are_errors(bench: Bench) -> None:
     with pytest.raises(PaperError, match=r"no \[sweeps\]"):
         Sweeps.of(replace(bench.paper, sweeps={}))
-    with pytest.raises(PaperError, match="no sweep 'none'"):
+    with pytest.raises(PaperError, match=r"no sweep in paper\.toml is called 'none'"):
         Sweeps.of(bench.paper).sweep("none", whole=True)
 
 
@@ -169,5 +169,5 @@ def test_each_figure_of_the_paper_is_drawn(bench: Bench) -> None:
     for picture in bench.paper.pictures:
         drawn = figure(picture["figure"])(bench, **picture["arguments"])
         assert drawn.axes[0].get_xlabel()
-    with pytest.raises(PaperError, match="no value 'colour'"):
+    with pytest.raises(PaperError, match="no value of connections is called 'colour'"):
         figure("distributions")(bench, run="sites", of="colour")

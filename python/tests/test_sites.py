@@ -274,7 +274,7 @@ def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
     every, rest = handshake_ratio(connections), handshake_ratio(connections.without(["site9"]))
     assert (every.near.value, every.below.value) == (0.9, 0.9)
     assert (rest.near.value, rest.below.value, rest.near.count) == (1.0, 1.0, 90)
-    with pytest.raises(ValueError, match="no site 'site99': there are site0"):
+    with pytest.raises(ValueError, match="no site is called 'site99'; the sites are site0"):
         connections.without(["site99"])
 
 
@@ -437,7 +437,7 @@ def test_the_command_draws_and_leaves_sites_out(
     moved = data["sites"]["moved"]
     assert [round(level["bps"] / 1e3) for level in moved["levels"]] == [454, 753]
     assert max(level["span_of_time"] for level in moved["levels"]) < 0.6
-    refused(netspurt("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
+    refused(netspurt("sites", pages_folder, "--without", "nobody"), "no site is called 'nobody'")
     every = [word for name in ("near", "far", "moved", "lossy") for word in ("--without", name)]
     refused(netspurt("sites", pages_folder, *every), "no connections are left")
 

@@ -143,15 +143,18 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("plot r --to inf", "'inf' is not a number of seconds"),
         ("plot r --from 9 --to 5", "ends at 5 s, before its start, 9 s"),
         ("plot r --direction up", "'up' is not one of forward, reverse"),
-        ("plot r --flow x", "no flow 'x' in segments: there are transfer"),
-        ("plot r --node x", "no spied node 'x'"),
+        ("plot r --flow x", "no flow in segments is called 'x'; the flows are transfer"),
+        ("plot r --node x", "no spied node in segments is called 'x'"),
         ("plot r --from 900", "nothing of flow transfer was seen at source in that time"),
         ("plot r --direction reverse", "no data of flow transfer (reverse) was seen"),
         ("plot r --kind cwnd --from 900", "flow transfer has no cwnd in that time"),
         ("plot r --kind cwnd --direction reverse", "flow transfer (reverse) has no cwnd"),
         ("plot r --kind rto --from 900", "flow transfer has no RTO in that time"),
         ("plot r --kind rto --node source", "--node does not apply to rto plots, but to time"),
-        ("plot r --kind queue --link x", "no link 'x' in queue: there are lan, t1, modem"),
+        (
+            "plot r --kind queue --link x",
+            "no link in queue is called 'x'; the links are lan, t1, modem",
+        ),
         ("plot r --kind queue --from 900", "no queue had more than the packet in transmission in"),
         ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, path,"),
         ("plot r --out absent/a.png", "absent/a.png cannot be written: No such file"),
@@ -171,7 +174,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("table r --from 0", "--from applies to one table"),
         ("table r --to 0", "--to applies to one table"),
         ("compare r absent", "absent does not exist"),
-        ("compare r r --flow x", "the run has no flow x: there are transfer"),
+        ("compare r r --flow x", "no flow of the run is called 'x'; the flows are transfer"),
         ("compare r r --node x", "was seen at x, but at receiver, source: `--node` or `spy`"),
         ("compare r r --span x", "'x' is not a time above zero"),
         ("compare r r --span -1", "'-1' is not a time above zero"),
@@ -197,13 +200,19 @@ def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
         ("delays empty.csv", "empty.csv: the file is empty: record something first"),
         ("delays words.txt", "words.txt:1: not a known format of recorded delays"),
         ("delays folder", "folder: the folder is empty: name a recording"),
-        ("delays delays.csv --format sundial", 'format = "sundial": there are ping, '),
+        (
+            "delays delays.csv --format sundial",
+            'no format is called "sundial"; the formats are ping, ',
+        ),
         ("delays delays.csv --column rtt", "'rtt' is not WHAT=NAME, as in rtt=delay"),
         ("delays delays.csv --column rtt=", "'rtt=' is not WHAT=NAME"),
         ("delays delays.csv --column rtt=x", "no column `x`: the columns are seq, rtt_ms"),
         ("delays delays.csv --column rtt=s", "no column `s`: `--column unit=s` gives the unit of"),
         ("delays delays.csv --column rtt=3", "no column `3`: the columns are seq, rtt_ms"),
-        ("delays delays.csv --column x=seq", 'no key "x"; there are rtt, sent, received'),
+        (
+            "delays delays.csv --column x=seq",
+            'no key of columns is called "x"; the keys are rtt, sent, received',
+        ),
         ("delays delays.csv --column unit=ell", "`ell` is not a unit: write s, ms, us or ns"),
         ("delays delays.csv --column rtt=seq --column rtt=rtt_ms", "rtt is named twice"),
         ("delays delays.csv --column one_way=maybe", "one_way = 'maybe': write true or false"),
@@ -243,15 +252,16 @@ def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
         ("script good.pkt --prove --profile linux", "--set and --profile do not apply"),
         (
             "papers show rfc1",
-            "no paper 'rfc1': there are globecom2000, jacobson1988, rfc2416, rfc889, sfr2005",
+            "no paper is called 'rfc1'; the papers are globecom2000, jacobson1988, rfc2416, "
+            "rfc889, sfr2005",
         ),
-        ("papers check rfc1", "no paper 'rfc1'"),
+        ("papers check rfc1", "no paper is called 'rfc1'"),
         ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),
         ("papers check rfc2416 --json --out p", "--out is for pictures"),
         ("papers check --explain iw1.t8 --out p", "--out is for pictures"),
         ("poll absent.toml", "absent.toml: No such file"),
         ("poll torn.toml", "torn.toml: not TOML"),
-        ("poll good.toml", "good.toml: `stop` is not a key: there are every"),
+        ("poll good.toml", "good.toml: `stop` is not a key; the keys are every"),
         ("probe", "no host: name one, or make an emulated line"),
         ("probe -4 -6 localhost", "-4 and -6 exclude each other"),
         ("probe localhost --count few", "'few' is not a whole number, 0 or more"),
@@ -368,4 +378,4 @@ def test_the_number_of_a_captured_connection_is_accepted_as_the_name_of_its_flow
     assert named.returncode == numbered.returncode == 0, numbered.stderr
     assert named.stdout == numbered.stdout
     assert netspurt("plot", "r/source.pcapng", "--flow", "0", "--out", "p.svg").returncode == 0
-    refused(netspurt("plot", "r", "--flow", "0"), "no flow '0'")
+    refused(netspurt("plot", "r", "--flow", "0"), "is called '0'")

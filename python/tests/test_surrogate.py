@@ -82,7 +82,9 @@ def test_an_invalid_row_is_refused_with_its_name() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             row.surrogate()
-    with pytest.raises(ValueError, match=r"structure = \"waves\": there are independent"):
+    with pytest.raises(
+        ValueError, match=r"no structure is called \"waves\"; the structures are independent"
+    ):
         ROW.surrogate("waves")  # type: ignore[arg-type]
 
 

@@ -389,7 +389,9 @@ def test_runs_that_are_equal_pair_by_pair_are_called_the_same(tmp_path: Path) ->
 
 def test_unknown_names_and_measures_are_errors(whole: Cases) -> None:
     labels = whole.about.labels
-    with pytest.raises(ValueError, match=r"no measure 'sunk': there are.*waited_ns"):
+    with pytest.raises(
+        ValueError, match=r"no measure is called 'sunk'; the measures are.*waited_ns"
+    ):
         summarise(whole, "sunk", [], labels)
     with pytest.raises(ValueError, match=r"'completion_mean': did you mean.*_ns_mean"):
         summarise(whole, "completion_mean", [], labels)
@@ -397,7 +399,7 @@ def test_unknown_names_and_measures_are_errors(whole: Cases) -> None:
         summarise(whole, "sent", ["windwo"], labels)
     with pytest.raises(ValueError, match="it is not known which values of 'sent' are better"):
         compare(whole, "sent", "window", labels, paired=True)
-    with pytest.raises(ValueError, match="window has no '3 segments'"):
+    with pytest.raises(ValueError, match="window has no value '3 segments'"):
         compare(whole, "retransmissions", "window", labels, paired=True, baseline="3 segments")
 
 

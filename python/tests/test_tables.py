@@ -149,7 +149,7 @@ def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
 def test_a_missing_table_or_selection_without_rows_is_an_error(
     netspurt: Command, saved: Path
 ) -> None:
-    refused(netspurt("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
+    refused(netspurt("table", saved, "segments", "--flow", "x"), "the flows are bulk, pages")
     refused(netspurt("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
     refused(netspurt("table", saved, "drops", "--direction", "up"), "not one of forward, reverse")
     listed = netspurt("table", saved).stdout.splitlines()

@@ -373,7 +373,9 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     (tmp_path / "twice.txt").write_text(LOG + LOG.replace("time=40.0", "time=30.0"))
     words = ["delays", "twice.txt", "--timeline", "moves.toml"]
     refused(netspurt(*words), "there are 2: name one file, or one of these with --recording N")
-    refused(netspurt(*words, "--recording", 3), "no recording 3: there are 1 to 2")
+    refused(
+        netspurt(*words, "--recording", 3), "no recording has the number 3; the numbers are 1 to 2"
+    )
     refused(netspurt("delays", "twice.txt", "--recording", 1), "it applies to --timeline: add that")
     assert netspurt(*words, "--recording", 2).returncode == 0
     assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
@@ -432,7 +434,10 @@ def test_pictures_of_runs_shade_the_outages_of_their_links(
     run.save(tmp_path / "dead")
     words = ["plot", "dead", "--kind", "path", "--out", "dead.png"]
     assert netspurt(*words).stdout == "dead.png\n"
-    refused(netspurt(*words, "--link", "sky"), "no link 'sky' changes, but space")
+    refused(
+        netspurt(*words, "--link", "sky"),
+        "no link that changes is called 'sky'; the links that change are space",
+    )
     refused(netspurt(*words, "--flow", "transfer"), "does not apply to path plots")
     still = ns.new_scenario().replace({"stop": "1 s"}).run()
     with pytest.raises(ValueError, match="no link changes"):

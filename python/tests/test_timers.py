@@ -1,4 +1,4 @@
-"""Timers on recordings of a few probes, against tables made by hand."""
+"""Replays of timers: results computed by hand, comparisons, tables, and the command `replay`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def algorithm_of(delays: ns.Delays, estimator: str, **how: object) -> Algorithm:
 
 
 def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
-    """Two answers, of 1.5 s and 2 s, come after it; the lost probe costs its second."""
+    """Check the sums of a timer of 1 s.
+
+    The answers after 1.5 s and 2 s come after the timer has fired. The lost probe costs the timer's
+    wait of 1 s.
+    """
     algorithm = algorithm_of(on(FIVE), "fixed:rto=1s,max=1s")
     assert (algorithm.probes, algorithm.answered, algorithm.lost, algorithm.spurious) == (
         5,
@@ -49,24 +53,28 @@ def test_a_fixed_timer_gives_the_sums_computed_by_hand_on_five_probes() -> None:
     )
     answered = np.array([0.5, 1.5, 0.9, 2.0])
     assert algorithm.cov == pytest.approx(answered.std() / answered.mean())
-    # Of three timeouts two were bad, and the other one waited two thirds of the delay before it.
+    # Two of the three timeouts were bad. The third one waited 1 s, two thirds of the last known
+    # delay (1.5 s).
     assert algorithm.bad_share == pytest.approx(2 / 3)
     assert algorithm.waited_in_delays == pytest.approx(1.0 / 1.5, abs=1e-6)
     assert algorithm.waited_per_loss == 1.0
 
 
-def test_a_filter_that_forgets_is_twice_the_last_delay() -> None:
+def test_the_timer_of_a_filter_without_memory_is_twice_the_last_delay() -> None:
     algorithm = algorithm_of(on(FIVE), "mills:falling=0,rising=0")
     assert algorithm.waits.tolist() == pytest.approx([3.0, 1.0, 3.0, 3.0, 1.8])
     assert algorithm.spurious == 2, "the answers after 1.5 s and 2 s must be spurious"
     assert (algorithm.waited, algorithm.spurious_time) == pytest.approx((3.0, 3.5))
     assert algorithm.timer.value == pytest.approx((1.0 + 3.0 + 3.0 + 1.8) / 4), (
-        "the first timer must have its initial value"
+        "the mean must leave out the initial timer of the first probe"
     )
 
 
 def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
-    """RFC 889: E becomes F E + (1 - F) R, with F 15/16 below E and 3/4 above; the timer is 2 E."""
+    """RFC 889: a delay R changes the estimate E to F E + (1 - F) R.
+
+    F is 15/16 if R is below E, otherwise 3/4. The timer is 2 E.
+    """
     delays = [0.4, 0.8, 0.2, 1.6]
     estimate, waits = 0.4, [3.0]
     for delay in delays[1:]:
@@ -76,8 +84,8 @@ def test_the_filter_of_mills_equals_the_steps_computed_by_hand() -> None:
     assert algorithm_of(on([*delays]), "mills").waits.tolist() == pytest.approx(waits, abs=1e-6)
 
 
-def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
-    """The first reply takes a second, so it arrives after the replies to probes 1 and 2."""
+def test_the_causal_order_takes_replies_in_the_order_of_their_arrival() -> None:
+    """The reply to probe 0 takes a second, so it arrives after the replies to probes 1 and 2."""
     path = ns.Delays.of([1.0, 0.1, 0.1, 0.1, 0.1], every=0.4)
     forgets = "mills:falling=0,rising=0"
     causal = algorithm_of(path, forgets, order="causal").waits
@@ -90,7 +98,11 @@ def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
 def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
     told: bool, third: float
 ) -> None:
-    """RFC 6298 §2: 1 s; 0.1 + 4 x 0.05; once more, or doubled (§5.5); 0.1 + 4 x 0.0375."""
+    """Check the waits of RFC 6298 §2, of which the third follows a timeout.
+
+    The waits are 1 s; 0.1 + 4 x 0.05 s; the same again, or doubled if the timer is told of its
+    timeout (§5.5); 0.1 + 4 x 0.0375 s.
+    """
     waits = algorithm_of(on([0.1, None, 0.1, 0.1]), "rfc6298:min=0s", told=told).waits
     assert waits.tolist() == pytest.approx([1.0, 0.3, third, 0.25])
 
@@ -99,7 +111,10 @@ def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
 def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
     told: bool, waits: list[float]
 ) -> None:
-    """Karn's rule (RFC 6298 §3) forbids the 9 s; else rttvar is 2.253125 s and srtt 1.2125 s."""
+    """By Karn's rule (RFC 6298 §3), the 9 s are no sample if the probe was retransmitted.
+
+    If they are a sample, rttvar becomes 2.253125 s and srtt 1.2125 s.
+    """
     path = ns.Delays.of([0.1, 9.0, 0.1, 0.1], every=5.0)
     found = algorithm_of(path, "rfc6298:min=0s", told=told).waits
     assert found[:2].tolist() == pytest.approx([1.0, 0.3])
@@ -107,7 +122,7 @@ def test_a_late_reply_is_a_sample_only_for_a_sender_with_timestamps(
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 4, 10])
-def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) -> None:
+def test_a_timer_of_n_ticks_fires_at_the_nth_tick_after_the_probe_left(ticks: int) -> None:
     tick_ms = 1000 // ticks
     path = ns.Delays.of([0.1] * 9, every=0.77)
     waits = algorithm_of(path, "fixed:rto=1s,max=1s", clock=f"{tick_ms} ms").waits
@@ -116,7 +131,7 @@ def test_a_clock_with_ticks_fires_at_the_tick_that_ends_the_timer(ticks: int) ->
     assert np.rint(waits * 1e3).tolist() == (fires_ms - sent_ms).tolist()
 
 
-def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
+def test_linux_fires_a_timer_of_one_second_at_most_two_steps_of_its_wheel_late() -> None:
     waits = algorithm_of(
         ns.Delays.of([0.1] * 40, every=0.77), "fixed:rto=1s,max=1s", clock="linux-hz250"
     )
@@ -131,7 +146,7 @@ def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
     algorithm = algorithm_of(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
     lost, percents = np.isnan(rtt), (0, 25, 50, 100)
-    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # Those wait for the initial timer.
+    lost[: 1 + np.flatnonzero(~lost)[0]] = False  # They have the initial timer.
     short = (rtt - algorithm.waits)[rtt > algorithm.waits]
     assert (algorithm.lost - algorithm.lost_before, algorithm.spurious) == (
         int(lost.sum()),
@@ -178,7 +193,7 @@ def test_the_front_holds_the_timers_that_no_other_timer_beats() -> None:
     assert [pairs[name] for name in front] == sorted(pairs[name] for name in front)
 
 
-def test_differences_are_of_shares_and_mean_timers_and_turn_with_their_order() -> None:
+def test_differences_in_shares_and_mean_timers_change_sign_if_the_timers_are_exchanged() -> None:
     replay = ns.replay(mixed(), SETTINGS)
     for a, b in itertools.combinations(replay.algorithms, 2):
         share, timer = replay.difference(a, b)
@@ -225,8 +240,8 @@ def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     assert "These are one-way delays." in paragraphs
 
 
-class Steady:
-    """A timer of one second that counts its calls."""
+class Growing:
+    """A timer of one second, plus one second for each sample so far."""
 
     def __init__(self) -> None:
         self.heard = 0
@@ -242,25 +257,25 @@ class Steady:
 
 def test_a_class_starts_fresh_and_an_object_keeps_its_state() -> None:
     path = on([0.5, 0.5, None])
-    assert ns.replay(path, [Steady]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
-    made = Steady()
+    assert ns.replay(path, [Growing]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
+    made = Growing()
     for start in (1.0, 3.0):
         waits = ns.replay(path, [made]).algorithms[0].waits
         assert waits.tolist() == [start, start + 1, start + 2]
 
 
-def test_equal_texts_give_one_estimator() -> None:
+def test_texts_with_the_same_settings_give_one_estimator() -> None:
     assert [a.estimator for a in ns.replay(on(FIVE), "mills").algorithms] == ["mills"]
     twice = ns.replay(on(FIVE), ["mills", "mills:g=2", "linux:rto_min=200ms", "linux"])
     assert [a.estimator for a in twice.algorithms] == ["mills", "linux"]
     assert canonical("mills:g=2") == canonical("mills")
-    with pytest.raises(KeyError, match="'quic' was not replayed; there are mills, linux"):
+    with pytest.raises(KeyError, match="'quic' was not replayed; the replayed timers are mills"):
         twice["quic"]
     with pytest.raises(ValueError, match="no estimator to replay: name one"):
         ns.replay(on(FIVE), [])
 
 
-def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
+def test_a_file_with_two_recordings_needs_a_choice_but_a_file_with_one_recording_does_not(
     tmp_path: Path,
 ) -> None:
     paths = [ns.Delays.of([0.1, 0.2], every=1.0, name=name) for name in ("east", "west")]
@@ -303,7 +318,7 @@ CSV = "seq,sent_s,rtt_s\n" + "".join(
 )
 
 
-def test_the_command_prints_a_line_of_rfc_889_with_all_digits_cut_off(
+def test_the_command_prints_a_line_of_rfc_889_s_table_with_truncated_numbers(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "five.csv").write_text(CSV)

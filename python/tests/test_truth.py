@@ -76,9 +76,9 @@ def test_cases_have_names_and_draws_of_their_own() -> None:
 
 
 def test_unknown_names_are_errors() -> None:
-    with pytest.raises(TruthError, match="no path is called 'tail': there are acks"):
+    with pytest.raises(TruthError, match="no path is called 'tail'; the paths are acks"):
         cases(1, live=False, only="tail")
-    with pytest.raises(TruthError, match="no TCP is called 'windows': there are default"):
+    with pytest.raises(TruthError, match="no TCP is called 'windows'; the TCPs are default"):
         cases(1, live=True, stacks="windows")
 
 
@@ -312,7 +312,7 @@ def test_the_command_makes_a_collection(netspurt: Command, tmp_path: Path) -> No
     assert bad.returncode == 2
     assert "no path is called 'nothing'" in bad.stderr
     said = netspurt("truth", "check", "c", "--only", "tail-*").stderr
-    assert "no case of c is called 'tail-*': there are tails-" in said
+    assert "no case of c is called 'tail-*'; the cases are tails-" in said
     (tmp_path / "empty").mkdir()
     said = netspurt("truth", "check", "empty").stderr
     assert "empty is no folder of `netspurt truth make`" in said

@@ -241,13 +241,19 @@ def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"measure": "sum"}, "no measure 'sum': there are account, "),
+        ({"measure": "sum"}, "no measure is called 'sum'; the measures are account, "),
         ({"compare": "about"}, "no comparison is called 'about'; the comparisons are same, near"),
         ({"arguments": "terms=1 more=2"}, "memo.three: .*more"),
         ({"arguments": ""}, "memo.three: .*terms"),
-        ({"measure": "catalogue", "arguments": "table=none.csv"}, "memo: no table 'none.csv' in"),
-        ({"measure": "first_drop", "arguments": "run=two"}, "memo: no run 'two' in paper.toml"),
-        ({"measure": "most_saved", "arguments": "grid=g"}, "memo: no grid 'g' in paper.toml"),
+        ({"measure": "catalogue", "arguments": "table=none.csv"}, "is called 'none.csv'"),
+        (
+            {"measure": "first_drop", "arguments": "run=two"},
+            "memo: no run in paper.toml is called 'two'",
+        ),
+        (
+            {"measure": "most_saved", "arguments": "grid=g"},
+            "memo: no grid in paper.toml is called 'g'",
+        ),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_an_error(
@@ -260,7 +266,7 @@ def test_a_claim_that_cannot_be_judged_is_an_error(
 def test_the_error_for_an_unknown_paper_lists_the_known_ones(tmp_path: Path) -> None:
     memo(tmp_path)
     assert shelf(tmp_path) == ["memo"]
-    with pytest.raises(PaperError, match="no paper 'mem': there are memo"):
+    with pytest.raises(PaperError, match="no paper is called 'mem'; the papers are memo"):
         read_paper("mem", tmp_path)
 
 

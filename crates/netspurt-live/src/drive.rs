@@ -71,7 +71,8 @@ pub struct Log {
     pub refused: u64,
     /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
-    /// The number of packets that are not TCP segments of their flow.
+    /// The number of packets that could not be read: packets of programs that are not complete IPv4
+    /// packets, and packets of the kernel's ends that are not correct TCP segments.
     pub strange: u64,
     /// The number of packets from real hosts whose payload differs from what the application wrote.
     pub damaged: u64,

@@ -30,9 +30,9 @@ struct LabelledEnd {
 pub struct Labels {
     /// The ends of flows that have sent something, by index.
     ends: Vec<LabelledEnd>,
-    /// Packets that cannot be read as segments of their flow.
+    /// The number of packets that could not be read.
     pub strange: u64,
-    /// Packets whose octets differ from those that the application wrote.
+    /// The number of packets whose octets differ from those that the application wrote.
     pub damaged: u64,
     /// The first flow whose octets are not known in advance, because other programs write them. All
     /// later flows are also of this kind. `None` if there is no such flow.

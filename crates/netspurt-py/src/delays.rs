@@ -230,7 +230,7 @@ fn format_named(name: &str) -> PyResult<Format> {
     Format::by_name(name).ok_or_else(|| {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let known = known.join(", ");
-        PyValueError::new_err(format!("format = {name:?}: there are {known}"))
+        PyValueError::new_err(format!("no format is called {name:?}; the formats are {known}"))
     })
 }
 
@@ -254,7 +254,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
             _ => {
                 let known = "rtt, sent, received, seq, lost, group, unit, time_unit, dates, \
                              one_way";
-                let message = format!("columns: no key {key:?}; there are {known}");
+                let message = format!("no key of columns is called {key:?}; the keys are {known}");
                 return Err(PyValueError::new_err(message));
             }
         };

@@ -32,7 +32,8 @@ pub fn surrogate(
 ) -> PyResult<PyDelays> {
     let Some(structure) = Structure::named(structure) else {
         let names = Structure::ALL.map(Structure::name).join(", ");
-        return Err(refused(format!("structure = {structure:?}: there are {names}")));
+        let message = format!("no structure is called {structure:?}; the structures are {names}");
+        return Err(refused(message));
     };
     let points: Vec<_> = line.iter().map(|&(at, ns)| (at, Duration::from_nanos(ns))).collect();
     let row = Row {

@@ -176,9 +176,11 @@ def _numbers(cases: Columns, name: str) -> Floats:
         known = measures(cases)
         similar = difflib.get_close_matches(name, known, n=3)
         fix = (
-            f"did you mean {' or '.join(similar)}?" if similar else f"there are {', '.join(known)}"
+            f": did you mean {' or '.join(similar)}?"
+            if similar
+            else f"; the measures are {', '.join(known)}"
         )
-        raise ValueError(f"no measure {name!r}: {fix}")
+        raise ValueError(f"no measure is called {name!r}{fix}")
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)
     return filled
@@ -401,7 +403,7 @@ def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
                 return label
         except ValueError:
             continue
-    raise ValueError(f"{axis} has no {baseline!r}: there are {', '.join(labels)}")
+    raise ValueError(f"{axis} has no value {baseline!r}; the values are {', '.join(labels)}")
 
 
 @dataclass(frozen=True)

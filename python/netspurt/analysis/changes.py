@@ -121,7 +121,7 @@ def find_changes(
     if series.ndim != 1:
         raise ValueError(f"values: shape {series.shape}, not (n,)")
     if method not in METHODS:
-        raise ValueError(f"no method {method!r}: there are {', '.join(METHODS)}")
+        raise ValueError(f"no method is called {method!r}; the methods are {', '.join(METHODS)}")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha = {alpha}: it must be between 0 and 1")
     if least < 2:

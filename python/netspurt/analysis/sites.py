@@ -89,7 +89,8 @@ class Connections:
         names = [one.name for one in fields(cls)][1:]
         for name in columns:
             if name not in names:
-                raise ValueError(f"no column {name!r}: there are {', '.join(names)}")
+                known = ", ".join(names)
+                raise ValueError(f"no column is called {name!r}; the columns are {known}")
         sites = np.asarray(site, dtype=np.str_)
         texts = np.full(len(sites), "", dtype=np.str_)
         given = {
@@ -127,7 +128,8 @@ class Connections:
         """
         for site in sites:
             if site not in self.sites:
-                raise ValueError(f"no site {site!r}: there are {', '.join(self.sites)}")
+                known = ", ".join(self.sites)
+                raise ValueError(f"no site is called {site!r}; the sites are {known}")
         return self.select(~np.isin(self.site, list(sites)))
 
     def in_order(self) -> Connections:

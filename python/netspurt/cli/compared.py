@@ -117,6 +117,7 @@ def sender_of(run: Run, flow: str, direction: str | None = None) -> str:
     """Return the node that sends in a direction of a flow, by default forward."""
     rows = run.flows.where(flow=flow, direction="forward")
     if len(rows) == 0:
-        there = ", ".join(list(dict.fromkeys(run.flows["flow"].tolist()))[:8])
-        raise ValueError(f"the run has no flow {flow}: there are {there}")
+        names = list(dict.fromkeys(run.flows["flow"].tolist()))
+        shown = ", ".join(names[:8]) + (", and more" if len(names) > 8 else "")
+        raise ValueError(f"no flow of the run is called {flow!r}; the flows are {shown}")
     return str(rows["to" if direction == "reverse" else "from"][0])

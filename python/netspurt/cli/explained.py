@@ -110,7 +110,8 @@ def lines(
     numbers = list(dict.fromkeys(table["connection"].tolist()))
     if connection is not None:
         if connection not in numbers:
-            raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
+            problem = f"no connection has the number {connection}"
+            raise ValueError(f"{found.path}: {problem}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
         yield from lost_before(found, connection)
         yield ""

@@ -41,7 +41,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
         complain(ValueError(f"{named(str(path))}: {note}"), "note:")
     count = len(set(found.table("connections")["connection"].tolist()))
     if only is not None and only >= count:
-        raise ValueError(f"{path}: no connection {flow}; {there('c', count)}")
+        raise ValueError(f"{path}: no connection is called {flow}; {there('c', count)}")
     return found
 
 
@@ -71,11 +71,11 @@ def there(prefix: str, count: int) -> str:
     Examples
     --------
     >>> there("c", 3), there("", 1), there("", 0)
-    ('there are c0 to c2', 'the only one is 0', 'there is none')
+    ('the connections are c0 to c2', 'the only connection is 0', 'there are no connections')
     """
     if count > 1:
-        return f"there are {prefix}0 to {prefix}{count - 1}"
-    return f"the only one is {prefix}0" if count else "there is none"
+        return f"the connections are {prefix}0 to {prefix}{count - 1}"
+    return f"the only connection is {prefix}0" if count else "there are no connections"
 
 
 def is_explained(opened: Run | Explained) -> TypeGuard[Explained]:

@@ -48,7 +48,7 @@ def write_path(key: str, row: str, out: Path | None) -> None:
 
     rows = rows_of(key)
     if row not in rows:
-        raise ValueError(f"no row {row!r}: there are {', '.join(rows)}")
+        raise ValueError(f"no row is called {row!r}; the rows are {', '.join(rows)}")
     file = out or Path(f"{row.lower()}.toml")
     check_free(file, "file")
     path = path_for(rows[row])

@@ -302,7 +302,7 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
     keys = ", ".join(f"`netspurt papers show {p.key}`" for p in papers)
     told = list(dict.fromkeys(short.get(name, name) for name in near))
     question = f": did you mean {' or '.join(told)}?" if told else ""
-    raise PaperError(f"no claim {claim_id!r}{question} ({keys} lists them)")
+    raise PaperError(f"no claim is called {claim_id!r}{question} ({keys} lists them)")
 
 
 def _explained(judged: Judged) -> list[tuple[str, str]]:

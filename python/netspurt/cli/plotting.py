@@ -264,8 +264,9 @@ def _check_names(order: _Order) -> None:
         having = [table for table in tables if table is not None and name in table]
         known = dict.fromkeys(value for table in having for value in table[name].tolist())
         if given not in known:
-            there = f"there are {', '.join([*known][:8])}"
-            raise ValueError(f"{named(str(order.path))}: no {name} {given!r}: {there}")
+            shown = ", ".join([*known][:8]) + (", and more" if len(known) > 8 else "")
+            problem = f"no {name} is called {given!r}; the {name}s are {shown}"
+            raise ValueError(f"{named(str(order.path))}: {problem}")
 
 
 @contextmanager

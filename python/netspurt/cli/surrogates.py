@@ -153,7 +153,7 @@ def _fitted(
     recordings = _recordings()
     known = recordings.rows.get(row.replace("_", " "))
     if known is None:
-        raise ValueError(f"no row {row!r}: there are {', '.join(recordings.rows)}")
+        raise ValueError(f"no row is called {row!r}; the rows are {', '.join(recordings.rows)}")
     return recordings.fitted(known, lengths=lengths), known
 
 

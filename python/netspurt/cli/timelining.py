@@ -322,7 +322,8 @@ def write_recorded(
         )
     nth = (chosen or 1) - 1
     if chosen == 0 or nth >= len(recordings):
-        raise ValueError(f"no recording {chosen}: there are 1 to {len(recordings)}")
+        numbers = f"the numbers are 1 to {len(recordings)}" if len(recordings) > 1 else "write 1"
+        raise ValueError(f"no recording has the number {chosen}; {numbers}")
     read = follow(recordings[nth])
     if plot is not None:
         check_ending(plot)

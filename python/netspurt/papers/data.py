@@ -110,14 +110,14 @@ class Paper:
         """
         path = self.folder / file
         if not path.is_file():
-            raise PaperError(f"{self.key}: no table {file!r} in {self.folder}")
+            raise PaperError(f"{self.key}: no table in {self.folder} is called {file!r}")
         with path.open(encoding="utf-8", newline="") as lines:
             return list(csv.DictReader(lines))
 
     def scenario(self, run: str) -> Scenario:
         """Return the scenario of a named run."""
         if run not in self.runs:
-            raise PaperError(f"{self.key}: no run {run!r} in paper.toml")
+            raise PaperError(f"{self.key}: no run in paper.toml is called {run!r}")
         settings = self.runs[run]
         title = {"title": settings["title"]} if "title" in settings else {}
         return self._scenario(settings["scenario"], {**settings.get("set", {}), **title})
@@ -129,7 +129,7 @@ class Paper:
         grid's own `set` applies to each case.
         """
         if name not in self.grids:
-            raise PaperError(f"{self.key}: no grid {name!r} in paper.toml")
+            raise PaperError(f"{self.key}: no grid in paper.toml is called {name!r}")
         grid = self.grids[name]
         axes = grid["over"]
         for values in itertools.product(*(axis["values"] for axis in axes.values())):
@@ -171,7 +171,9 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
     own = Path(key)
     if not (own / "paper.toml").is_file() and key not in shelf(folder):
         known = ", ".join(shelf(folder))
-        raise PaperError(f"no paper {key!r}: there are {known}, and folders with a paper.toml")
+        raise PaperError(
+            f"no paper is called {key!r}; the papers are {known}, and folders with a paper.toml"
+        )
     paper_folder = own if (own / "paper.toml").is_file() else folder / key
     settings = tomllib.loads((paper_folder / "paper.toml").read_text(encoding="utf-8"))
     with (paper_folder / "expected.csv").open(encoding="utf-8", newline="") as file:

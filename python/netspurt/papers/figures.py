@@ -37,7 +37,7 @@ def figure(name: str) -> Callable[..., Figure]:
         If nothing has this name.
     """
     if name not in _FIGURES:
-        raise PaperError(f"no figure {name!r}: there are {', '.join(_FIGURES)}")
+        raise PaperError(f"no figure is called {name!r}; the figures are {', '.join(_FIGURES)}")
     return _FIGURES[name]
 
 

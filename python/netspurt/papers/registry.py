@@ -1,7 +1,8 @@
-"""Measures by name: functions that compute, from runs and data, the value that decides a claim.
+"""Registers measures: functions that compute, from runs and data, the value that decides a claim.
 
-A measure takes the bench and the claim's arguments by name. It returns a `Measured`, which is a
-value, and rows of a table that show how the value was found. A measure does not know the claim.
+A measure is called with the bench (the runs of the paper, `bench.py`), and with the claim's
+arguments as keyword arguments. It sees nothing else of the claim. It returns a `Measured`, which is
+a value, and rows of a table that show how the value was found.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
 
-#: The range of a number: its minimum and its maximum possible value.
+#: The range of a number: the limits set by rounding, or a confidence interval.
 Band = tuple[float, float]
 
 
@@ -22,11 +23,12 @@ class Measured:
     Attributes
     ----------
     value
-        `None` if the claimed event does not occur.
+        `None` if the event that is looked for does not occur.
     table
         Rows that show how the value was found; the first row is the heading.
     bands
-        The range of each number of the value, if its source is rounded or random.
+        For each number in `value`, its range, if the number is computed from rounded or random
+        data.
     """
 
     value: Value | None
@@ -46,10 +48,11 @@ def measure(name: str) -> Measure:
     Raises
     ------
     PaperError
-        If nothing has this name.
+        If no measure has this name.
     """
     if name not in MEASURES:
-        raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(MEASURES))}")
+        known = ", ".join(sorted(MEASURES))
+        raise PaperError(f"no measure is called {name!r}; the measures are {known}")
     return MEASURES[name]
 
 

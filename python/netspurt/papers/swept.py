@@ -103,7 +103,7 @@ class Sweeps:
             If nothing has this name.
         """
         if name not in self.paper.sweeps:
-            raise PaperError(f"{self.paper.key}: no sweep {name!r} in paper.toml")
+            raise PaperError(f"{self.paper.key}: no sweep in paper.toml is called {name!r}")
         settings = self.paper.sweeps[name]
         quick = {} if whole else {"stop": settings["quick"]["stop"]}
         seeds = settings["seeds"] if whole else settings["quick"]["seeds"]

@@ -39,7 +39,8 @@ def distributions(bench: Bench, *, run: str, of: str) -> Figure:
     from netspurt.plots.sites import draw_cdfs
 
     if of not in _VALUES:
-        raise PaperError(f"no value {of!r} of connections: there are {', '.join(_VALUES)}")
+        known = ", ".join(_VALUES)
+        raise PaperError(f"no value of connections is called {of!r}; the values are {known}")
     what, unit, value = _VALUES[of]
     connections = of_run(bench.run(run))
     series = {name: value(connections.at(name)) for name in connections.sites}

@@ -14,4 +14,4 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
         If there is no such kind.
     """
     if kind not in (known := tuple(kinds)):
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(known)}")
+        raise ValueError(f"no kind of plot is called {kind!r}; the kinds are {', '.join(known)}")

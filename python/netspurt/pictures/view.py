@@ -109,9 +109,9 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     if wanted is None and names:
         return str(names[0])
     if wanted not in names:
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        shown = ", ".join(names[:8]) + (", and more" if len(names) > 8 else "")
         raise ValueError(
-            f"no {what} {wanted!r} in {table.name}: there are {shown}"
+            f"no {what} in {table.name} is called {wanted!r}; the {what}s are {shown}"
             if names
             else f"nothing to draw: the table {table.name} is empty"
         )

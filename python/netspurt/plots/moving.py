@@ -133,7 +133,10 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
         raise ValueError("no link changes: each has one rate and one delay for the whole run")
     link = next(iter(moving)) if view.link is None else view.link
     if link not in moving:
-        raise ValueError(f"no link {link!r} changes, but {', '.join(moving)}")
+        known = ", ".join(moving)
+        raise ValueError(
+            f"no link that changes is called {link!r}; the links that change are {known}"
+        )
     title = f"{run.title}: link {link}"
     return draw_timeline(moving[link], title=title, end_s=run.stop_ns / 1e9, view=view, size=size)
 

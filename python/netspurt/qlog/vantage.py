@@ -115,5 +115,6 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
 def _check(kind: str, wanted: str | None, names: list[str]) -> None:
     known = list(dict.fromkeys(names))
     if wanted is not None and wanted not in known:
-        shown = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-        raise ValueError(f"no {kind} {wanted!r} in segments: there are {shown or 'none'}")
+        shown = ", ".join(known[:8]) + (", and more" if len(known) > 8 else "")
+        there = f"the {kind}s are {shown}" if known else f"there are no {kind}s"
+        raise ValueError(f"no {kind} in segments is called {wanted!r}; {there}")

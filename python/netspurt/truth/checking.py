@@ -52,8 +52,8 @@ def check_collection(
         )
     if not cases:
         names = ", ".join(file.parent.name for file in found[:_NAMED])
-        more = ", ..." if len(found) > _NAMED else ""
-        raise TruthError(f"no case of {folder} is called {only!r}: there are {names}{more}")
+        more = ", and more" if len(found) > _NAMED else ""
+        raise TruthError(f"no case of {folder} is called {only!r}; the cases are {names}{more}")
     score = Score()
     for done, case in enumerate(cases, 1):
         _check(score, case, explainer)

@@ -30,11 +30,12 @@ const NEVER: i32 = 1 << 16;
 /// How the first program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit status of the program, or the number that replaces it.
+    /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
+    /// the run was over first; 125 to 127 if it never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
-    /// Whether the end of the run ended the program.
+    /// Whether the program still ran when the run was over, and was stopped then.
     pub stopped: bool,
 }
 

@@ -61,7 +61,7 @@ impl ProgramsWatch {
         }
     }
 
-    /// Whether the kernels of both hosts report the states of connections.
+    /// Whether the kernel can be asked about the connections of both hosts.
     pub fn is_told(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }

@@ -37,9 +37,10 @@ pub struct LiveReport {
     pub lateness: LatenessReport,
     /// The comparison with the replay in virtual time.
     pub replayed: Replayed,
-    /// The numbers of packets with faults.
+    /// The numbers of packets that were strange, damaged, missed or refused.
     pub packets: PacketCounts,
-    /// The settings that each of the kernel's ends, and each host of programs, was given.
+    /// The settings and the TCP counters of each end that runs the kernel's TCP, and of each host
+    /// of programs.
     pub ends: Vec<EndReport>,
     /// Connections that ended with an error.
     pub failures: Vec<FlowFailure>,
@@ -86,10 +87,11 @@ impl Replayed {
     }
 }
 
-/// The numbers of packets with faults.
+/// The numbers of packets that were strange, damaged, missed or refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// The number of packets that are not TCP segments of their flow.
+    /// The number of packets that could not be read: packets of programs that are not complete IPv4
+    /// packets, and packets of the kernel's ends that are not correct TCP segments.
     pub strange: u64,
     /// The number of packets whose payload differs from what the application wrote.
     pub damaged: u64,
@@ -134,7 +136,8 @@ pub struct EndReport {
     pub device: DeviceReport,
     /// The options of the socket. They are empty for programs, which choose their own options.
     pub socket: SocketReport,
-    /// The TCP counters of its kernel at the end of the run, under the names that `nstat` uses.
+    /// The TCP counters of the host's kernel when the run was over, under the names that `nstat`
+    /// uses.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -145,7 +148,7 @@ pub struct RouteReport {
     pub initcwnd: Option<u32>,
     /// Whether every segment is acknowledged immediately.
     pub quickack: u8,
-    /// The congestion control, if the sockets do not report it.
+    /// The congestion control, for hosts of programs. For the kernel's ends, `socket` has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congctl: Option<&'static str>,
 }
@@ -153,7 +156,7 @@ pub struct RouteReport {
 /// The properties of a host's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceReport {
-    /// The octets of the device's largest packet.
+    /// The maximum size of the device's packets (MTU), in octets.
     pub mtu: u16,
     /// Whether the device does part of TCP's work: `on` or `off`.
     pub offloads: &'static str,
@@ -192,15 +195,16 @@ pub struct ProgramsReport {
     pub command: Vec<String>,
     /// The shell command at the other end.
     pub server: Option<String>,
-    /// The exit status of the program, or the number that replaces it.
+    /// The exit status of the program; 128 plus the signal's number if a signal ended it; 124 if
+    /// the run was over first; 125 to 127 if it never ran.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
-    /// Whether the end of the run ended the program.
+    /// Whether the program still ran when the run was over, and was stopped then.
     pub stopped: bool,
     /// The number of packets that belong to no connection.
     pub other_packets: u64,
-    /// Whether both kernels reported on connections.
+    /// Whether the kernel could be asked about the connections of both hosts.
     pub kernel_told: bool,
 }
 

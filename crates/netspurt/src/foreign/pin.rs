@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-/// The digits of a fingerprint in a pinned name.
+/// The number of hexadecimal digits of a fingerprint in a pinned name.
 const DIGITS: usize = 16;
 
 /// The ending of names of files with code.
 const CODE: &str = ".py";
 
-/// The file with code that a text without a pin names.
+/// The `.py` file that `text` names. `None` if `text` has a pin or names no such file.
 ///
 /// ```
 /// use netspurt::foreign::code_file;
@@ -33,7 +33,7 @@ pub fn fingerprint(code: &str) -> String {
     Sha256::digest(code).iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-/// Divides a text into the place, its pin, and the rest after the colon.
+/// Divides a text at its first colon into the file or module, its pin, and the rest.
 fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let (place, rest) = text.split_once(':')?;
     let place = place.trim();
@@ -43,7 +43,8 @@ fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     Some(pin.map_or((place, None, rest), |(file, pin)| (file, Some(pin), rest)))
 }
 
-/// Whether a text has the form of a place: a file or a module, a colon, and a name.
+/// Whether a text begins with a place: a file or a module, a colon, and a name. Constants may
+/// follow.
 ///
 /// ```
 /// use netspurt::foreign::has_place;
@@ -59,7 +60,8 @@ pub fn has_place(text: &str) -> bool {
 }
 
 /// Pins `text` to the code of its file; returns the pinned text and the pinned name of the file.
-/// `None` if the file is not one of `files`, or if `text` is pinned to other code.
+/// `None` if `text` has no place, if its file is not a `.py` file of `files`, or if `text` is
+/// pinned to other code.
 ///
 /// ```
 /// use netspurt::foreign::{pinned, unpinned};

@@ -7,7 +7,7 @@ use crate::place::{Place, show_placeless};
 
 /// A mistake in elements, a station or a span of time.
 ///
-/// The printed error names the fix. It also names the place if the mistake is in a text.
+/// The printed error names the fix. It also names the text, and the place in it if it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrbitError {
     /// The mistake.
@@ -30,7 +30,7 @@ impl OrbitError {
         Self { message: message.into(), fix: fix.into(), ..Self::default() }
     }
 
-    /// Adds the place to the error: the bytes `span` of the text of `file`.
+    /// Adds the place to the error: the bytes `span` of `text`. `file` is the name of this text.
     pub(super) fn at(self, file: &str, text: &str, span: &Range<usize>) -> Self {
         Self { file: file.to_owned(), place: Some(Place::of(text, span)), ..self }
     }

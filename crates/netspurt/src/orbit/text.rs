@@ -1,11 +1,11 @@
-//! Stations and orbits in text form, as options of commands give them.
+//! Reads stations and orbits that are written as text, for example in the options of a command.
 
 use core::ops::Range;
 
 use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 use crate::place::did_you_mean;
 
-/// The name of an orbit in text form, where an error needs the name of a file.
+/// Stands in an error where the name of the file would stand: an orbit in text form has no file.
 const ORBIT: &str = "orbit";
 /// The keys of an orbit in text form. The first four are required.
 const KEYS: [&str; 8] =
@@ -15,8 +15,8 @@ impl Station {
     /// Reads a station from its text form:
     ///
     /// * `geo:LONGITUDE` and `geo:LONGITUDE,INCLINATION,NODE` are a relay;
-    /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site with the least
-    ///   `elevation`;
+    /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site; `elevation` is the
+    ///   minimum angle above the horizon, in degrees, at which it has line of sight;
     /// * `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` is a satellite; `node`, `argument`,
     ///   `anomaly` and `name` may follow.
     ///
@@ -45,7 +45,8 @@ impl Station {
             [latitude, longitude] => (latitude, longitude, 0.0),
             [latitude, longitude, height] => (latitude, longitude, height),
             _ => {
-                let fix = "write LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,METRES, as 32.5,-106.6";
+                let fix =
+                    "write LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,METRES, as in 32.5,-106.6";
                 return Err(OrbitError::new(format!("`{text}` is not a site"), fix));
             }
         };
@@ -90,8 +91,8 @@ fn orbit(text: &str) -> Result<Elements, OrbitError> {
         };
         let (key, value) = (key.trim(), value.trim());
         let Some(nth) = KEYS.iter().position(|known| *known == key) else {
-            let there = || format!("there are {}", KEYS.join(", "));
-            let fix = did_you_mean(key, KEYS).unwrap_or_else(there);
+            let known = || format!("the keys are {}", KEYS.join(", "));
+            let fix = did_you_mean(key, KEYS).unwrap_or_else(known);
             return wrong(format!("unknown key `{key}`"), &fix);
         };
         if core::mem::replace(&mut given[nth], true) {
@@ -106,7 +107,8 @@ fn orbit(text: &str) -> Result<Elements, OrbitError> {
             }
             (_, Ok(number)) if number.is_finite() => *field(&mut heights, nth) = number,
             _ => {
-                return wrong(format!("{key} is not a number"), "kilometres or degrees, as 51.6");
+                let fix = "write a number, in kilometres or degrees, as in 51.6";
+                return wrong(format!("{key} is not a number"), fix);
             }
         }
     }

@@ -174,8 +174,8 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
         Some(question) => problem.fix(question),
         None => {
             let known: Vec<&str> = nodes.iter().take(8).map(String::as_str).collect();
-            let more = if nodes.len() > known.len() { ", ..." } else { "" };
-            problem.fix(format!("there are {}{more}", known.join(", ")))
+            let more = if nodes.len() > known.len() { ", and more" } else { "" };
+            problem.fix(format!("the nodes are {}{more}", known.join(", ")))
         }
     })
 }

@@ -1,4 +1,5 @@
-//! The file of a sweep with its axes. The values of the axes are checked before anything runs.
+//! The file of a sweep with its axes. The first values of each axis are checked before anything
+//! runs.
 
 use indexmap::{IndexMap, IndexSet};
 
@@ -27,9 +28,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The axes of a consistent file, checked so that each value alone can be set at its place;
-    /// `None` if the file has no `[sweep]`. Whether the values of a case fit together is checked
-    /// only for each case.
+    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks that each of the
+    /// first values of an axis, taken alone, can be set at its place. Whether the values of a case
+    /// fit together is checked later, case by case.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -52,7 +53,7 @@ impl Grid {
         Ok(Some(grid))
     }
 
-    /// Checks that each value can be set at its place.
+    /// Checks that each of the first values of an axis, taken alone, can be set at its place.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
             // All values of a range have the same type, so a thousand of them are enough.
@@ -69,8 +70,9 @@ impl Grid {
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// The problem of the first place that makes the kernel play an end of a case; `None` if the
-    /// kernel plays no end.
+    /// The problem to report if the kernel's TCP runs at an end in some case. It points to the
+    /// first place that says so. `None` if there is no such case. If an axis sets an `endpoint`,
+    /// the ends that the file itself sets are not checked here.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -143,14 +145,14 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
             let message = format!("a sweep cannot vary `{first}`");
             return Err(
-                at(message, &setting.place).fix("vary another key; `seeds` draws the seeds")
+                at(message, &setting.place).fix("vary another key; for several seeds, set `seeds`")
             );
         }
         let quick = grid.varied.spec(std::iter::once(setting));
         if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
             continue;
         }
-        // The setting is read in full for a good error message.
+        // The whole document is read with the setting, for a good error message.
         let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, mistake)) = is_valid_alone(&with_setting) else { continue };
         let place = if path { &setting.place } else { &point.place };

@@ -8,7 +8,7 @@ use crate::wire::BARE_HEADER_BYTES;
 pub enum KernelProfile {
     /// Reno without options, as far as the kernel's switches allow.
     Reno1998,
-    /// As `Reno1998`, with the initial window of RFC 3390.
+    /// Like `Reno1998`, with the initial window of RFC 3390.
     Reno2005,
     /// The kernel's defaults, each set explicitly.
     LinuxDefault,
@@ -54,10 +54,13 @@ pub struct KernelTcp {
     pub frto: bool,
     /// Whether the receiver acknowledges every segment immediately.
     pub quick_acks: bool,
-    /// Whether a short segment is held back while another one is outstanding (`tcp_nagle_check`).
+    /// Whether a short segment is held back while another short segment is outstanding
+    /// (`tcp_nagle_check`).
     pub nagle: bool,
-    /// The octets of the receiver's window from the start. `None` keeps the kernel's own small
-    /// initial buffer, which grows.
+    /// The maximum window that the receiver advertises, in octets, during the whole connection.
+    /// With `None` and window scaling, the buffer begins with the kernel's default size and grows.
+    /// With `None` and without window scaling, the buffer is set for a window of 16 bits and does
+    /// not grow.
     pub receive_buffer_bytes: Option<u32>,
     /// The minimum time that the retransmission timer adds to the smoothed round trip.
     pub rto_min: Duration,

@@ -1,4 +1,5 @@
-//! Writes the changes of a scenario's link over time to a file that other links can follow.
+//! Makes the text of a file from the changes of one link of a scenario. Other links can follow this
+//! file.
 
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_plan::moved;
 use super::whole::Scenario;
 
-/// The values of a link that change with time. Losses are not among them.
+/// The values of a link that change with time. Losses and duplicates are not among them.
 #[derive(Serialize)]
 struct Moves {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,33 +25,38 @@ struct Moves {
     handovers: Vec<HandoverTable>,
 }
 
+/// Why the links can be drawn again.
+const DRAWN: &str = "the links were already drawn when the scenario was read";
+
 impl Scenario {
-    /// The text of a file that links can follow: the delay, the rate and the handovers of the link
-    /// called `name` in a run, as far as they change. The values of its slots are drawn with the
-    /// scenario's seed.
+    /// Returns the changes of the link called `name` during a run, as the text of a file that links
+    /// can follow. The text has only those of delay, rate and handovers that change. The values of
+    /// the link's slots are drawn with the scenario's seed.
     ///
     /// # Errors
     /// When there is no such link, or none of these values changes.
     ///
     /// # Panics
-    /// Never: the links were planned when the scenario was read.
+    /// Never: the links were already drawn when the scenario was read.
     pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
         let blamed = |problem: Problem| self.document.blame(&problem);
-        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let drawn = draw(&self.spec).expect(DRAWN);
         let Some(link) = drawn.iter().find(|link| link.name == name) else {
             let names: Vec<&str> = drawn.iter().take(8).map(|link| &*link.name).collect();
+            let more = if drawn.len() > names.len() { ", and more" } else { "" };
             let problem = Problem::at([], format!("no link is called `{name}`"));
-            return Err(blamed(problem.fix(format!("there are {}", names.join(", ")))));
+            return Err(blamed(problem.fix(format!("the links are {}{more}", names.join(", ")))));
         };
         let place =
             LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
         let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
         let moves = Moves::of(&link);
         if moves.is_empty() {
-            let message = format!("link `{name}` does not change in a run");
-            return Err(blamed(
-                Problem::at([], message).fix("name a link with `slots` or timelines"),
-            ));
+            let message = format!(
+                "link `{name}` has no handovers, and its delay and rate do not change in a run"
+            );
+            let fix = "name a link with `slots`, `handovers`, or a `delay` or `rate` that changes";
+            return Err(blamed(Problem::at([], message).fix(fix)));
         }
         Ok(one_point_per_line(&form::write(&moves)))
     }
@@ -58,9 +64,9 @@ impl Scenario {
     /// The names of the links that change during a run, in the order of the scenario.
     ///
     /// # Panics
-    /// Never: the links were planned when the scenario was read.
+    /// Never: the links were already drawn when the scenario was read.
     pub fn moving(&self) -> Vec<String> {
-        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let drawn = draw(&self.spec).expect(DRAWN);
         let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
         drawn.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
     }

@@ -43,7 +43,10 @@ fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     at(path, depth, message).fix(match did_you_mean(&path[depth], own.iter().copied()) {
         Some(question) => question,
         None if own.is_empty() => "no key is written there, so its default holds".to_owned(),
-        None => format!("written there are {}; all other keys have their defaults", own.join(", ")),
+        None => {
+            let own = own.join(", ");
+            format!("the keys written there are {own}; all other keys have their defaults")
+        }
     })
 }
 
@@ -96,7 +99,7 @@ mod tests {
         assert_eq!(error("b.c.dd").0, "the file has no `b.c.dd` to remove");
         assert_eq!(error("b.c.dd").1, "did you mean `d`?");
         assert_eq!(error("bb.c").0, "the file has no `bb` to remove");
-        assert!(error("b.zzzz").1.starts_with("written there are c, f;"));
+        assert!(error("b.zzzz").1.starts_with("the keys written there are c, f;"));
         assert_eq!(error("a.b").1, "unset `a` as a whole");
     }
 }

@@ -10,7 +10,8 @@ use super::number::Probability;
 use super::quantity::above_zero;
 
 /// A delay that is drawn again in each slot, and the effects of a change of slots. All delays are
-/// those of one direction. The draws use the run's seed.
+/// one-way. They apply in both directions, and only the jitter is drawn separately for each. The
+/// draws use the run's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotsTable {
@@ -91,7 +92,7 @@ fn one() -> Duration {
 pub struct SpikeTable {
     /// The bounds of the additional delay.
     pub height: [Duration; 2],
-    /// The bounds of the time for which the delay stays.
+    /// The bounds of the time that the additional delay lasts. It ends at the latest with the slot.
     pub lasts: [Duration; 2],
 }
 
@@ -101,11 +102,12 @@ pub struct SpikeTable {
 pub struct GapTable {
     /// The probability of a gap after a boundary.
     pub probability: Probability,
-    /// The time in which nothing is transmitted. Packets that are propagating arrive.
+    /// The time in which nothing is transmitted. Packets that are already propagating
+    /// still arrive.
     pub dead: Duration,
 }
 
-/// Times without a satellite in sight, at random instants (a Poisson process).
+/// Times without a satellite in sight, at random instants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutagesTable {

@@ -18,7 +18,7 @@ use super::reword::reword;
 use super::switch::TcpSpec;
 use super::tree::{TreeNode, dotted, keys, path_to};
 
-/// A mistake in a profile or in switches set over it.
+/// A mistake in a profile or in the switches that override its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchError {
     /// The index of the switch to blame; `None` for the profile.
@@ -38,9 +38,9 @@ impl fmt::Display for SwitchError {
 
 impl std::error::Error for SwitchError {}
 
-/// The configuration of a connection with the scenario `profile` and with `switches` set over it. A
-/// switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that is not TOML is taken
-/// as text. If two settings have the same path, the later one applies.
+/// The configuration of a connection with the profile called `profile`. `switches` override its
+/// values. A switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that is not
+/// TOML is taken as text. If two switches have the same path, the later one applies.
 ///
 /// # Errors
 /// The errors of a scenario file with the same profile and switches.
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_two_values_for_one_switch_holds() {
+    fn the_later_of_two_values_for_one_switch_applies() {
         let given = [("dup_thresh", "5"), ("tlp", "false"), ("dup_thresh", "4")];
         let Ok(TcpConfig::Rfc(config)) = tcp_config("linux-6", &given) else { panic!() };
         assert_eq!((config.dup_thresh, config.tlp), (4, false));

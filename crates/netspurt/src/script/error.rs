@@ -78,7 +78,7 @@ impl Mistake {
     ) -> Self {
         let fix = did_you_mean(word, known.clone()).unwrap_or_else(|| {
             let names: Vec<String> = known.into_iter().map(|n| format!("`{n}`")).collect();
-            format!("there are {}", names.join(", "))
+            format!("write one of {}", names.join(", "))
         });
         Self::new(span, format!("unknown {what} `{word}`")).fix(fix)
     }

@@ -1,5 +1,5 @@
-//! Several segments that are compared as one packet. A kernel passes such large packets to its
-//! network card.
+//! Joins segments that follow each other, to compare them with one line of a script. A line may
+//! show one large packet, because a kernel may pass several segments to its network card as one.
 
 use crate::segment::Flags;
 
@@ -8,7 +8,7 @@ use super::packet::ScriptPacket;
 /// Control bits in which the segments of one packet may differ.
 const FREE: u8 = Flags::FIN.0 | Flags::PSH.0 | Flags::CWR.0;
 
-/// `next` as the continuation of `sent`; `None` if it is not one.
+/// `sent` and `next` as one packet; `None` if `next` does not continue `sent`.
 ///
 /// The joined packet has the flags of the last segment, and CWR if the first one has it.
 pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPacket> {

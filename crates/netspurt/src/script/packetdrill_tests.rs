@@ -220,8 +220,28 @@ fn a_script_is_refused_for_the_mechanism_that_it_needs() {
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                 +0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10";
     assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"));
-    let noted = "// MSG_FASTOPEN is not used\n0 close(3) = 0";
-    assert!(read(noted).is_ok());
+}
+
+#[test]
+fn words_of_mechanisms_in_comments_and_shell_comments_do_not_matter() {
+    for text in [
+        "// MSG_FASTOPEN is not used\n0 close(3) = 0",
+        "# MSG_FASTOPEN is not used\n0 close(3) = 0",
+        "0 close(3) = 0 // no MSG_FASTOPEN",
+        "0 close(3) = 0 # no MSG_FASTOPEN",
+        "/* neither MSG_FASTOPEN\nnor TCP_REPAIR */ 0 close(3) = 0",
+        "0 /* TCP_ULP */ close(3) = 0 /* splice */",
+        "`sysctl -q net.ipv4.tcp_sack=0 # not tcp_mtu_probing`\n0 close(3) = 0",
+    ] {
+        assert!(read(text).is_ok(), "{text}");
+    }
+    for text in [
+        "0 close(3) = 0 /* one */ // two\n+0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10",
+        "0 open(\"/* # // \", O_RDONLY) = 3 + MSG_FASTOPEN",
+        "`ls /tmp/* a#b MSG_FASTOPEN`\n0 close(3) = 0",
+    ] {
+        assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"), "{text}");
+    }
 }
 
 #[test]

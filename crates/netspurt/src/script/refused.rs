@@ -1,6 +1,6 @@
-//! Words of mechanisms that our connection does not have.
+//! Words in scripts that ask for a mechanism that netspurt's TCP does not have.
 
-use super::cursor::Excerpt;
+use super::cursor::{Blank, Cursor, Excerpt};
 use super::error::Mistake;
 
 /// Each word, and the mechanism that it asks for.
@@ -28,31 +28,46 @@ const WORDS: [(&str, &str); 18] = [
 const FAST_OPEN: &str = "Fast Open";
 const TIMESTAMPING: &str = "the timestamping of arrivals";
 
-/// Refuses a script that has a word of such a mechanism outside its comments. This check comes
-/// first, because other unknown parts of such a script belong to the mechanism.
+/// Refuses a script that has one of these words outside its comments.
+///
+/// This check comes first. Otherwise the error could name another unknown part of the script, which
+/// is only there because of the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
-    let mut start = 0;
-    for line in source.split_inclusive('\n') {
-        let code = line.split("//").next().unwrap_or_default();
-        let code = if code.trim_start().starts_with('#') { "" } else { code };
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let mut at = start;
-        for word in code.split_inclusive(|c| !is_word(c)) {
-            let bare = word.trim_end_matches(|c| !is_word(c));
-            refuse(Excerpt { text: bare, at })?;
-            at += word.len();
+    let mut cursor = Cursor::new(source);
+    // The mark that ends the text or the shell commands in which the cursor is.
+    let mut end = None;
+    loop {
+        // The parser reports a comment that does not end.
+        if end.is_none() && cursor.skip(Blank::Lines).is_err() {
+            return Ok(());
         }
-        start += line.len();
+        let (text, span) = cursor.word();
+        refuse(Excerpt { text, at: span.start })?;
+        if !text.is_empty() {
+            continue;
+        }
+        let Some(mark) = cursor.peek() else { return Ok(()) };
+        cursor.bump();
+        end = match (end, mark) {
+            (None, '"' | '`') => Some(mark),
+            (Some('"'), '\n') => None,
+            (Some(open), _) if open == mark => None,
+            _ => end,
+        };
+        // In shell commands, a comment begins where a word could begin.
+        let separates = mark.is_whitespace() || matches!(mark, '`' | ';' | '&' | '|');
+        if end == Some('`') && separates && cursor.starts_with("#") {
+            cursor.take_while(|c| c != '\n' && c != '`');
+        }
     }
-    Ok(())
 }
 
-/// Refuses an argument that asks for such a mechanism.
+/// Refuses an argument that has one of these words.
 pub(super) fn refuse(argument: Excerpt<'_>) -> Result<(), Mistake> {
     for word in argument.text.split('|').map(str::trim) {
         if let Some((_, mechanism)) = WORDS.iter().find(|(known, _)| *known == word) {
             let message = format!("`{word}` asks for {mechanism}, which is not supported");
-            let fix = "our connection does not have it: play another script";
+            let fix = "play a script that does not use it";
             return Err(Mistake::new(argument.span(), message).fix(fix));
         }
     }

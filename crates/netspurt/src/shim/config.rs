@@ -17,7 +17,8 @@ pub enum ShimTimer {
 pub struct ShimConfig {
     /// The timer of the shim.
     pub timer: ShimTimer,
-    /// The maximum number of retransmissions of one segment. After it, the shim waits for the host.
+    /// The maximum number of retransmissions of one segment. After that many, the shim does not
+    /// send the segment again before the host's TCP retransmits it.
     pub retransmissions_max: u8,
 }
 
@@ -70,7 +71,7 @@ impl ShimConfig {
             EstimatorConfig::parse(&timer).map(ShimTimer::Estimator)
         };
         let timer = timer.map_err(|error| {
-            // `sfr` is not an estimator, so the error of an unknown name must add it.
+            // The fix for an unknown name lists only estimators, so `sfr` is added here.
             let more = if error.key.is_empty() { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;

@@ -4,8 +4,8 @@ use crate::delays::pair;
 use crate::segment::{Flags, Segment};
 use crate::wire::{Packet, PcapngWriter, encode};
 
-/// Makes a capture of packets. Each packet has its time, its sequence number, its octets and its IP
-/// identification.
+/// Makes a capture. Each packet is a time in nanoseconds, a sequence number, the octets of payload
+/// and an IP identification.
 fn capture(packets: &[(u64, u32, u16, u16)]) -> Vec<u8> {
     let mut file = PcapngWriter::new(Vec::new(), "x", "test").unwrap();
     for (at, seq, len, ip_id) in packets {

@@ -126,7 +126,7 @@ fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
 fn only_links_with_changing_values_can_be_written_to_a_file() {
     let still = Scenario::parse("x", STARTING_POINT).unwrap();
     let error = still.moves("modem").unwrap_err();
-    assert!(error.message.contains("does not change in a run"), "{error}");
+    assert!(error.message.contains("its delay and rate do not change in a run"), "{error}");
     let error = still.moves("mdoem").unwrap_err();
     assert!(error.fix.contains("modem"), "{error}");
 }

@@ -9,25 +9,29 @@ use super::config::RfcConfig;
 const IMMEDIATE_MAX: u32 = 3;
 /// The maximum number of segments that wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
-/// The longest wait (`tcp_comp_sack_delay_ns`), and the divisor of the round trip that gives the
-/// wait.
+/// The maximum wait (`tcp_comp_sack_delay_ns`).
 const WAIT_MAX: Duration = Duration::from_millis(1);
+/// The wait is the round trip divided by this number.
 const WAIT_PART: u64 = 20;
-/// How much later the timer may fire if no other event wakes the host (`tcp_comp_sack_slack_ns`).
-/// One nanosecond is added, so that a segment that arrives at that instant is also reported.
+/// The time that is added to the wait. The kernel may fire this timer up to 100 µs late, if no
+/// other event wakes the host (`tcp_comp_sack_slack_ns`). Here the timer is always set to the
+/// latest instant. One nanosecond is added, so that the ACK also reports a segment that arrives
+/// exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
-/// If a segment changes a block after this number of newer blocks, the waiting ACK is sent first
+/// The waiting ACK is sent before a segment changes a block that follows at least this number of
+/// newer blocks in the list, or adds a block while the list has at least this number
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
 /// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).
 ///
 /// The first three ACKs for a gap are sent immediately. After them, an ACK waits for a twentieth of
-/// a round trip, but at most for 1 ms. It then reports all segments that have arrived meanwhile.
+/// a round trip, but at most for 1 ms, plus the slack. It then reports all segments that have
+/// arrived meanwhile.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     is_wanted: bool,
-    /// True if both ends agreed on SACK.
+    /// True if the profile joins SACK reports (`is_wanted`) and both ends agreed on SACK.
     is_on: bool,
     /// The first octet of the gap, and the number of ACKs for that gap that were sent immediately.
     gap: u64,
@@ -67,9 +71,9 @@ impl SackCompression {
     }
 
     /// Called when a segment arrived after the gap that begins with the octet `gap`. Returns how
-    /// long its report waits; `None` if the report is sent immediately. `rtt` is the smaller of the
-    /// round trips that the sender and the receiver measured, or zero if the receiver has not
-    /// measured any.
+    /// long its report waits; `None` if the report is sent immediately. `rtt` is the smaller of
+    /// this host's two measurements: the receiver's round trip and its own sender's srtt. It is
+    /// zero if the receiver has not measured one.
     pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
@@ -86,7 +90,7 @@ impl SackCompression {
     }
 
     /// True if the waiting ACK must be sent before the reported block at `place` changes
-    /// (`tcp_sack_new_ofo_skb`).
+    /// (`tcp_sack_new_ofo_skb`). For a block that is added, `place` is the number of blocks.
     pub(super) fn must_precede_change(&self, place: usize) -> bool {
         self.is_waiting() && place >= BLOCKS_EXPECTED
     }
@@ -124,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
+    fn the_wait_without_the_slack_is_a_twentieth_of_the_round_trip_but_at_most_1_ms() {
         let mut compression = compression();
         (0..3).for_each(|_| assert_eq!(compression.wait(1, Duration::ZERO), None));
         let micros = |micros| Some(Duration::from_micros(micros) + SLACK);
@@ -134,11 +138,12 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_report_is_sent_before_the_third_block_changes() {
+    fn a_waiting_report_is_sent_before_the_third_block_or_a_later_one_changes() {
         let mut compression = compression();
         assert!(!compression.must_precede_change(3), "nothing waits");
         let waits = (0..4).filter(|_| compression.wait(1, Duration::ZERO).is_some()).count();
         assert_eq!(waits, 1);
-        assert!(compression.must_precede_change(2) && !compression.must_precede_change(1));
+        let blocks = [1, 2, 3].map(|place| compression.must_precede_change(place));
+        assert_eq!(blocks, [false, true, true]);
     }
 }
