@@ -62,8 +62,9 @@ impl EstimatorConfig {
         Self::parse_on(text, Clock::EXACT)
     }
 
-    /// As [`parse`](Self::parse), for a host whose timers fire by `timer_clock`. The algorithm's
-    /// unit or granularity is the jiffy or the tick of this clock, unless the text sets it.
+    /// Reads a timer as [`parse`](Self::parse) does, for a host whose timers fire by `timer_clock`.
+    /// The algorithm's unit or granularity is the jiffy or the tick of this clock, unless the text
+    /// sets it.
     ///
     /// ```
     /// use netspurt::clock::Clock;

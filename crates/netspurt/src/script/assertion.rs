@@ -173,7 +173,7 @@ fn listed(values: &[Expression]) -> String {
 /// One `assert`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
-    /// Its line in the script, from 1.
+    /// The line of the assertion in the script, from 1.
     pub line: usize,
     /// The assertion holds if this is not 0.
     pub expression: Expression,

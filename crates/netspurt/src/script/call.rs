@@ -160,7 +160,7 @@ pub enum Call {
         fd: Fd,
         /// The option.
         option: SocketOption,
-        /// Its value.
+        /// The new value of the option.
         value: OptionValue,
     },
     /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4])`.
@@ -172,7 +172,7 @@ pub enum Call {
     },
     /// `open("/tmp/zeros", O_RDONLY)`: a file that the script has made.
     Open {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The number that the script gives it.
         number: Option<Fd>,

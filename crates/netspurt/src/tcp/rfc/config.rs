@@ -61,8 +61,9 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// As [`EachAck`](Self::EachAck). If the ACK covers retransmitted octets, the sample is the
-    /// echo of a timestamp, as in Linux. Without timestamps there is then no sample.
+    /// Linux's rule: the same segment as for [`EachAck`](Self::EachAck), unless the ACK covers
+    /// retransmitted octets. The sample is then the echo of a timestamp. Without timestamps there
+    /// is then no sample.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -77,8 +78,9 @@ pub enum Restart {
     OnAck,
     /// From the last transmission of the oldest segment outstanding.
     PerSegment,
-    /// As [`PerSegment`](Self::PerSegment) while fewer than four segments are outstanding and no
-    /// new data waits, else as [`OnAck`](Self::OnAck) (RFC 7765 §4).
+    /// The instant of [`PerSegment`](Self::PerSegment) while fewer than four segments are
+    /// outstanding and no new data waits; otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
+    /// §4).
     Rfc7765,
 }
 
