@@ -101,7 +101,7 @@ impl WireEnds {
     /// message about this connection.
     ///
     /// # Errors
-    /// As for [`segment`](Self::segment), and for any other ICMP message.
+    /// For the same reasons as [`segment`](Self::segment), and for any other ICMP message.
     pub fn arrival(&mut self, packet: &[u8]) -> Result<Option<Incoming>, String> {
         match icmp(packet) {
             Some(message) => message_of(message).map(Incoming::Unreachable).map(Some),

@@ -20,7 +20,7 @@ pub(super) enum PingLine<'a> {
     Ordinary,
     /// An incomplete reply.
     Broken(&'static str),
-    /// Not a line that ping writes.
+    /// A line that ping does not write.
     Foreign,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum PingLine<'a> {
 /// mark duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Not known yet.
+    /// The tool is not known yet.
     #[default]
     Unknown,
     /// Linux iputils: numbers begin with 1, and duplicates are marked.

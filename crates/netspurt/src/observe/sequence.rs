@@ -73,7 +73,7 @@ impl Sequence {
         Self::midway(segment.seq())
     }
 
-    /// The same space with every octet below `highest` sent.
+    /// Returns the space of the same direction after every octet below `highest` was sent.
     #[must_use]
     pub const fn sent_to(self, highest: u64) -> Self {
         Self { highest, ..self }

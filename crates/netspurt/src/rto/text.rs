@@ -74,7 +74,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// For the same reasons as [`parse`](Self::parse).
     pub fn parse_on(text: &str, timer_clock: Clock) -> Result<Self, EstimatorError> {
         let (config, _) = Self::read_on(text, timer_clock)?;
         config.check().map(|()| config)
@@ -88,7 +88,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), except for contradictions.
+    /// For the same reasons as [`parse`](Self::parse), except for contradictions.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();

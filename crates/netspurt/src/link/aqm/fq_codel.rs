@@ -1,4 +1,5 @@
-//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served in turn.
+//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served one after
+//! another.
 
 use std::collections::VecDeque;
 

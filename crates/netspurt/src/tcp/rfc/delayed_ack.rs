@@ -222,7 +222,7 @@ impl AckDelay {
     }
 
     /// Called when the application switched immediate acknowledgments on or off (`TCP_QUICKACK`).
-    /// As in Linux this decides whether the flow counts as interactive, and whether an `owed`
+    /// This decides, as in Linux, whether the flow counts as interactive, and whether an `owed`
     /// acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns whether an
     /// owed acknowledgment is sent now in any case.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {

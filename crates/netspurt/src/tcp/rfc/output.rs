@@ -19,13 +19,13 @@ use super::usage::Sending;
 /// A segment that is to be put on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NextSegment {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub(super) seq: u64,
     /// Octets of payload.
     pub(super) len: u64,
     /// Whether our FIN follows the payload.
     pub(super) fin: bool,
-    /// Whether it has PSH.
+    /// Whether the segment has PSH.
     pub(super) push: bool,
     /// By how many octets the payload is shorter than that of a full segment. SACK blocks may use
     /// this room.
