@@ -56,7 +56,7 @@ impl RfcEnd {
         }
     }
 
-    /// Packs the state of the end, if the state can be packed.
+    /// Packs the state of the end if that is possible; see [`Tcb::can_be_packed`].
     pub(in crate::tcp) fn rest(&mut self) {
         if let Self::Awake(tcb) = self
             && tcb.can_be_packed()
