@@ -156,7 +156,7 @@ impl PackedValue for bool {
 }
 
 impl PackedValue for Time {
-    /// [`Time::NEVER`], which is frequent, takes one octet.
+    /// Appends the octets of the value. [`Time::NEVER`], which is frequent, takes one octet.
     fn put(&self, into: &mut Vec<u8>) {
         self.as_nanos().wrapping_add(1).put(into);
     }

@@ -138,12 +138,12 @@ impl Slots {
         self.chunks.is_empty()
     }
 
-    /// All slots, in any order.
+    /// Returns all slots, in any order.
     pub fn values(&self) -> impl Iterator<Item = &ProbeSlot> {
         self.chunks.iter().flatten().map(|(_, slot)| slot).chain(self.strays.values())
     }
 
-    /// All slots in the order of their numbers.
+    /// Returns all slots in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &ProbeSlot)> {
         let ordered = self.chunks.iter().flatten().map(|(number, slot)| (*number, slot));
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))

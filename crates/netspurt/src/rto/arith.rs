@@ -169,7 +169,8 @@ impl Smooth {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// `self + gain · (target - self)`, for a gain of at most 1. The step is rounded towards zero.
+    /// Returns `self + gain · (target - self)`, for a gain of at most 1. The step is rounded
+    /// towards zero.
     pub(super) fn toward(self, target: Self, gain: Ratio) -> Self {
         let step = gain.part(self.0.abs_diff(target.0));
         if target >= self { Self(self.0 + step) } else { Self(self.0 - step) }

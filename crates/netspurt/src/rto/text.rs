@@ -247,8 +247,8 @@ impl EstimatorConfig {
         names.filter_map(text).min_by_key(String::len).unwrap_or_default()
     }
 
-    /// `name`, and the settings that differ from `published`; `None` if `published` is of another
-    /// algorithm.
+    /// Returns the text of `name` and the settings that differ from `published`. `None` if
+    /// `published` has another algorithm.
     fn text_over(&self, name: &str, published: &Self) -> Option<String> {
         let alike = published.name() == self.name();
         let differing: Vec<String> = (self.settings().into_iter().zip(published.settings()))

@@ -55,8 +55,8 @@ fn at(path: &[String], depth: usize, message: String) -> Problem {
     problem
 }
 
-/// `after` may have fewer lines than `before`. Inserts the missing number of empty lines into
-/// `after`, at the first difference.
+/// Inserts empty lines into `after` at its first difference from `before`, so that `after` has at
+/// least as many lines as `before`.
 fn at_their_lines(before: &str, after: &str) -> String {
     let same = before.lines().zip(after.lines()).take_while(|(one, other)| one == other).count();
     let gone = before.lines().count().saturating_sub(after.lines().count());

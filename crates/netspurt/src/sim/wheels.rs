@@ -33,7 +33,7 @@ struct Slot {
 }
 
 impl Wheels {
-    /// Empty wheels for the blocks starting at `first`.
+    /// Makes empty wheels for the blocks from block `first` on.
     pub(super) fn from_block(first: u64) -> Self {
         let empty =
             Wheel { used: [0; SLOTS / 64], slots: [Slot { first: NONE, last: NONE }; SLOTS] };

@@ -344,7 +344,7 @@ impl RfcConfig {
         }
     }
 
-    /// Linux 6 with its defaults and 250 jiffies a second.
+    /// Returns the configuration of Linux 6 with its defaults and 250 jiffies a second.
     pub fn linux_6() -> Self {
         let jiffy = Duration::from_millis(4);
         Self {
@@ -393,7 +393,8 @@ impl RfcConfig {
         }
     }
 
-    /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
+    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD of that time:
+    /// half-second ticks, no options.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
         let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");
@@ -425,7 +426,8 @@ impl RfcConfig {
         }
     }
 
-    /// Reno as of RFC 2581 with the timer of RFC 2988 and the initial window of RFC 3390.
+    /// Returns the configuration of Reno as RFC 2581 describes it, with the timer of RFC 2988 and
+    /// the initial window of RFC 3390.
     pub fn reno_2005() -> Self {
         Self {
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),

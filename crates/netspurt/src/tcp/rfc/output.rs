@@ -74,7 +74,7 @@ impl RfcSender {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
     }
 
-    /// No segment is to be sent.
+    /// Called when no segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.account.held_by = HeldBy::Nothing;

@@ -451,7 +451,7 @@ impl LossRecovery {
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
-    /// Proportional rate reduction after `delivered` octets.
+    /// Applies proportional rate reduction after `delivered` octets were delivered.
     fn reduce(&mut self, delivered: u64, safe: bool, scene: &Scene<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,

@@ -436,7 +436,7 @@ mod tests {
         assert!(window.update(10, 6, 1));
     }
 
-    /// `tcp_may_update_window`.
+    /// Linux's rule (`tcp_may_update_window`) for an ACK that brings neither data nor progress.
     #[test]
     fn an_ack_without_news_may_enlarge_or_close_the_window_but_not_reduce_it() {
         let mut window = opened();
