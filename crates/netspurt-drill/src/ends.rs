@@ -19,8 +19,8 @@ pub enum Incoming {
     Unreachable(Unreachable),
 }
 
-/// The numbers of ICMP and of its message that a destination is unreachable (RFC 792), and the
-/// octets of its header.
+/// The protocol number of ICMP, the type of the ICMP message that a destination is unreachable (RFC
+/// 792), and the octets of an ICMP header.
 const ICMP: u8 = 1;
 const UNREACHABLE: u8 = 3;
 const ICMP_HEADER_BYTES: usize = 8;

@@ -151,7 +151,7 @@ fn colons(text: &str) -> usize {
     text.bytes().filter(|c| *c == b':').count()
 }
 
-/// Finds the number of the probe in a line. Returns it, and the text after it.
+/// Finds the number of the probe in a line. Returns the number, and the text after the number.
 fn number(line: &str) -> Option<(u64, &str)> {
     let at = line.find("seq=").map(|at| at + 4);
     let at = at.or_else(|| line.find("icmp_req=").map(|at| at + 9));

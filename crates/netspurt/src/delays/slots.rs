@@ -63,8 +63,8 @@ const CHUNK: usize = 1 << 14;
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Slots whose numbers were the highest so far when they were added. They are in the order of
-    /// their numbers.
+    /// The slots that had the highest number so far when they were added, in the order of the
+    /// numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The other slots.
     strays: BTreeMap<u64, ProbeSlot>,

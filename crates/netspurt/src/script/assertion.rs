@@ -269,7 +269,7 @@ impl Expression {
         }
     }
 
-    /// Writes it, in parentheses if its precedence is less than `level_min`.
+    /// Writes the expression, in parentheses if its precedence is less than `level_min`.
     fn show(&self, f: &mut fmt::Formatter<'_>, level_min: u8) -> fmt::Result {
         if self.precedence() < level_min {
             return write!(f, "({self})");

@@ -1,8 +1,8 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
 //! Linux keeps written data in chunks, which it calls socket buffers. A chunk accepts data up to a
-//! goal. The send buffer has a size, and bookkeeping counts towards it. The send buffer accepts a
-//! new chunk as long as it holds less than its size. So it can hold more bytes than its size. The
+//! goal. The send buffer has a size, and bookkeeping counts towards this size. If the send buffer
+//! is not full, it accepts a whole new chunk. So it can hold more bytes than its size. The
 //! rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
 //! Offsets count written bytes from 0.
 

@@ -345,8 +345,8 @@ impl AckDelay {
         }
     }
 
-    /// Called when data was sent. It counts as an answer if it is sent within the wait
-    /// (`tcp_event_data_sent`).
+    /// Called when data was sent. The data counts as an answer to the last arrival if it is sent
+    /// within the wait of a delayed ACK (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }

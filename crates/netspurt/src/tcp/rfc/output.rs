@@ -256,8 +256,8 @@ impl RfcSender {
         Some(self.send_fresh(len, now))
     }
 
-    /// Sends `len` new octets, and the FIN if it follows them. The function is inlined, so that the
-    /// compiler can use the known length of a full segment.
+    /// Sends `len` new octets, and the FIN if the FIN follows these octets. The function is
+    /// inlined, so that the compiler can use the known length of a full segment.
     #[inline(always)]
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
@@ -283,8 +283,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// Called when a segment with `len` octets of payload was sent. It has `size_bytes` octets with
-    /// its headers.
+    /// Called when a segment with `len` octets of payload was sent. With its headers the segment
+    /// has `size_bytes` octets.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);

@@ -333,8 +333,8 @@ impl Scoreboard {
         self.segs.partition_point(|sent| sent.end() <= octet)
     }
 
-    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that it covers
-    /// completely, with its state before.
+    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that this ACK covers
+    /// completely, with the state of the segment before the ACK.
     pub(super) fn ack(
         &mut self,
         ack: u64,
