@@ -31,10 +31,10 @@ pub enum QueueFate {
 /// What happens to frames that arrive at the link during the dead time of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrivalFate {
-    /// They wait in the queue if it has room.
+    /// The frames wait in the queue if the queue has room.
     #[default]
     Queue,
-    /// They are dropped.
+    /// The frames are dropped.
     Drop,
 }
 
@@ -44,7 +44,7 @@ pub enum FlightFate {
     /// They arrive by the old path.
     #[default]
     Pass,
-    /// They are dropped.
+    /// The frames are dropped.
     Drop,
     /// The dead time is added to their delay.
     Hold,
