@@ -41,15 +41,15 @@ pub enum ArrivalFate {
 /// What happens to frames that are on their way at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlightFate {
-    /// They arrive by the old path.
+    /// The frames arrive by the old path.
     #[default]
     Pass,
     /// The frames are dropped.
     Drop,
     /// The dead time is added to their delay.
     Hold,
-    /// They arrive by the old path. A copy of each leaves by the new path when the dead time ends.
-    /// On a link that keeps the order, frames on the old path would wait for the copies.
+    /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
+    /// ends. On a link that keeps the order, frames on the old path would wait for the copies.
     Copy,
 }
 

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_takes_chunks_of_half_the_window_until_it_is_above_its_size() {
+    fn a_buffer_takes_another_chunk_if_it_holds_less_than_its_size() {
         // Three chunks hold 48 000 bytes and 2496 bytes of bookkeeping.
         let mut buffer = SendBuffer::new(50_497, 50_497);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 59_000);

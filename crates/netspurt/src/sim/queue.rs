@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_reaches_the_end_of_time() {
+    fn an_appointment_at_the_last_instant_comes_out() {
         let mut queue = EventQueue::new();
         queue.push(when(u64::MAX - 1, 0, 0), 1);
         queue.push(when(1, 0, 0), 2);

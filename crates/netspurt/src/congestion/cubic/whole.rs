@@ -318,7 +318,7 @@ mod tests {
     /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
     /// segments would be needed.
     #[test]
-    fn the_root_has_the_error_of_the_kernels() {
+    fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();
         let full = Window { cwnd: 24 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, full.cwnd, SMSS, &full);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn in_octets_the_average_follows_octets() {
+    fn with_the_unit_bytes_the_average_follows_the_octets_in_the_queue() {
         let mut red = red(|config| config.unit = RedUnit::Bytes);
         red.judge(Time::ZERO, 1000, (8, 8000));
         assert!(close(red.avg, 2000.0), "{}", red.avg);
