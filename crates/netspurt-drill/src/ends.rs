@@ -19,8 +19,8 @@ pub enum Incoming {
     Unreachable(Unreachable),
 }
 
-/// The numbers of ICMP and of its message that a destination is unreachable (RFC 792), and the
-/// octets of its header.
+/// The protocol number of ICMP, the type of the ICMP message that a destination is unreachable (RFC
+/// 792), and the octets of an ICMP header.
 const ICMP: u8 = 1;
 const UNREACHABLE: u8 = 3;
 const ICMP_HEADER_BYTES: usize = 8;
@@ -101,7 +101,7 @@ impl WireEnds {
     /// message about this connection.
     ///
     /// # Errors
-    /// As for [`segment`](Self::segment), and for any other ICMP message.
+    /// For the same reasons as [`segment`](Self::segment), and for any other ICMP message.
     pub fn arrival(&mut self, packet: &[u8]) -> Result<Option<Incoming>, String> {
         match icmp(packet) {
             Some(message) => message_of(message).map(Incoming::Unreachable).map(Some),

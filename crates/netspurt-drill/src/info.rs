@@ -77,7 +77,7 @@ const MEMORY: [(Field, usize, usize); 4] = [
     (Field::SendBufferQueued, 20, 4),
 ];
 
-/// `struct tcp_info`. A field that our connection does not have is 0.
+/// Returns the octets of `struct tcp_info`. A field that our connection does not have is 0.
 ///
 /// ```
 /// use netspurt::script::{Field, Info};
@@ -96,7 +96,7 @@ pub fn tcp_info(info: &Info) -> [u8; TCP_INFO_BYTES] {
     octets
 }
 
-/// `SO_MEMINFO`.
+/// Returns the octets of the socket option `SO_MEMINFO`.
 pub fn memory(info: &Info) -> [u8; MEMORY_BYTES] {
     let mut octets = [0; MEMORY_BYTES];
     for (field, at, size) in MEMORY {

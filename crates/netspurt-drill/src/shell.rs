@@ -64,7 +64,7 @@ impl Setup {
     /// Makes the host.
     ///
     /// # Errors
-    /// As for [`command`](Self::command).
+    /// For the same reasons as [`command`](Self::command).
     pub fn host(&self) -> Result<SocketHost, String> {
         let script = parse(&format!("`{}`\n0 close(3) = 0", self.commands))?;
         script.host(Some(&self.profile), &self.set).map_err(|error| error.to_string())

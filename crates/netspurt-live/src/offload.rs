@@ -53,7 +53,8 @@ impl Shape {
     }
 
     /// Makes the `virtio_net_hdr` of a packet of this shape with the IP and TCP headers `headers`.
-    /// The link's header before them has `ahead` octets, which count in its places.
+    /// The link's header before `headers` has `ahead` octets. The offsets in the `virtio_net_hdr`
+    /// count these octets, too.
     pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
         let Some(Summed { at, field, .. }) = summed(headers) else { return out };

@@ -42,7 +42,8 @@ enum PacketHead {
     Made(Range<usize>),
 }
 
-/// Whether the links changed nothing in a segment: they neither fragmented nor marked it.
+/// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
+/// a congested queue. A segment that came with such a mark counts as changed.
 pub fn is_as_it_came(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }

@@ -92,7 +92,7 @@ impl Adapter {
     /// Wraps an object as [`new`](Self::new) does. `text` names the class of the object.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// For the same reasons as [`new`](Self::new).
     pub fn named(
         object: &Bound<'_, PyAny>,
         text: &Arc<str>,

@@ -204,8 +204,9 @@ const fn row(s: &core::GridPoint) -> GridRow {
 }
 
 /// Gives an algorithm a step from one constant delay to another. Returns the number of samples
-/// until its timer is not below the new delay, the number until the timer stays within a tenth of
-/// its final value, and the timers before the step and at the end, in nanoseconds.
+/// until the timer is not below the new delay, and the number of samples until the timer stays
+/// within a tenth of the final timer. Also returns the timers before the step and at the end, in
+/// nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

@@ -101,8 +101,8 @@ impl Clock {
         Duration::from_nanos(u64::try_from(nanos / u128::from(NS2_PHASE.1)).unwrap_or(0))
     }
 
-    /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the run;
-    /// `None` if the jiffy is zero.
+    /// Makes the clock of Linux with jiffies of this length, counted from 0 at `phase` before the
+    /// start of the run; `None` if the jiffy is zero.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
     /// count, so the remainders of the count divided by 8, 64 and so on matter as well.

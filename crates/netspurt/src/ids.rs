@@ -119,7 +119,7 @@ impl EndId {
         self.0
     }
 
-    /// The same as [`place`](Self::place), as a `usize`.
+    /// The index of the end in a list with both ends of each flow, as a `usize`.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -28,7 +28,7 @@ pub trait Frame: Copy {
     fn flow_hash(&self) -> u64;
     /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
-    /// The same frame with the mark of a congested queue (RFC 3168 §5).
+    /// Returns the frame with the mark of a congested queue (RFC 3168 §5).
     #[must_use]
     fn with_mark(self) -> Self;
     /// The part of the datagram that the frame carries.

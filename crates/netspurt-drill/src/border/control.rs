@@ -89,7 +89,7 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     octets
 }
 
-/// `struct sock_extended_err`.
+/// Returns the octets of `struct sock_extended_err` for a notice.
 fn told_octets(kind: &NoticeKind) -> Vec<u8> {
     let (errno, origin, code, info, data) = match *kind {
         NoticeKind::Completed { first, last, copied } => {

@@ -62,7 +62,7 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// Octets of each piece of a message, and whether one of them has a null pointer.
+/// Returns the length of each piece of a message in octets, and whether a piece has a null pointer.
 ///
 /// # Safety
 /// Unless `pieces` is null, `count` pieces can be read there.

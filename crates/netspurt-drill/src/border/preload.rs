@@ -64,7 +64,7 @@ fn run_in_shell(text: &str) -> c_int {
 /// Reads an option of one of our sockets. For other files, makes the system call.
 ///
 /// # Safety
-/// As for the C library's function.
+/// The caller must follow the rules of the C library's function of the same name.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn getsockopt(
     fd: c_int,
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn getsockopt(
 /// Closes one of our sockets. For other files, makes the system call.
 ///
 /// # Safety
-/// As for the C library's function.
+/// The caller must follow the rules of the C library's function of the same name.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     if is_ours(fd) {
@@ -107,7 +107,7 @@ pub extern "C" fn mlockall(_: c_int) -> c_int {
 /// before it starts, does not wait for a tick of the machine.
 ///
 /// # Safety
-/// As for the C library's function.
+/// The caller must follow the rules of the C library's function of the same name.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn times(place: *mut c_void) -> c_long {
     static TICKS: AtomicI64 = AtomicI64::new(0);

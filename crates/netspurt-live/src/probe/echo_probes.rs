@@ -62,8 +62,8 @@ pub struct ProbingPlan {
     pub count: Option<u64>,
     /// The duration of the series; `None` for no limit.
     pub span: Option<Duration>,
-    /// The give-up time for an answer. After it, the echo probe counts as lost, and its answer as
-    /// late.
+    /// The give-up time for an answer. An echo probe without an answer in this time counts as lost,
+    /// and a later answer counts as late.
     pub timeout: Duration,
     /// The rule for the lengths of probes.
     pub lengths: ProbeLengths,

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hops_round_trip_is_the_kernels_unless_the_clock_was_set() {
+    fn kernel_stamps_give_a_hops_round_trip_if_both_exist_in_order_and_the_clock_was_not_set() {
         let at = |ms: u64| ClockReading {
             raw_ns: ms * 1_000_000,
             unix_ns: 10_000_000_000 + ms * 1_000_000,

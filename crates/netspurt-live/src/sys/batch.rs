@@ -120,7 +120,7 @@ impl Batch {
         self.got.is_empty()
     }
 
-    /// Packet `index` of those that the last call received.
+    /// Returns packet `index` of the packets that the last call received.
     ///
     /// # Panics
     /// When the last call received fewer packets.
@@ -129,7 +129,7 @@ impl Batch {
         Received { unix_ns, bytes: &self.rooms[index][..length] }
     }
 
-    /// All packets that the last call received.
+    /// Returns all packets that the last call received.
     pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
         (0..self.len()).map(|index| self.packet(index))
     }

@@ -27,7 +27,7 @@ pub use tun::{TUN_NODE, open_tun};
 pub enum Unshared {
     /// Network devices, addresses, routes and sockets.
     Network,
-    /// The same as [`Network`](Self::Network), owned by a new user namespace.
+    /// The namespace of [`Network`](Self::Network), owned by a new user namespace.
     UserAndNetwork,
     /// Mounts, and the processes that are created afterwards.
     ProcessesAndMounts,

@@ -89,7 +89,7 @@ pub struct Written {
     pub path: String,
     /// The module that contains it, from the crate's root.
     pub module: Vec<String>,
-    /// The import it is part of, if it is one.
+    /// The import that the path is part of, if there is one.
     pub import: Option<Import>,
 }
 

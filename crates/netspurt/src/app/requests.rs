@@ -246,7 +246,7 @@ impl Client {
         FlowResult::of(&self.connection, wrote, self.finished)
     }
 
-    /// Takes as little memory as it can, as [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
     pub fn rest(&mut self) {
         self.book.exchanges.shrink_to_fit();
         self.connection.rest();
@@ -346,7 +346,7 @@ impl Server {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }
 
-    /// Takes as little memory as it can, as [`Host::rest`](crate::stage::Host::rest).
+    /// Reduces the memory until the next event, for [`Host::rest`](crate::stage::Host::rest).
     pub fn rest(&mut self) {
         self.connection.rest();
     }

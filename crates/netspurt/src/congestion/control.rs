@@ -70,7 +70,8 @@ pub enum Congestion {
     Timeout,
 }
 
-/// A congestion control algorithm. Its state is packed while the connection rests.
+/// A congestion control algorithm. The state of the algorithm is packed while the connection is
+/// idle, if [`can_be_packed`](Self::can_be_packed) allows it.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Processes an ACK. For an algorithm that does not own cwnd, this is called only if cwnd may
     /// grow: the ACK acknowledges new octets in order, and no recovery controls cwnd.
@@ -130,7 +131,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the state of the algorithm can be packed while its connection rests.
+    /// Whether the state of the algorithm can be packed while the connection is idle.
     fn can_be_packed(&self) -> bool {
         true
     }

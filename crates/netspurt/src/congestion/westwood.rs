@@ -137,7 +137,7 @@ mod tests {
     /// The queue is full: the round trip is twice the minimum, so half of the flight is in the
     /// queue.
     #[test]
-    fn at_a_full_queue_the_window_shrinks_by_the_queue() {
+    fn a_loss_at_a_full_queue_takes_the_octets_in_the_queue_off_the_window() {
         let mut algorithm = fed(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }

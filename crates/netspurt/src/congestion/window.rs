@@ -23,7 +23,7 @@ impl Window {
     }
 }
 
-/// `octets` times a fraction, rounded down, and at most [`Window::NO_THRESHOLD`].
+/// Returns `octets` times a fraction, rounded down, and at most [`Window::NO_THRESHOLD`].
 pub(super) fn share(octets: u64, (num, den): (u32, u32)) -> u64 {
     let product = u128::from(octets) * u128::from(num) / u128::from(den);
     u64::try_from(product).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)

@@ -46,7 +46,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: &[Format] = &[
         Format::Ping,
         Format::WindowsPing,

@@ -95,8 +95,8 @@ impl PingRun {
         impossible || repeated || self.repeats_first_number(reply.number)
     }
 
-    /// True if `number` begins a new run. It does if it repeats the run's lowest number after
-    /// higher ones, and the tool would have marked a duplicate.
+    /// True if `number` begins a new run: it repeats the run's lowest number after higher numbers,
+    /// and the tool would have marked a duplicate.
     fn repeats_first_number(&self, number: u64) -> bool {
         let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();

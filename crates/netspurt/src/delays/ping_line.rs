@@ -20,7 +20,7 @@ pub(super) enum PingLine<'a> {
     Ordinary,
     /// An incomplete reply.
     Broken(&'static str),
-    /// Not a line that ping writes.
+    /// A line that ping does not write.
     Foreign,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum PingLine<'a> {
 /// mark duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Not known yet.
+    /// The tool is not known yet.
     #[default]
     Unknown,
     /// Linux iputils: numbers begin with 1, and duplicates are marked.
@@ -151,7 +151,7 @@ fn colons(text: &str) -> usize {
     text.bytes().filter(|c| *c == b':').count()
 }
 
-/// Finds the number of the probe in a line. Returns it, and the text after it.
+/// Finds the number of the probe in a line. Returns the number, and the text after the number.
 fn number(line: &str) -> Option<(u64, &str)> {
     let at = line.find("seq=").map(|at| at + 4);
     let at = at.or_else(|| line.find("icmp_req=").map(|at| at + 9));

@@ -33,7 +33,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
 /// Reads the recordings of a file with the name `name` and the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// As [`read`], and when the hints name columns that do not exist.
+/// For the same reasons as [`read`], and when the hints name columns that do not exist.
 pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     attempt(name, bytes, hints).map_err(|error| RecordingError { file: name.into(), ..error })
 }

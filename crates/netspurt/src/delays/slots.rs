@@ -63,8 +63,8 @@ const CHUNK: usize = 1 << 14;
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Slots whose numbers were the highest so far when they were added. They are in the order of
-    /// their numbers.
+    /// The slots that had the highest number so far when they were added, in the order of the
+    /// numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The other slots.
     strays: BTreeMap<u64, ProbeSlot>,
@@ -138,12 +138,12 @@ impl Slots {
         self.chunks.is_empty()
     }
 
-    /// All slots, in any order.
+    /// Returns all slots, in any order.
     pub fn values(&self) -> impl Iterator<Item = &ProbeSlot> {
         self.chunks.iter().flatten().map(|(_, slot)| slot).chain(self.strays.values())
     }
 
-    /// All slots in the order of their numbers.
+    /// Returns all slots in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &ProbeSlot)> {
         let ordered = self.chunks.iter().flatten().map(|(number, slot)| (*number, slot));
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))

@@ -187,8 +187,8 @@ fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     year().map_or((None, text), |(year, rest)| (Some(year), rest))
 }
 
-/// Finds the name at the beginning of `text`. Returns its place in `names`, from 1, and the text
-/// after it.
+/// Finds the name at the beginning of `text`. Returns the place of the name in `names`,
+/// from 1, and the text after the name.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     let (place, name) = (1..).zip(names).find(|(_, name)| text.starts_with(**name))?;
     let rest = &text[name.len()..];
@@ -201,8 +201,8 @@ fn weekday(text: &str) -> Option<&str> {
     Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
-/// Reads the month at the beginning of `text` in one of the languages. Returns it from 1, and the
-/// text after it.
+/// Reads the month at the beginning of `text` in one of the languages. Returns the number of
+/// the month, from 1, and the text after the month.
 fn month(text: &str) -> Option<(i64, &str)> {
     let foreign = || FOREIGN_MONTHS.iter().find_map(|names| name(text, names));
     let (month, rest) = name(text, &MONTHS).or_else(foreign)?;

@@ -98,8 +98,8 @@ pub(super) fn is_year_last(cell: &str) -> bool {
     YearLast::read(cell).is_some()
 }
 
-/// Reads the date at the beginning of a line. Returns its midnight, if the order of day and month
-/// is certain, and the text after it.
+/// Reads the date at the beginning of a line. Returns the midnight of the date, if the order of
+/// day and month is certain, and the text after the date.
 pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
     let (date, rest) = YearLast::read(line)?;
     let midnight = match date.evidence() {

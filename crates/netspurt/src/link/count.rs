@@ -21,7 +21,7 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// The same sums, with `held` frames and octets subtracted from those carried.
+    /// Returns the sums with these frames and octets subtracted from the carried ones.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -74,7 +74,7 @@ impl DropTail {
         }
     }
 
-    /// Processes a frame. On a plain line it returns the frame's arrival, which is not stored yet.
+    /// Processes a frame. On a plain line, returns the frame's arrival, which is not stored yet.
     ///
     /// This function and those that it calls are inlined into their callers: calls would cost a
     /// tenth of the time of a hop.

@@ -51,8 +51,9 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// Returns when a frame arrives that would arrive at `at` if it were alone. It does not arrive
-    /// before the last frame, and later frames do not arrive before it.
+    /// Returns the arrival of a frame that would arrive at `at` if it were alone on the link.
+    /// Frames arrive in order, so the arrival is not before the last frame's, and later frames do
+    /// not arrive before it.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

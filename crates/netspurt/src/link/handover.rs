@@ -31,25 +31,25 @@ pub enum QueueFate {
 /// What happens to frames that arrive at the link during the dead time of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrivalFate {
-    /// They wait in the queue if it has room.
+    /// The frames wait in the queue if the queue has room.
     #[default]
     Queue,
-    /// They are dropped.
+    /// The frames are dropped.
     Drop,
 }
 
 /// What happens to frames that are on their way at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlightFate {
-    /// They arrive by the old path.
+    /// The frames arrive by the old path.
     #[default]
     Pass,
-    /// They are dropped.
+    /// The frames are dropped.
     Drop,
     /// The dead time is added to their delay.
     Hold,
-    /// They arrive by the old path. A copy of each leaves by the new path when the dead time ends.
-    /// On a link that keeps the order, frames on the old path would wait for the copies.
+    /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
+    /// ends. On a link that keeps the order, frames on the old path would wait for the copies.
     Copy,
 }
 

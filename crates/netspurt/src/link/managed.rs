@@ -26,7 +26,8 @@ impl Managed {
         Self { line, discipline, in_service: None }
     }
 
-    /// The link's sums. The frame in transmission is counted at its start, so it is subtracted.
+    /// Returns the link's sums. The line counts a frame when the transmission starts, so the frame
+    /// in transmission is subtracted.
     pub(super) fn count(&self) -> LinkCount {
         let sending = self.in_service.map_or((0, 0), |(_, size)| (1, u64::from(size)));
         self.line.count().without(sending)

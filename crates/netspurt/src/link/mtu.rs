@@ -81,7 +81,7 @@ mod tests {
         Segment { id: TransmissionId::from_bits(9), size_bytes, ..Segment::default() }
     }
 
-    /// 8 kbit/s: an octet takes a millisecond.
+    /// Makes a link of 8 kbit/s: an octet takes a millisecond.
     fn link(mtu: Option<Mtu>, queue: QueueLimit, effects: Option<Effects>) -> Alone {
         let rate = BitRate::new(8000).unwrap().into();
         let delay = Delay::constant(Duration::ZERO);

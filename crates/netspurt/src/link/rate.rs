@@ -64,8 +64,8 @@ impl Rate {
         }
     }
 
-    /// Returns this rate with spans without transmission. Each span begins at its instant and lasts
-    /// for its time. Opportunities are not affected.
+    /// Returns this rate with `spans` in which nothing is transmitted. Each span is an instant and
+    /// the duration from that instant on. Opportunities are not affected.
     pub(super) fn silent(self, spans: &[(Time, Duration)]) -> Self {
         if spans.is_empty() {
             return self;

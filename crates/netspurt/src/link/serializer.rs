@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_line_loses_no_fraction() {
+    fn a_busy_line_adds_fractions_of_a_nanosecond_to_the_next_frame() {
         // 1000 octets at 9600 bit/s take 833 333 333 1/3 ns.
         let mut modem = Serializer::new(&BitRate::new(9600).unwrap().into(), Framing::NONE);
         let ends: Vec<u64> =

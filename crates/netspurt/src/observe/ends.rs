@@ -20,8 +20,8 @@ pub struct EndPair {
     six: bool,
 }
 
-/// An address of 32 bits or of 128, as a number. It has two halves, because a processor waits long
-/// if it reads a number in one piece that was just written to memory in two pieces.
+/// An address of 32 bits or of 128, as a number in two halves. A processor waits long if it reads a
+/// number in one piece after the number was written to memory in two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
     high: u64,

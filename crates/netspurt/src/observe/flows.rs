@@ -159,7 +159,7 @@ impl<T: Default> Flows<T> {
     /// the next check finds the young one.
     const CHECKS_AT_BIRTH: u8 = 4;
 
-    /// No connections.
+    /// Makes an empty list of connections.
     pub fn new(lifetimes: Lifetimes) -> Self {
         Self {
             lifetimes,

@@ -248,8 +248,9 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Does the same as [`answered`](Self::answered) for a `segment` that acknowledges the octets
-    /// below `ack`. Calls `each` for every outstanding segment that it newly covers, with how it
-    /// covers this segment. A segment may be covered first by a SACK block and later in order.
+    /// below `ack`. Calls `each` for every outstanding segment that the acknowledgment newly
+    /// covers, with the way in which the outstanding segment is covered. A segment may be covered
+    /// first by a SACK block and later in order.
     #[inline]
     pub fn answered_each(
         &mut self,
@@ -273,8 +274,9 @@ impl<T: Copy> OneWay<T> {
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
-    /// Processes the first acknowledgment. If it acknowledges less than the first octet that was
-    /// seen, the observer missed the octets between the two, and they are also outstanding.
+    /// Processes the first acknowledgment, of the octets below `ack`. If `ack` is below the first
+    /// octet that was seen, the observer missed the octets between the two, and these octets are
+    /// also outstanding.
     #[cold]
     fn answered_first(&mut self, ack: u64) {
         self.answered = true;

@@ -73,7 +73,7 @@ impl Sequence {
         Self::midway(segment.seq())
     }
 
-    /// The same space with every octet below `highest` sent.
+    /// Returns the space of the same direction after every octet below `highest` was sent.
     #[must_use]
     pub const fn sent_to(self, highest: u64) -> Self {
         Self { highest, ..self }
@@ -108,7 +108,7 @@ impl Sequence {
         self.take_at(self.octet(segment.seq()), segment)
     }
 
-    /// As [`take`](Self::take), for a `segment` that begins with the octet `left`.
+    /// Does the same as [`take`](Self::take) for a `segment` that begins with the octet `left`.
     #[inline]
     pub fn take_at(&mut self, left: u64, segment: &impl Observed) -> Transmission {
         let right = left + u64::from(segment.seq_len());

@@ -45,8 +45,8 @@ fn timed(answer: &Answer) -> Option<Time> {
     answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
 }
 
-/// RFC 7323 §4.3: the receiver echoes the timestamp of the earliest segment that it had not
-/// acknowledged, so that the round trip includes the delay of its acknowledgment.
+/// RFC 7323 §4.3: the receiver echoes the timestamp of the earliest segment that was not
+/// acknowledged yet, so that the round trip includes the delay of the acknowledgment.
 #[test]
 fn an_ack_gives_the_sample_of_the_oldest_segment_that_it_newly_covers() {
     let mut way = sent(&[0, 5, 9]);

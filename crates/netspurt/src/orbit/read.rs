@@ -6,7 +6,8 @@ use super::{Elements, OrbitError, omm, read_omm, read_tle};
 /// two lines. A line with the satellite's name may precede each set of two lines.
 ///
 /// # Errors
-/// Those of [`read_omm`] and [`read_tle`], and when the text is in an unsupported notation.
+/// For the same reasons as [`read_omm`] and [`read_tle`], and when the text is in an unsupported
+/// notation.
 pub fn read_elements(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     if let Some(notation) = unread_notation(text) {
         let message = format!("element sets in {notation} are not read");

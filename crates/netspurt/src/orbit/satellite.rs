@@ -42,7 +42,7 @@ impl Satellite {
         Self::unchecked(elements)
     }
 
-    /// As [`new`](Self::new), for any orbit that SGP4 accepts.
+    /// Makes the satellite with these elements, for any orbit that SGP4 accepts.
     pub(super) fn unchecked(elements: Elements) -> Result<Self, OrbitError> {
         let refused = |why: String| {
             let fix = "its elements are damaged, or not for SGP4";

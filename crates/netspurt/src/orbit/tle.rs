@@ -40,8 +40,8 @@ pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     read_any_tle(text, file)?.into_iter().map(around_the_earth).collect()
 }
 
-/// As [`read_tle`], but orbits inside the Earth are accepted. Returns each set with the bytes of
-/// its second line.
+/// Reads the element sets of a text as [`read_tle`] does, but also accepts orbits inside the Earth.
+/// Returns each set and the range of bytes of the set's second line.
 pub(super) fn read_any_tle(
     text: &str,
     file: &str,

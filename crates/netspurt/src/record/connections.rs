@@ -36,8 +36,8 @@ pub struct ConnectionSum {
     pub ends: [FlowSum; 2],
 }
 
-/// Returns the sums of what both ends of a flow sent. They come from the results of the ends and
-/// from the judge's verdicts on them, the opener first.
+/// Returns the sums of what both ends of a flow sent, the opener first. Computes the sums from the
+/// results of the ends and from the judge's verdicts on the ends.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,

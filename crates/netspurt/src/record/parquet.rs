@@ -240,7 +240,7 @@ fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, 
 /// Does the same as [`read_table`] with the octets of a file.
 ///
 /// # Errors
-/// As [`read_table`].
+/// For the same reasons as [`read_table`].
 pub fn read_table_bytes(name: &str, octets: Vec<u8>) -> Result<Table, TableError> {
     read_table(name, bytes::Bytes::from(octets))
 }

@@ -14,9 +14,9 @@ use super::table::{Column, Data, Table};
 /// Makes the table `shadows`, which compares the timer of each algorithm with the sender's own
 /// timer. It has a row for each sample of the table `rtt` and each algorithm.
 ///
-/// An algorithm gets one sender's samples and nothing else. It does not learn of timeouts, so it
-/// never backs off. The sender's timer is that of the last row of the table `rto` at or before the
-/// instant of the sample. Without such a row, the sender's timer is absent.
+/// An algorithm gets one sender's samples and nothing else. Because the algorithm does not learn of
+/// timeouts, it never backs off. The sender's timer comes from the last row of the table `rto` at
+/// or before the instant of the sample. Without such a row, the sender's timer is absent.
 pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table {
     let named = |name: &str| tables.iter().find(|table| table.name == name);
     let texts: Vec<String> = algorithms.iter().map(ToString::to_string).collect();

@@ -136,7 +136,7 @@ impl TwoGainGrid {
     /// equal up to rounding.
     ///
     /// # Errors
-    /// As [`Replay::run`].
+    /// For the same reasons as [`Replay::run`].
     pub fn run(
         &self,
         delays: &Delays,

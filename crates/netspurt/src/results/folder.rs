@@ -77,10 +77,10 @@ impl<F: Folder> FolderWriter<F> {
         Self { folder, files: BTreeMap::new() }
     }
 
-    /// Creates the file `name`. `fill` writes it and returns it.
+    /// Creates the file `name`. `fill` writes the content and returns the file.
     ///
     /// # Errors
-    /// When it cannot be written; the error names the file.
+    /// When the file cannot be written; the error names the file.
     pub fn put(
         &mut self,
         name: &str,

@@ -225,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ratio_reads_as_it_is_written(num in 0..MOST, den in 1..MOST) {
+        fn the_text_of_a_ratio_reads_as_the_same_ratio(num in 0..MOST, den in 1..MOST) {
             let ratio = Ratio::new(num, den);
             prop_assert_eq!(ratio.to_string().parse(), Ok(ratio));
         }

@@ -29,7 +29,7 @@ impl Backoff {
         1 << self.doublings
     }
 
-    /// `timer` times the factor, but at most `max`.
+    /// Returns `timer` times the factor, but at most `max`.
     pub(super) fn on(self, timer: Duration, max: Duration) -> Duration {
         (timer * u64::from(self.factor())).min(max)
     }

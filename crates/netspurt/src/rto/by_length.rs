@@ -102,8 +102,8 @@ mod tests {
     }
 
     /// Half of the samples have 40 octets and take 1.4 ms. The other half have 256 octets and take
-    /// 3.56 ms. The mean length takes 2.48 ms, its timer is 4.96 ms, and the timer of either length
-    /// differs from it by 1.08 ms.
+    /// 3.56 ms. A packet of mean length takes 2.48 ms and has a timer of 4.96 ms. The timers of the
+    /// two lengths differ from this timer by 1.08 ms.
     #[test]
     fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
         let mut algorithm = by_length();

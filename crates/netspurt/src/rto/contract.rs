@@ -285,7 +285,7 @@ fn the_page_on_timers_has_a_row_for_every_algorithm() {
 
 proptest! {
     #[test]
-    fn the_timer_keeps_its_bounds_and_the_state_agrees(past in steps()) {
+    fn the_timer_stays_within_its_bounds_and_the_state_has_the_same_timer(past in steps()) {
         for algorithm in algorithms() {
             let mut timer = algorithm.config.build();
             for step in &past {

@@ -122,9 +122,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         now + self.rto()
     }
 
-    /// The state without the constants, to be packed while the connection rests; `None` if the
-    /// algorithm cannot be packed. The connection then takes as much memory at rest as when it is
-    /// active.
+    /// The state without the constants, to be packed while the connection is idle; `None` if the
+    /// algorithm cannot be packed. The idle connection then takes as much memory as an active one.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }

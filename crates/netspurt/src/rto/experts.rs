@@ -250,7 +250,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// Two experts with guesses of 400 · 2^(-1/4) = 336.35857 and 400 ms.
+    /// Makes two experts with guesses of 400 · 2^(-1/4) = 336.35857 and 400 ms.
     fn two() -> Experts {
         let config = ExpertsConfig { experts: 2, min: Duration::ZERO, ..ExpertsConfig::default() };
         Experts::new(config)

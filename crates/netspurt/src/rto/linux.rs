@@ -88,9 +88,9 @@ impl Keys for LinuxConfig {
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
 /// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
-///       above the mean would add. A path that becomes faster is no reason to wait longer. Second,
-///       rttvar rises immediately to the largest deviation of a round trip, and falls by a quarter
-///       of the way at the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
+/// above the mean would add. A path that becomes faster is no reason to wait longer. Second, rttvar
+/// rises immediately to the largest deviation of a round trip, and falls by a quarter of the way at
+/// the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
@@ -140,7 +140,7 @@ struct LinuxMean {
 packed_value!(LinuxMean { srtt, mdev, mdev_max, rttvar, round });
 
 const MICROSECOND: Duration = Duration::from_micros(1);
-/// `TCP_THIN_LINEAR_RETRIES`: the timeouts of a thin flow that do not double its timer.
+/// `TCP_THIN_LINEAR_RETRIES`: the number of timeouts of a thin flow that do not double the timer.
 const THIN_LINEAR_TIMEOUTS: u32 = 6;
 /// A flow with fewer outstanding segments than this is thin.
 const THIN_SEGS: u64 = 4;

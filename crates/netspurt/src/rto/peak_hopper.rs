@@ -105,7 +105,7 @@ struct Peak {
 /// A boost of one.
 const ONE: u64 = 1 << 20;
 
-/// Twice the relative rise from `from` to `to`, at most `most`, as a boost.
+/// Returns twice the relative rise from `from` to `to`, at most `most`, as a boost.
 fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
     if rise >= most_of {

@@ -392,7 +392,7 @@ mod tests {
     /// R = 60 gives 102, 50 and a timer of 302. §3.5: if the ACK that proves the timeout spurious
     /// gives no sample, the timer stays doubled.
     #[test]
-    fn a_spurious_timeout_is_answered_by_the_first_sample_of_new_data() {
+    fn after_a_spurious_timeout_the_first_sample_of_new_data_sets_the_estimate() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
         {
             let mut timer = after(without_floor(), &[100]);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_was_needed_leaves_the_usual_update() {
+    fn after_a_needed_timeout_or_without_an_estimate_samples_count_as_usual() {
         let mut timer = after(without_floor(), &[100]);
         time_out(&mut timer, &[TimeoutKind::Rto]);
         timer.on_sample(&sample(180));

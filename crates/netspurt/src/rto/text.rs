@@ -62,8 +62,9 @@ impl EstimatorConfig {
         Self::parse_on(text, Clock::EXACT)
     }
 
-    /// As [`parse`](Self::parse), for a host whose timers fire by `timer_clock`. The algorithm's
-    /// unit or granularity is the jiffy or the tick of this clock, unless the text sets it.
+    /// Reads a timer as [`parse`](Self::parse) does, for a host whose timers fire by `timer_clock`.
+    /// The algorithm's unit or granularity is the jiffy or the tick of this clock, unless the text
+    /// sets it.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -73,7 +74,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// For the same reasons as [`parse`](Self::parse).
     pub fn parse_on(text: &str, timer_clock: Clock) -> Result<Self, EstimatorError> {
         let (config, _) = Self::read_on(text, timer_clock)?;
         config.check().map(|()| config)
@@ -87,7 +88,7 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), except for contradictions.
+    /// For the same reasons as [`parse`](Self::parse), except for contradictions.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();
@@ -246,8 +247,8 @@ impl EstimatorConfig {
         names.filter_map(text).min_by_key(String::len).unwrap_or_default()
     }
 
-    /// `name`, and the settings that differ from `published`; `None` if `published` is of another
-    /// algorithm.
+    /// Returns the text of `name` and the settings that differ from `published`. `None` if
+    /// `published` has another algorithm.
     fn text_over(&self, name: &str, published: &Self) -> Option<String> {
         let alike = published.name() == self.name();
         let differing: Vec<String> = (self.settings().into_iter().zip(published.settings()))

@@ -292,7 +292,8 @@ impl AxisRange {
         Ok(Self { from: first, to: last, unit: last_unit, is_integer: counted || plain, log })
     }
 
-    /// Value `n` of `count`. The first and the last value are exactly the given ones.
+    /// Returns value `n` of `count` values. The first and the last value are exactly the given
+    /// bounds.
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
     fn value(&self, n: u64, count: u64) -> Value {
         let share = n as f64 / (count - 1) as f64;

@@ -15,8 +15,9 @@ use super::spec::Spec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,
-    /// A hash of the resolved scenario without its seed and its `record`: the first 16 octets of
-    /// the SHA-256, in hexadecimal.
+    /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. The
+    /// parts that change no result are left out: the seed, the sweep, and the settings of `record`
+    /// for tables, shadows, captures and rows.
     pub fingerprint: String,
 }
 

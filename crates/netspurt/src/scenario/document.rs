@@ -241,9 +241,9 @@ impl Document {
         Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
-    /// The setting that caused `problem`: the setting at the problem's path or at a path around it,
-    /// or else a setting below it. The file was consistent before anything was set, so a single
-    /// setting is always to blame.
+    /// Returns the setting that caused `problem`: the setting at the problem's path or at a path
+    /// around it, or else a setting below it. The file was consistent before anything was set, so a
+    /// single setting is always to blame.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)

@@ -72,7 +72,7 @@ impl FlowSpec {
     }
 }
 
-/// The connection of flow `name`, with its settings applied to its profile.
+/// Returns the connection of flow `name`: the flow's settings, applied to `profile`.
 pub(super) fn connection(
     name: &str,
     profile: Profile,

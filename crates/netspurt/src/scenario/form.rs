@@ -71,7 +71,7 @@ pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ReadErr
     T::deserialize(FormNode::of_value(Value::Table(table)))
 }
 
-/// Data as a table of values.
+/// Returns data as a table of values.
 ///
 /// # Panics
 /// When the data is not a table or holds something that TOML cannot express.
@@ -79,7 +79,7 @@ pub(super) fn table<T: Serialize>(data: &T) -> Table {
     Table::try_from(data).expect("plain data")
 }
 
-/// Data as a TOML document.
+/// Returns data as a TOML document.
 pub(super) fn write<T: Serialize>(data: &T) -> String {
     table(data).to_string()
 }

@@ -63,7 +63,7 @@ pub struct Network {
     /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
     /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
-    /// Its hosts are like those of programs.
+    /// The hosts of these connections are like the hosts of programs.
     pub visits: Option<Vec<Task>>,
     /// Whether each connection of a population has a row in the tables.
     pub connections: bool,

@@ -21,7 +21,7 @@ impl Scenario {
     /// which are given by name.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// For the same reasons as [`parse`](Self::parse).
     pub fn parse_with(
         name: &str,
         text: &str,
@@ -34,7 +34,7 @@ impl Scenario {
     /// taken as text.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// For the same reasons as [`parse`](Self::parse).
     pub fn with(&self, values: &[(&str, &str)]) -> Result<Self, ScenarioError> {
         self.with_files(values, Vec::new())
     }
@@ -42,7 +42,7 @@ impl Scenario {
     /// Does the same as [`with`](Self::with), and adds files by name that links follow.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// For the same reasons as [`parse`](Self::parse).
     pub fn with_files(
         &self,
         values: &[(&str, &str)],
@@ -55,7 +55,7 @@ impl Scenario {
     /// [`with_files`](Self::with_files).
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when there is no such key.
+    /// For the same reasons as [`parse`](Self::parse), and when there is no such key.
     pub fn without(
         &self,
         unset: &[&str],

@@ -268,7 +268,7 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
     Ok(flows)
 }
 
-/// Plans the flows of the group called `name`. They share their configuration and their task.
+/// Plans the flows of the group called `name`. These flows share one configuration and one task.
 fn plan_group(
     name: &str,
     group: &FlowSpec,

@@ -121,8 +121,9 @@ pub(super) struct ScenarioFlows {
 }
 
 impl ScenarioFlows {
-    /// All flows before their start. The number of a flow is its index in `flows`. The results of
-    /// the connections of populations are added to `connections`, which also has the run's names.
+    /// Makes all flows before they start. The number of a flow is its index in `flows`. The results
+    /// of the connections of populations are added to `connections`, which also has the run's
+    /// names.
     ///
     /// # Panics
     /// When an end is the kernel's.
@@ -253,7 +254,7 @@ impl ScenarioFlows {
         (id, ends)
     }
 
-    /// Both ends of the flow `id`, and their nodes.
+    /// Makes both ends of the flow `id`, each with its node.
     ///
     /// # Panics
     /// When an end is the kernel's.

@@ -32,7 +32,8 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// As [`without`](Self::without), and when it is not clear which nodes are the ends.
+    /// For the same reasons as [`without`](Self::without), and when it is not clear which nodes are
+    /// the ends.
     pub fn for_programs(
         name: &str,
         text: &str,

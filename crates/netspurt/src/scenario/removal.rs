@@ -17,7 +17,8 @@ pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem
     Ok(at_their_lines(text, &document.to_string()))
 }
 
-/// Removes the key with the number `depth` of a path, or one below it, from its table.
+/// Removes the key at the end of `path` from the file. `table` is the table that has the key number
+/// `depth` of the path, counted from 0.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
@@ -35,7 +36,7 @@ fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<()
     }
 }
 
-/// What is wrong if `table` does not have the key with the number `depth` of a path.
+/// Returns the mistake if `table` does not have the key with the number `depth` of a path.
 fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     let message = format!("the file has no `{}` to remove", dotted(&path[..=depth]));
     let exists = |(_, item): &(&str, &Item)| !item.is_none();
@@ -58,8 +59,8 @@ fn at(path: &[String], depth: usize, message: String) -> Problem {
     problem
 }
 
-/// `after` may have fewer lines than `before`. Inserts the missing number of empty lines into
-/// `after`, at the first difference.
+/// Inserts empty lines into `after` at its first difference from `before`, so that `after` has at
+/// least as many lines as `before`.
 fn at_their_lines(before: &str, after: &str) -> String {
     let same = before.lines().zip(after.lines()).take_while(|(one, other)| one == other).count();
     let gone = before.lines().count().saturating_sub(after.lines().count());

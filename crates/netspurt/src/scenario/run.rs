@@ -93,7 +93,7 @@ impl Simulation {
         self.advance_within(until, u64::MAX)
     }
 
-    /// As [`advance_towards`](Self::advance_towards), but serves at most `most` wake-ups.
+    /// Runs as [`advance_towards`](Self::advance_towards) does, but serves at most `most` wake-ups.
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();

@@ -213,10 +213,11 @@ impl Sweep {
         before * self.seeds + case % self.seeds + 1
     }
 
-    /// The seed of a case. It depends only on the case, so the order of the runs and the number of
-    /// threads do not change it. The seed is derived from the number of the run within its
-    /// combination. Unless runs are paired, it also depends on the values that are set, but not on
-    /// the names of the axes. For listed scenarios it depends on their labels instead.
+    /// Returns the seed of a case. The seed depends on the scenario's seed and on the case, and not
+    /// on the order of the runs or the number of threads. The seed is derived from the number of
+    /// the run within its combination. Unless runs are paired, the seed also depends on the values
+    /// that are set, but not on the names of the axes. For listed scenarios the seed depends on the
+    /// labels instead of the values.
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {

@@ -15,8 +15,8 @@ use super::form::read_table;
 use super::link_spec::LinkSpec;
 use super::spec::Spec;
 
-/// A file that is read only once. If values are set over it, only the links, flows and echo probes
-/// that they change are read again.
+/// A file that is read only once. If values are set over the file, only the links, flows and echo
+/// probes that these values change are read again.
 #[derive(Clone, Debug)]
 pub(super) struct Varied {
     table: Table,

@@ -173,7 +173,7 @@ fn listed(values: &[Expression]) -> String {
 /// One `assert`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
-    /// Its line in the script, from 1.
+    /// The line of the assertion in the script, from 1.
     pub line: usize,
     /// The assertion holds if this is not 0.
     pub expression: Expression,
@@ -269,7 +269,7 @@ impl Expression {
         }
     }
 
-    /// Writes it, in parentheses if its precedence is less than `level_min`.
+    /// Writes the expression, in parentheses if its precedence is less than `level_min`.
     fn show(&self, f: &mut fmt::Formatter<'_>, level_min: u8) -> fmt::Result {
         if self.precedence() < level_min {
             return write!(f, "({self})");

@@ -160,7 +160,7 @@ pub enum Call {
         fd: Fd,
         /// The option.
         option: SocketOption,
-        /// Its value.
+        /// The new value of the option.
         value: OptionValue,
     },
     /// `getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4])`.
@@ -172,7 +172,7 @@ pub enum Call {
     },
     /// `open("/tmp/zeros", O_RDONLY)`: a file that the script has made.
     Open {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The number that the script gives it.
         number: Option<Fd>,
@@ -351,12 +351,12 @@ impl SocketOption {
         ("IP_MTU_DISCOVER", SocketOption::PathMtuDiscovery),
     ];
 
-    /// Linux's name for it, as in `TCP_NODELAY`.
+    /// Returns Linux's name for the option, as in `TCP_NODELAY`.
     pub fn name(self) -> &'static str {
         name_in(&Self::ALL, self)
     }
 
-    /// `SOL_SOCKET`, `SOL_IP` or `SOL_TCP`.
+    /// Returns the level of the option, such as `SOL_SOCKET`.
     pub fn level(self) -> &'static str {
         match self.name().split('_').next() {
             Some("SO") => "SOL_SOCKET",
@@ -405,7 +405,7 @@ impl CallOutcome {
         Self { value, errno: None, out: None }
     }
 
-    /// Failure, as in `CallOutcome::failed("EAGAIN")`.
+    /// Makes the outcome of a call that fails, as in `CallOutcome::failed("EAGAIN")`.
     pub const fn failed(errno: &'static str) -> Self {
         Self { value: -1, errno: Some(errno), out: None }
     }

@@ -172,7 +172,7 @@ pub(super) struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// `text`, which starts at `at`, without the blanks around it.
+    /// Makes the excerpt of `text` without the blanks around it. `text` starts at `at`.
     pub(super) fn trimmed(text: &'a str, at: usize) -> Self {
         let lead = text.len() - text.trim_start().len();
         Self { text: text.trim(), at: at + lead }

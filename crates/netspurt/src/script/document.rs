@@ -80,11 +80,11 @@ pub enum ScriptAction {
 /// One event of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptEvent {
-    /// When it happens.
+    /// When the event happens.
     pub time: EventTime,
     /// What happens.
     pub action: ScriptAction,
-    /// Its first line in the script, from 1.
+    /// The first line of the event in the script, from 1.
     pub line: usize,
 }
 
@@ -99,14 +99,14 @@ pub struct ScriptEvent {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// Its name, usually its file's path.
+    /// The name of the script, usually the path of its file.
     pub name: String,
-    /// Its option lines.
+    /// The option lines of the script.
     pub options: ScriptOptions,
-    /// The changes that its shell commands before the first event make.
+    /// The changes that shell commands before the first event make.
     pub setup: Vec<Change>,
     /// The events, in order.
     pub events: Vec<ScriptEvent>,
-    /// The lines of its text, for error messages.
+    /// The lines of the script's text, for error messages.
     pub lines: Vec<String>,
 }

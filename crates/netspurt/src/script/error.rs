@@ -27,13 +27,13 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    /// `mistake` in the script called `file`, whose text is `source`.
+    /// Makes the error for `mistake` in the script called `file`, whose text is `source`.
     pub(super) fn new(file: &str, source: &str, mistake: Mistake) -> Self {
         let place = Some(Place::of(source, &mistake.span));
         Self { message: mistake.message, fix: mistake.fix, file: file.to_owned(), place }
     }
 
-    /// A mistake outside the lines of the script called `file`.
+    /// Makes the error for a mistake outside the lines of the script called `file`.
     pub(super) fn placeless(file: &str, message: String, fix: String) -> Self {
         Self { message, fix, file: file.to_owned(), place: None }
     }

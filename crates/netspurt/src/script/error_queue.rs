@@ -10,9 +10,9 @@ use super::notice::NoticeKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WaitingNotice {
     pub(super) kind: NoticeKind,
-    /// When it came.
+    /// When the notice came.
     pub(super) at: Time,
-    /// Whether it carries the packet that it reports.
+    /// Whether the notice carries the packet that it reports.
     pub(super) has_packet: bool,
 }
 

@@ -82,8 +82,8 @@ impl Notices {
         !stamps.is_empty()
     }
 
-    /// Octets before `acked` are acknowledged. Returns whether there are new notices. The timestamp
-    /// of an octet comes before the completion of the calls that wrote it.
+    /// Called when all octets before `acked` are acknowledged. Returns whether there are new
+    /// notices. The timestamp of an octet comes before the completion of the calls that wrote it.
     pub(super) fn on_acked(&mut self, acked: u64, at: Time, options: NoticeOptions) -> bool {
         let mut news = false;
         loop {

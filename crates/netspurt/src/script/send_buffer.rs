@@ -1,8 +1,8 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
 //! Linux keeps written data in chunks, which it calls socket buffers. A chunk accepts data up to a
-//! goal. The send buffer has a size, and bookkeeping counts towards it. The send buffer accepts a
-//! new chunk as long as it holds less than its size. So it can hold more bytes than its size. The
+//! goal. The send buffer has a size, and bookkeeping counts towards this size. If the send buffer
+//! is not full, it accepts a whole new chunk. So it can hold more bytes than its size. The
 //! rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
 //! Offsets count written bytes from 0.
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_takes_chunks_of_half_the_window_until_it_is_above_its_size() {
+    fn a_buffer_takes_another_chunk_if_it_holds_less_than_its_size() {
         // Three chunks hold 48 000 bytes and 2496 bytes of bookkeeping.
         let mut buffer = SendBuffer::new(50_497, 50_497);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 59_000);

@@ -11,24 +11,24 @@ pub enum Statement {
     Assert(Assertion),
     /// `print(…)`: the transcript notes the values.
     Print {
-        /// Its line in the script, from 1.
+        /// The line of the statement in the script, from 1.
         line: usize,
-        /// What it prints.
+        /// The values that the transcript notes.
         values: Vec<AssertionMessage>,
     },
     /// `name = value`. `name += value` is read as `name = name + value`.
     Assign {
-        /// Its line in the script, from 1.
+        /// The line of the statement in the script, from 1.
         line: usize,
         /// The variable. It keeps its value until the end of the script.
         name: String,
-        /// Its new value.
+        /// The variable's new value.
         value: Expression,
     },
 }
 
 impl Statement {
-    /// Its line in the script, from 1.
+    /// The line of the statement in the script, from 1.
     pub fn line(&self) -> usize {
         match self {
             Statement::Assert(assertion) => assertion.line,

@@ -71,7 +71,7 @@ impl Script {
     /// [`config`](Self::config).
     ///
     /// # Errors
-    /// As for [`config`](Self::config).
+    /// For the same reasons as [`config`](Self::config).
     pub fn host(
         &self,
         profile: Option<&str>,

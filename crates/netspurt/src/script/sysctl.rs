@@ -4,8 +4,8 @@ use crate::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
-/// Sysctls without effect here. Our connection does not have the parts of the kernel that they
-/// control, or does not let a script change them: for example Fast Open, syncookies, and
+/// Sysctls without effect here. They control parts of the kernel that our connection does not have,
+/// or does not let a script change: for example Fast Open, syncookies, and
 /// segmentation in the network card.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",

@@ -21,7 +21,7 @@ pub(super) struct OpenCalls {
     /// The numbers of the first and the last call.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Whether some of their octets were copied, because they reached the device.
+    /// Whether some octets of the calls were copied, because these octets reached the device.
     pub(super) copied: bool,
     /// The number of octets that these calls asked to send.
     bytes: u64,
@@ -56,9 +56,9 @@ impl ZeroCopyCalls {
         self.open.push_back(OpenCalls { first, last, copied, bytes, start: at, end: at });
     }
 
-    /// Called when the octets from `from` up to `to` were written. `starts` says whether they start
-    /// a new chunk; otherwise they join the last one. They were not copied if `call` has their
-    /// buffers.
+    /// Called when the octets from `from` up to `to` were written. `starts` says whether the octets
+    /// start a new chunk; otherwise they join the last chunk. If the octets were not copied,
+    /// `call` has the lengths of the call's buffers.
     pub(super) fn on_part(&mut self, (from, to): (u64, u64), starts: bool, call: Option<&[u64]>) {
         if let Some(open) = self.open.back_mut()
             && open.end == from

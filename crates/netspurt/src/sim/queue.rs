@@ -163,7 +163,8 @@ impl EventQueue {
         (self.block & 1) as usize
     }
 
-    /// The first slot with an entry: the half of its block, and its number there.
+    /// Returns the first slot with an entry: the half of the slots that belongs to the slot's
+    /// block, and the number of the slot in this half.
     #[inline]
     fn next_slot(&self) -> Option<(usize, usize)> {
         let half = self.half();
@@ -173,8 +174,8 @@ impl EventQueue {
         self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
     }
 
-    /// Inserts a node in its slot's list, behind all nodes that are due before it or together with
-    /// it.
+    /// Inserts a node in the list of its slot, behind all nodes that are due earlier or at the same
+    /// time.
     #[inline(always)]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;
@@ -197,8 +198,8 @@ impl EventQueue {
         self.nodes.link(before, node);
     }
 
-    /// The last node that is not after `when` in the list that ends with `last`. If all nodes are
-    /// after `when`, it is `last` itself, because the node after `last` is the first.
+    /// Returns the last node that is not after `when` in the list that ends with `last`. Returns
+    /// `last` itself if all nodes are after `when`, because the node after `last` is the first.
     fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
         let mut before = last;
         loop {
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_reaches_the_end_of_time() {
+    fn an_appointment_at_the_last_instant_comes_out() {
         let mut queue = EventQueue::new();
         queue.push(when(u64::MAX - 1, 0, 0), 1);
         queue.push(when(1, 0, 0), 2);

@@ -33,7 +33,7 @@ struct Slot {
 }
 
 impl Wheels {
-    /// Empty wheels for the blocks starting at `first`.
+    /// Makes empty wheels for the blocks from block `first` on.
     pub(super) fn from_block(first: u64) -> Self {
         let empty =
             Wheel { used: [0; SLOTS / 64], slots: [Slot { first: NONE, last: NONE }; SLOTS] };
@@ -111,7 +111,8 @@ impl Wheels {
         }
     }
 
-    /// The next slot in use: the number of its wheel, and its number there.
+    /// Returns the next slot in use: the number of the wheel, and the number of the slot in the
+    /// wheel.
     fn next_used(&self) -> Option<(u32, usize)> {
         (0..).zip(&self.wheels).find_map(|(number, wheel)| {
             // The slot of the first block in the wheel above was emptied when the block became the

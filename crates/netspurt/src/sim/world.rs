@@ -46,8 +46,9 @@ pub enum Advance {
 /// driver soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
-/// Ends that wait longer than this rest. Resting and waking both ends of a byte-sequenced
-/// connection takes about as long as 65 packet-hops, so the ends do not rest in short pauses.
+/// If both ends of a flow wait for longer than this time, their state is packed. To pack and unpack
+/// both ends of a byte-sequenced connection takes about as long as 65 packet-hops, so this is not
+/// done in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A running network.
@@ -188,8 +189,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Checks the flow of the end at `place`, if no frame of the flow is in flight. The flow is
-    /// over and retired if neither end has a next wake-up. If both ends wait for a long time, they
-    /// rest.
+    /// over and retired if neither end has a next wake-up. If both ends wait for a long time, their
+    /// state is packed.
     #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, mortal, .. } = self.ends[place];

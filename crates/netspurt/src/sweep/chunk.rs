@@ -13,10 +13,11 @@ use crate::units::Duration;
 
 use super::measures::{EndedCase, MEASURES, Measured, measure};
 
-/// The stopwatch for a case's time: the core has no clock.
+/// A function that returns the time since a wall clock was started. The caller provides it, because
+/// the core has no clock.
 pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Consecutive cases.
+/// A chunk: consecutive cases of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// The number of the first case.
@@ -25,7 +26,7 @@ pub struct Chunk {
     pub count: u64,
 }
 
-/// The numbers of cases that ended in each way, and the first error.
+/// How many cases ended in each way, and the first error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseCounts {
     /// The number of cases that ran to their end.
@@ -47,9 +48,9 @@ pub struct Done {
     pub chunk: Chunk,
     /// The table of the chunk, as a Parquet file.
     pub bytes: Vec<u8>,
-    /// The numbers of its cases that ended in each way.
+    /// How many cases of the chunk ended in each way.
     pub counts: CaseCounts,
-    /// The sum of the wall-clock times of its cases.
+    /// The sum of the wall-clock times of the cases.
     pub busy: Duration,
 }
 
@@ -64,12 +65,12 @@ pub(super) enum CaseEnd {
 }
 
 impl CaseEnd {
-    /// A mistake in the values of a case.
+    /// Makes the end of a case whose values have a mistake.
     pub(super) fn of_mistake(error: &ScenarioError) -> Self {
         Self::Error(in_a_line(error))
     }
 
-    /// The word for the way in which the case ended, and the reason.
+    /// Returns the way in which the case ended, and the reason.
     fn status_and_reason(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),
@@ -151,7 +152,7 @@ pub fn run_chunk(
     Some(done(sweep, chunk, &rows, clock() - began))
 }
 
-/// The results of a chunk with these rows.
+/// Makes the results of a chunk with these rows.
 ///
 /// # Panics
 /// Never: a table in memory can be written.
@@ -250,12 +251,13 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     None
 }
 
-/// The reason for cutting a case that took more than `time`.
+/// Returns the reason for cutting a case that took more than `time`.
 pub(super) fn too_long(time: Duration) -> String {
     format!("longer than {time}")
 }
 
-/// An error without its place: the mistake in the values, on one line.
+/// Returns the text of an error on one line: the key, the mistake and the fix, without the place in
+/// the file.
 fn in_a_line(error: &ScenarioError) -> String {
     let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
     let fix = if error.fix.is_empty() { String::new() } else { format!("; {}", error.fix) };

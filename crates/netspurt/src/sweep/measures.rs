@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_needs_a_value_above_it() {
+    fn a_quantile_that_would_be_the_maximum_is_absent() {
         let spans = |count| vec![Some(1.0); count];
         for (share, values_min) in QUANTILES.into_iter().zip([2, 10, 100, 1000]) {
             assert_eq!(quantile(&spans(values_min), share), Some(1.0), "{share:?}");

@@ -22,7 +22,7 @@ pub(super) struct RetransmitTimer {
 /// The clock is not packed, because the configuration gives it.
 impl Packed for RetransmitTimer {
     /// # Panics
-    /// When its algorithm [cannot be packed](RetransmitTimer::can_be_packed).
+    /// When the timer's algorithm [cannot be packed](RetransmitTimer::can_be_packed).
     fn pack(&self, into: &mut Vec<u8>) {
         let Self { estimator, clock: _, deadline, rto } = self;
         estimator.packed().expect(NOT_PACKED).pack(into);

@@ -311,7 +311,7 @@ mod tests {
     /// Linux's rule: a round ends with a sample of an ACK beyond the octet that was next to be sent
     /// when the last round ended. An ACK of exactly this octet does not end the round.
     #[test]
-    fn a_round_ends_with_a_sample_from_beyond_its_window() {
+    fn a_round_ends_with_an_ack_beyond_what_was_next_to_be_sent() {
         let mut round = Round::default();
         let counts = [(961, 3841), (1921, 4801), (3841, 6721), (4801, 7681), (5761, 8641)].map(
             |(ack, max)| {

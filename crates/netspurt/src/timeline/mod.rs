@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_straight_up_and_down_and_may_jump() {
+    fn values_rise_and_fall_along_straight_lines_and_may_jump() {
         let rows = [(0, 10), (10, 20), (10, 40), (20, 30)];
         let t = Timeline::new(points(&rows), Interpolation::Linear).unwrap();
         let ms = 1_000_000;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn points_must_exist_and_not_fall_back() {
+    fn a_timeline_without_points_or_with_unordered_points_is_refused() {
         let none = Timeline::<Duration>::new(vec![], Interpolation::Step);
         assert_eq!(none.unwrap_err(), TimelineError::Empty);
         let back = Timeline::new(points(&[(5, 1), (9, 1), (8, 1)]), Interpolation::Step);

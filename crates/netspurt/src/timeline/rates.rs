@@ -185,7 +185,7 @@ mod tests {
         /// Many steps of the same rate act as one step. Frames that follow each other take the time
         /// of all their bits together.
         #[test]
-        fn steps_of_one_rate_change_nothing(
+        fn steps_to_the_same_rate_do_not_change_the_end_of_a_transmission(
             rate in 1_u64..10_000_000_000,
             steps in prop::collection::vec(0_u64..50, 1..20),
             frames in prop::collection::vec(1_u64..20_000, 1..20),

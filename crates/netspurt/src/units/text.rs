@@ -308,7 +308,8 @@ fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
-/// `whole.fraction · scale`, if that is a whole number and the unit allows this number of decimals.
+/// Returns `whole.fraction · scale`, if that is a whole number and the unit allows this number of
+/// decimals.
 fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
         // Units that are powers of two allow halves and quarters.
@@ -324,7 +325,7 @@ fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }
 
-/// `base / scale` as an exact decimal with at most `decimals` places, if there is one.
+/// Returns `base / scale` as an exact decimal with at most `decimals` places, if there is one.
 fn exact(base: u64, scale: u64, decimals: usize) -> Option<String> {
     let (whole, mut rest) = (base / scale, base % scale);
     let mut text = whole.to_string();
@@ -459,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_gives_text_that_reads_the_same() {
+    fn written_quantities_read_as_the_same_values() {
         for ns in [0, 1, 999, 1000, 5_558_807, 25_000_000, 240_000_000_000, 61_000_000_001] {
             let text = Duration::from_nanos(ns).to_string();
             assert_eq!(time(&text), Ok(ns), "{text}");

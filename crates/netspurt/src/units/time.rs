@@ -98,7 +98,7 @@ impl Duration {
         self.0 / unit.0
     }
 
-    /// `self · n`, limited to the longest span.
+    /// Returns `self · n`, limited to the longest span.
     pub const fn saturating_mul(self, n: u64) -> Duration {
         Duration(self.0.saturating_mul(n))
     }

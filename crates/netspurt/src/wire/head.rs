@@ -196,7 +196,7 @@ impl<'a> TcpHead<'a> {
         [half(self.0, 0), half(self.0, 2)]
     }
 
-    /// Both ports in one number, the sender's in its upper half.
+    /// Returns both ports in one number, the sender's in its upper half.
     #[inline]
     pub fn port_pair(self) -> u32 {
         word(self.0, 0)

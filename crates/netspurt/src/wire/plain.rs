@@ -118,7 +118,7 @@ impl PlainSegment {
         Some((ends, segment))
     }
 
-    /// All fields as four words. The upper half of the first one is zero.
+    /// Returns all fields as four words. The upper half of the first one is zero.
     #[inline]
     pub fn to_words(self) -> [u64; 4] {
         let Timestamps { val, ecr } = self.timestamps;

@@ -373,7 +373,8 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
-    /// As in Linux, less growth because of a spurious repair does not show a full pipe.
+    /// Forgets how far the bandwidth grew, as in Linux: if it grew less because of a spurious
+    /// repair, that does not show a full pipe.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;

@@ -112,8 +112,8 @@ fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
 }
 
 /// §4.3: on a short path W_est is above the curve, and the window follows W_est. The window grows
-/// by 9/17 of a segment for each acknowledged window. After it has reached the window before the
-/// cut, it grows by one segment, as Reno's does.
+/// by 9/17 of a segment for each acknowledged window. After it has reached its size from before the
+/// cut, the window grows by one segment, as in Reno.
 #[test]
 fn the_window_grows_as_renos_in_the_reno_friendly_region() {
     let (mut cubic, mut window) = cut(20);

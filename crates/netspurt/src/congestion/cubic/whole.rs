@@ -134,7 +134,8 @@ impl WholeCubic {
         WholeStage { began: now, k, plateau: cwnd + gap, reno: cwnd, acked }
     }
 
-    /// `count` according to the curve: the acknowledged segments for which cwnd opens by one.
+    /// Returns the `count` of the curve: the number of acknowledged segments for which cwnd opens
+    /// by one segment.
     fn count_by_curve(&self, stage: &WholeStage, now: u64, cwnd: u64) -> u64 {
         let rtt = self.memory.min_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
         let t = (now - stage.began + rtt) * JIFFY.as_nanos() * UNITS / 1_000_000_000;
@@ -153,7 +154,8 @@ impl WholeCubic {
         }
     }
 
-    /// `count` after an ACK of `acked` segments, according to the curve or to Reno's window.
+    /// Returns the `count` after an ACK of `acked` segments: the count of the curve or of Reno's
+    /// window.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.memory.stage.is_none();
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
@@ -316,7 +318,7 @@ mod tests {
     /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
     /// segments would be needed.
     #[test]
-    fn the_root_has_the_error_of_the_kernels() {
+    fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();
         let full = Window { cwnd: 24 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, full.cwnd, SMSS, &full);

@@ -168,7 +168,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// HyStart that judges round trips only.
+    /// Makes a HyStart that judges round trips only.
     fn delays() -> HyStart {
         HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
     }

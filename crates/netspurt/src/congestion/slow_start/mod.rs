@@ -36,7 +36,7 @@ pub enum SlowStartExit {
 }
 
 impl Default for SlowStartExit {
-    /// HyStart++, which is the exit algorithm of an RFC.
+    /// Returns HyStart++, because it is the exit algorithm that an RFC defines.
     fn default() -> Self {
         SlowStartExit::HyStartPlusPlus(HyStartPpConfig::default())
     }
@@ -79,7 +79,7 @@ pub(super) struct SlowStart {
 packed!(SlowStart { exit } keeps { limit_segs });
 
 impl SlowStart {
-    /// Slow start in which each ACK opens cwnd by at most `limit_segs` segments.
+    /// Makes a slow start in which each ACK opens cwnd by at most `limit_segs` segments.
     pub(super) fn new(limit_segs: u32, exit: SlowStartExit) -> Self {
         let exit = match exit {
             SlowStartExit::None => Exit::None,

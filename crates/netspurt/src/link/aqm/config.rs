@@ -121,7 +121,7 @@ pub struct FqCoDelConfig {
     pub limit: QueueLimit,
     /// The number of queues; at least one.
     pub flows: u32,
-    /// Octets that a queue may send in its turn; at least one.
+    /// The octets that a queue may send before the next queue may send; at least one.
     pub quantum_bytes: u32,
     /// Whether to mark ECN-capable frames.
     pub ecn: bool,

@@ -17,7 +17,8 @@ impl Fifo {
         self.frames.push((now, parcel));
     }
 
-    /// Removes the frame that has waited longest and returns it with its instant of arrival.
+    /// Removes the frame that has waited longest and returns this frame with the instant of
+    /// arrival.
     pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
         let (since, parcel) = self.frames.pop()?;
         self.bytes -= u64::from(parcel.size_bytes());

@@ -1,4 +1,5 @@
-//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served in turn.
+//! FQ-CoDel (RFC 8290): each flow has a queue with CoDel, and the queues are served one after
+//! another.
 
 use std::collections::VecDeque;
 
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_spread_evenly_and_by_the_salt() {
+    fn flows_are_spread_evenly_and_another_salt_moves_them() {
         let mut counts = [0_u32; 8];
         (0..8000).for_each(|flow| counts[bucket(flow, 7, 8) as usize] += 1);
         assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");

@@ -88,9 +88,10 @@ impl Pie {
         }
     }
 
-    /// Makes the update that is due. If it changes neither the probability nor the delay, the later
-    /// updates up to `now` change neither of them, and all are made at once. Each of them only
-    /// subtracts its interval from the burst allowance, unless the allowance is at its maximum.
+    /// Makes the update that is due. If this update changes neither the probability nor the delay,
+    /// the later updates up to `now` do not change them either, and all these updates are made at
+    /// once. Each of these updates only subtracts one interval from the burst allowance, unless the
+    /// allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);

@@ -102,15 +102,16 @@ impl Red {
     }
 }
 
-/// `pb` adjusted so that the gaps between chosen frames are uniform (Floyd and Jacobson 1993, §7):
-/// pb / (1 - count·pb), at most 1.
+/// Adjusts `pb` so that the gaps between chosen frames are uniform (Floyd and Jacobson 1993, §7).
+/// Returns pb / (1 - count·pb), at most 1.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn evenly(pb: f64, count: u64) -> f64 {
     let rest = 1.0 - count as f64 * pb;
     if rest <= pb { 1.0 } else { pb / rest }
 }
 
-/// `base` to the power `n`, by multiplications only, so that every machine gets the same bits.
+/// Returns `base` to the power `n`. Computes it by multiplications only, so that every machine gets
+/// the same bits.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn in_octets_the_average_follows_octets() {
+    fn with_the_unit_bytes_the_average_follows_the_octets_in_the_queue() {
         let mut red = red(|config| config.unit = RedUnit::Bytes);
         red.judge(Time::ZERO, 1000, (8, 8000));
         assert!(close(red.avg, 2000.0), "{}", red.avg);

@@ -243,7 +243,8 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The core's algorithm called `word`, as it is in the place of the algorithm of `config`.
+/// Returns the core's algorithm called `word`, with the constants that it gets when it replaces the
+/// algorithm of `config`. `None` if the core has no such algorithm.
 ///
 /// ```
 /// use netspurt::scenario::congestion_called;
@@ -259,8 +260,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// The algorithm `named`, adapted to replace `before`: if cwnd grew without limit before, it still
-/// does.
+/// Adapts the algorithm `named` to replace `before`. If an ACK could increase cwnd without limit
+/// under `before`, it still can under Reno and Westwood.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
@@ -269,13 +270,13 @@ fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> Conges
     named
 }
 
-/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. An algorithm that
-/// replaces this one then has no limit either, and no HyStart.
+/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. Reno or Westwood in
+/// place of this algorithm then has no limit either, and no HyStart.
 fn grows_freely(algorithm: &CongestionConfig) -> bool {
     matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
 }
 
-/// Reno's constants, if the algorithm increases cwnd as Reno does.
+/// Returns Reno's constants, if the algorithm increases cwnd as Reno does.
 fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
     match algorithm {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
@@ -305,7 +306,7 @@ fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig
     }
 }
 
-/// The refusal of an algorithm that is not part of the kernel.
+/// Makes the refusal of an algorithm that is not part of the kernel.
 fn of_no_kernel(text: &str) -> Refusal {
     let message = format!("the kernel cannot run `{}`, which is not part of it", unpinned(text));
     Refusal::new(
@@ -314,13 +315,13 @@ fn of_no_kernel(text: &str) -> Refusal {
     )
 }
 
-/// The refusal of a switch of slow start for BBR, which has its own start-up phase.
+/// Makes the refusal of a switch of slow start for BBR, which has its own start-up phase.
 fn not_of_bbr(key: &str) -> Refusal {
     let message = format!("BBR has its own start-up phase and ignores `{key}`");
     Refusal::new(message, format!("leave `{key}` out"))
 }
 
-/// The refusal of a switch of slow start for an algorithm in another language.
+/// Makes the refusal of a switch of slow start for an algorithm in another language.
 fn not_of_foreign(text: &str, key: &str) -> Refusal {
     let text = unpinned(text);
     let message = format!("`{text}` opens the window itself and has no `{key}`");
@@ -357,7 +358,8 @@ fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusa
     Ok(())
 }
 
-/// What ends slow start, if anything may.
+/// Returns the setting for the early end of slow start; `None` if the algorithm has no such
+/// setting.
 fn exit_of(congestion: &CongestionConfig) -> Option<SlowStartExit> {
     match congestion {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {

@@ -13,17 +13,17 @@ use super::words::{Words, words};
 /// switches.
 #[derive(Debug)]
 pub struct Switch {
-    /// Its key below `tcp`; `rto.min` is `min` in the table `rto`.
+    /// The key of the switch below `tcp`; `rto.min` is `min` in the table `rto`.
     pub key: &'static str,
-    /// What it does, in one line.
+    /// What the switch does, in one line.
     pub doc: &'static str,
-    /// The values that it takes.
+    /// The values that the switch takes.
     pub kind: SwitchKind,
-    /// Its place in the configuration of ns-2's senders.
+    /// Where the switch is stored in the configuration of ns-2's senders.
     ns: Option<Access<NsConfig>>,
-    /// Its place in the configuration of byte-sequenced connections.
+    /// Where the switch is stored in the configuration of byte-sequenced connections.
     rfc: Option<Access<RfcConfig>>,
-    /// Its place in the configuration of the kernel.
+    /// Where the switch is stored in the configuration of the kernel.
     kernel: Option<Access<KernelTcp>>,
 }
 
@@ -37,18 +37,18 @@ pub struct Access<C: 'static> {
 
 #[derive(Clone, Copy, Debug)]
 enum Via<C: 'static> {
-    /// The switch is a field.
+    /// One field of the configuration holds the value of the switch.
     Field(fn(&mut C) -> Field<'_>),
     /// Reading and writing the switch needs a rule.
     Rule(Rule<C>),
 }
 
-/// How a switch that is not a field is read and written.
+/// How a switch is read and written if no single field of the configuration holds its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<C: 'static> {
-    /// The value; `None` if the configuration does not have the switch at present.
+    /// Returns the value; `None` if the configuration does not have the switch at present.
     pub read: fn(&C) -> Option<SwitchValue>,
-    /// Sets it.
+    /// Sets the value.
     pub write: fn(&mut C, &SwitchValue) -> Result<(), Refusal>,
 }
 
@@ -68,9 +68,9 @@ pub enum Field<'a> {
 
 /// A field whose values have words.
 pub trait Worded {
-    /// Its word.
+    /// Returns the word of the field's value.
     fn get(&self) -> &'static str;
-    /// Sets it by its word.
+    /// Sets the field to the value whose word is `word`.
     fn set(&mut self, word: &str);
 }
 
@@ -96,12 +96,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal of a value as a whole.
+    /// Makes the refusal of a value as a whole.
     pub fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { part: None, message: message.into(), fix: fix.into() }
     }
 
-    /// The same, for the value of `key` in the switch's table.
+    /// Returns the refusal with `key` as the key in the switch's table that is to blame.
     pub fn of_part(self, key: &'static str) -> Self {
         Self { part: Some(key), ..self }
     }
@@ -131,7 +131,7 @@ impl Field<'_> {
 
 /// A configuration that contains switches.
 pub trait Configured: Copy + 'static {
-    /// How the configuration stores `switch`; `None` if it has no such switch.
+    /// Returns how the configuration stores `switch`; `None` if it has no such switch.
     fn access(switch: &Switch) -> Option<Access<Self>>;
 }
 
@@ -154,58 +154,62 @@ impl Configured for KernelTcp {
 }
 
 impl Switch {
-    /// A switch that no sender has so far.
+    /// Makes a switch that no configuration has so far.
     pub const fn new(key: &'static str, doc: &'static str, kind: SwitchKind) -> Self {
         Self { key, doc, kind, ns: None, rfc: None, kernel: None }
     }
 
-    /// A boolean switch.
+    /// Makes a boolean switch that no configuration has so far.
     pub const fn flag(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Flag)
     }
 
-    /// A switch with a word of `T`.
+    /// Makes a switch whose values are the words of `T`, and that no configuration has so far.
     pub const fn word<T: Words>(key: &'static str, doc: &'static str) -> Self {
         Self::new(key, doc, SwitchKind::Word(words::<T>))
     }
 
-    /// The same, stored by ns-2's senders in this field.
+    /// Adds the switch to the configuration of ns-2's senders, where the field `at` holds its
+    /// value.
     pub const fn ns(mut self, at: fn(&mut NsConfig) -> Field<'_>) -> Self {
         self.ns = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, stored by ns-2's senders under this rule.
+    /// Adds the switch to the configuration of ns-2's senders, where `rule` reads and writes its
+    /// value.
     pub const fn ns_rule(mut self, rule: Rule<NsConfig>) -> Self {
         self.ns = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, stored by byte-sequenced connections in this field.
+    /// Adds the switch to the configuration of byte-sequenced connections, where the field `at`
+    /// holds its value.
     pub const fn rfc(mut self, at: fn(&mut RfcConfig) -> Field<'_>) -> Self {
         self.rfc = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, stored by byte-sequenced connections under this rule.
+    /// Adds the switch to the configuration of byte-sequenced connections, where `rule` reads and
+    /// writes its value.
     pub const fn rfc_rule(mut self, rule: Rule<RfcConfig>) -> Self {
         self.rfc = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, stored for the kernel in this field.
+    /// Adds the switch to the configuration of the kernel, where the field `at` holds its value.
     pub const fn kernel(mut self, at: fn(&mut KernelTcp) -> Field<'_>) -> Self {
         self.kernel = Some(Access { via: Via::Field(at), bounds: None });
         self
     }
 
-    /// The same, stored for the kernel under this rule.
+    /// Adds the switch to the configuration of the kernel, where `rule` reads and writes its value.
     pub const fn kernel_rule(mut self, rule: Rule<KernelTcp>) -> Self {
         self.kernel = Some(Access { via: Via::Rule(rule), bounds: None });
         self
     }
 
-    /// The same, with narrower bounds for the kernel.
+    /// Sets narrower bounds for the kernel, if the kernel's configuration has the switch.
     pub const fn kernel_bounds(mut self, min: u64, max: u64) -> Self {
         if let Some(access) = &mut self.kernel {
             access.bounds = Some([min, max]);
@@ -213,7 +217,7 @@ impl Switch {
         self
     }
 
-    /// The table that contains the switch, if there is one, and its key there.
+    /// Returns the table that contains the switch, if there is one, and the key in that table.
     pub fn place(&self) -> (Option<&'static str>, &'static str) {
         match self.key.split_once('.') {
             Some((table, key)) => (Some(table), key),
@@ -221,12 +225,12 @@ impl Switch {
         }
     }
 
-    /// Whether configurations of this type have it.
+    /// Whether configurations of the type `C` have the switch.
     pub fn is_of<C: Configured>(&self) -> bool {
         C::access(self).is_some()
     }
 
-    /// Its value in `config`; `None` if `config` has no such switch.
+    /// Returns the value of the switch in `config`; `None` if `config` has no such switch.
     pub fn read<C: Configured>(&self, config: &C) -> Option<SwitchValue> {
         match C::access(self)?.via {
             Via::Field(at) => {
@@ -237,7 +241,7 @@ impl Switch {
         }
     }
 
-    /// Sets the switch in `config`, which must have it.
+    /// Sets the switch in `config`. Does nothing if `config` has no such switch.
     ///
     /// # Errors
     /// When the configuration refuses the value.

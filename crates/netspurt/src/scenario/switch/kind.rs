@@ -163,7 +163,7 @@ impl SwitchKind {
     pub const TIME_ABOVE_ZERO: Self =
         Self::Number { unit: SwitchUnit::Time, min: 1, max: u64::MAX };
 
-    /// Its words.
+    /// Returns the words of the kind; none for a kind without words.
     pub fn words(&self) -> Vec<Word> {
         match self {
             Self::Word(words) | Self::Algorithm(words) | Self::WordOr(words, _) => words(),
@@ -171,7 +171,7 @@ impl SwitchKind {
         }
     }
 
-    /// The keys of its table.
+    /// Returns the keys of the kind's table; none for a kind without a table.
     pub fn parts(&self) -> &'static [SwitchPart] {
         match self {
             Self::WordOr(_, parts) => parts,
@@ -183,8 +183,8 @@ impl SwitchKind {
         self.words().iter().map(|known| known.word).find(|word| *word == text)
     }
 
-    /// The text of the algorithm in another language that `text` names; `None` if the kind allows
-    /// no such algorithm, or `text` names none.
+    /// Returns the text of the algorithm in another language that `text` names; `None` if the kind
+    /// allows no such algorithm, or `text` names none.
     fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
         let Self::Algorithm(_) = self else { return None };
         let found = CongestionConfig::foreign(text)?;
@@ -192,7 +192,7 @@ impl SwitchKind {
         Some(found.map(|algorithm| algorithm.name()).map_err(to_error))
     }
 
-    /// Its JSON Schema.
+    /// Returns the JSON Schema of the values.
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         match self {
             Self::Flag => json_schema!({ "type": "boolean" }),
@@ -236,8 +236,8 @@ fn timer_schema() -> Schema {
     json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
 }
 
-/// The texts of algorithms that are not the core's: places, and the words by which some are
-/// offered.
+/// Makes the JSON Schema for texts of algorithms that are not the core's: a file and a name in it,
+/// or one of the words `offered`.
 fn foreign_schema(offered: &[String]) -> Schema {
     let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
     let pattern = match offered {
@@ -446,7 +446,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
     }
 }
 
-/// A key out of several: its index among them.
+/// Reads a key that must be one of the known keys, as an index among these.
 pub(super) struct KnownKey<'a>(pub(super) &'a [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KnownKey<'_> {
@@ -472,7 +472,7 @@ impl Visitor<'_> for KnownKey<'_> {
     }
 }
 
-/// A value in the text form of its kind.
+/// Writes a value in the form that its kind has in scenarios.
 pub struct Written<'a>(pub &'a SwitchKind, pub &'a SwitchValue);
 
 impl Serialize for Written<'_> {

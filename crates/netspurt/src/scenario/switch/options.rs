@@ -293,7 +293,8 @@ fn every_segment() -> Vec<Word> {
     vec![Word { word: EVERY_SEGMENT, doc: "acknowledges each segment immediately" }]
 }
 
-/// The delay of ACKs and its maximum, if either is given.
+/// Returns the delay of ACKs, and the maximum of this delay if it is given. `None` if the value has
+/// no delay.
 fn delays(value: &SwitchValue) -> Option<(Duration, Option<Duration>)> {
     let time = |key| value.part(key).map(|part| Duration::from_nanos(part.number()));
     Some((time(DELAYED)?, time(AT_MOST)))

@@ -320,7 +320,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     Ok(())
 }
 
-/// The recoveries of ns-2's senders, with their names elsewhere.
+/// Each of ns-2's senders, with the recovery that has the sender's word in a scenario.
 const VARIANTS: [(NsVariant, Recovery); 5] = [
     (NsVariant::Tahoe, Recovery::Tahoe),
     (NsVariant::Reno, Recovery::Reno),

@@ -19,23 +19,23 @@ use super::value::SwitchValue;
 pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
 
 impl TcpSpec {
-    /// The settings, in the order of the definitions.
+    /// Returns the settings, in the order of the definitions.
     pub fn given(&self) -> impl Iterator<Item = (&'static Switch, &SwitchValue)> {
         all().enumerate().filter_map(|(place, switch)| Some((switch, self.0.get(&place)?)))
     }
 
-    /// The setting of the switch `key`, if there is one.
+    /// Returns the setting of the switch `key`, if there is one.
     pub fn get(&self, key: &str) -> Option<&SwitchValue> {
         find(key).and_then(|(place, _)| self.0.get(&place))
     }
 
-    /// The value of each switch for which `read` returns one.
+    /// Makes a spec with a setting for each switch for which `read` returns a value.
     pub fn of_all(read: impl Fn(&'static Switch) -> Option<SwitchValue>) -> Self {
         let value = |(place, switch)| Some((place, read(switch)?));
         Self(all().enumerate().filter_map(value).collect())
     }
 
-    /// The same without these switches.
+    /// Returns a copy of the spec without the settings of these switches.
     pub fn without(&self, keys: &[&str]) -> Self {
         let mut rest = self.clone();
         for (place, _) in keys.iter().filter_map(|key| find(key)) {

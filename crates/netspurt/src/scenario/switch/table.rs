@@ -13,12 +13,12 @@ pub const THEMES: [(&str, &[Switch]); 5] = [
     ("Clocks and timers", timers::SWITCHES),
 ];
 
-/// All switches, in that order.
+/// Returns all switches, in the order of the themes.
 pub fn all() -> impl Iterator<Item = &'static Switch> {
     THEMES.iter().flat_map(|(_, switches)| switches.iter())
 }
 
-/// The switch with this key, and its index among all.
+/// Returns the switch with this key, and the switch's index among all switches.
 pub fn find(key: &str) -> Option<(usize, &'static Switch)> {
     all().enumerate().find(|(_, switch)| switch.key == key)
 }

@@ -180,7 +180,7 @@ fn bound(config: &mut RfcConfig, bounds: Bounds) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A clock in the form of scenarios.
+/// Returns `clock` as a switch's value: the name of the clock, or a table of tick and phase.
 fn clock_value(clock: Clock) -> SwitchValue {
     let named = Clock::NAMED.iter().find(|(_, known, _)| *known == clock);
     match (named, clock.ticks()) {
@@ -192,7 +192,7 @@ fn clock_value(clock: Clock) -> SwitchValue {
     }
 }
 
-/// The clock of a scenario's form.
+/// Returns the clock that a switch's value describes.
 fn clock(value: &SwitchValue) -> Result<Clock, Refusal> {
     if let Some(word) = value.text() {
         return word.parse().map_err(|_| Refusal::new(format!("`{word}` is not a clock"), ""));

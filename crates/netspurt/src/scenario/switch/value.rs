@@ -15,7 +15,8 @@ pub enum SwitchValue {
     Table(Vec<(&'static str, SwitchValue)>),
 }
 
-/// The value has another kind than its switch; reading checks this.
+/// The message of a panic: a value has another kind than its switch. The reader of scenarios rules
+/// this out.
 const ANOTHER_KIND: &str = "a value is of its switch's kind";
 
 impl SwitchValue {

@@ -10,14 +10,14 @@ use crate::wire::{BARE_HEADER_BYTES, full_payload};
 /// The largest window that TCP can offer (RFC 7323 §2.3).
 pub const WINDOW_MAX_BYTES: u64 = 1 << 30;
 
-/// The largest window that a kernel takes. About half of its buffer is window, so its maximum is
-/// half of TCP's.
+/// The largest window that a kernel takes. A kernel offers about half of its buffer as window, so
+/// this maximum is half of TCP's.
 const KERNEL_WINDOW_MAX_BYTES: u64 = 1 << 29;
 
 /// The smallest window that a kernel takes.
 const KERNEL_WINDOW_MIN_BYTES: u64 = 4096;
 
-/// Segments of the initial window, between two ends alike.
+/// Returns the segments of the initial window of a connection whose two ends have `config`.
 pub fn initial_segs(config: &RfcConfig) -> u64 {
     InitialWindow::of(config).segs(full_payload(config.mss, config.timestamps).into())
 }

@@ -10,13 +10,13 @@ pub trait Words: Copy + PartialEq + 'static {
     /// Each value, its word and its meaning.
     const WORDS: &'static [(Self, &'static str, &'static str)];
 
-    /// Its word.
+    /// Returns the word of the value.
     fn word(self) -> &'static str {
         let found = Self::WORDS.iter().find(|(known, ..)| *known == self);
         found.expect("every setting has a word").1
     }
 
-    /// The value with the word `word`.
+    /// Returns the value with the word `word`, if there is one.
     fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(_, known, _)| *known == word).map(|(setting, ..)| *setting)
     }

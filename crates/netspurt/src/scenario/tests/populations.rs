@@ -38,7 +38,8 @@ fn sum(results: &Results, name: &str) -> i64 {
     whole(results.table("populations").unwrap(), name)[0]
 }
 
-/// The same connections as flows of a group: each request's time, and what was retransmitted.
+/// Runs the same connections as a population and as flows of a group. Compares the times of
+/// each connection, and the sums of segments, timeouts and octets.
 #[test]
 fn a_connection_of_a_population_behaves_as_the_same_single_flow() {
     let text = r#"

@@ -63,7 +63,7 @@ const SLIPS: &[Slip] = &[
     ["tcp  = {", "record = { spy = [\"a\"] }\ntcp  = {", "unknown key `record`", "known here"],
 ];
 
-/// The same for managed queues.
+/// Mistakes in managed queues, in the form of the list above.
 const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
     ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
@@ -123,7 +123,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
 ];
 
-/// The same for links with an MTU, and for reassembly.
+/// Mistakes in links with an MTU and in reassembly, in the form of the list above.
 const SLIPS_OF_MTU: &[Slip] = &[
     [
         "queue = \"3 packets\"",

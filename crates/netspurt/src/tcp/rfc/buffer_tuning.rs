@@ -91,7 +91,8 @@ impl BufferTuning {
     }
 
     /// Called when the application has read up to `read_to`, and `unread` octets wait. Once per
-    /// round trip, returns the octets that it read, if they are more than in any round trip before.
+    /// round trip, returns the number of octets that the application read in it minus `unread`, if
+    /// this result is greater than in any round trip before.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

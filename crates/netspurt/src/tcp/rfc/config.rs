@@ -61,8 +61,9 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// As [`EachAck`](Self::EachAck). If the ACK covers retransmitted octets, the sample is the
-    /// echo of a timestamp, as in Linux. Without timestamps there is then no sample.
+    /// Linux's rule: the same segment as for [`EachAck`](Self::EachAck), unless the ACK covers
+    /// retransmitted octets. The sample is then the echo of a timestamp. Without timestamps there
+    /// is then no sample.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -77,8 +78,9 @@ pub enum Restart {
     OnAck,
     /// From the last transmission of the oldest segment outstanding.
     PerSegment,
-    /// As [`PerSegment`](Self::PerSegment) while fewer than four segments are outstanding and no
-    /// new data waits, else as [`OnAck`](Self::OnAck) (RFC 7765 §4).
+    /// The instant of [`PerSegment`](Self::PerSegment) while fewer than four segments are
+    /// outstanding and no new data waits; otherwise the instant of [`OnAck`](Self::OnAck) (RFC 7765
+    /// §4).
     Rfc7765,
 }
 
@@ -342,7 +344,7 @@ impl RfcConfig {
         }
     }
 
-    /// Linux 6 with its defaults and 250 jiffies a second.
+    /// Returns the configuration of Linux 6 with its defaults and 250 jiffies a second.
     pub fn linux_6() -> Self {
         let jiffy = Duration::from_millis(4);
         Self {
@@ -391,7 +393,8 @@ impl RfcConfig {
         }
     }
 
-    /// Reno as of RFC 2001 on a BSD of that time: half-second ticks, no options.
+    /// Returns the configuration of Reno as RFC 2001 describes it, on a BSD of that time:
+    /// half-second ticks, no options.
     pub fn reno_1998() -> Self {
         let tick = Duration::from_millis(500);
         let clock = Clock::ticking(tick, Duration::ZERO).expect("the phase is within the tick");
@@ -423,7 +426,8 @@ impl RfcConfig {
         }
     }
 
-    /// Reno as of RFC 2581 with the timer of RFC 2988 and the initial window of RFC 3390.
+    /// Returns the configuration of Reno as RFC 2581 describes it, with the timer of RFC 2988 and
+    /// the initial window of RFC 3390.
     pub fn reno_2005() -> Self {
         Self {
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::rfc2988()),

@@ -32,7 +32,7 @@ pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
     tcb.header.weigh(segment);
 }
 
-/// Samples the rate of delivery from now on.
+/// Lets the connection sample the rate of delivery from now on.
 pub(in crate::tcp) fn sample_delivery(tcb: &mut Tcb) {
     tcb.tx.delivery.is_sampled = true;
 }

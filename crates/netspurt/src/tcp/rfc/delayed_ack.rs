@@ -222,7 +222,7 @@ impl AckDelay {
     }
 
     /// Called when the application switched immediate acknowledgments on or off (`TCP_QUICKACK`).
-    /// As in Linux this decides whether the flow counts as interactive, and whether an `owed`
+    /// This decides, as in Linux, whether the flow counts as interactive, and whether an `owed`
     /// acknowledgment waits until all data is read (`tcp_sock_set_quickack`). Returns whether an
     /// owed acknowledgment is sent now in any case.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
@@ -345,8 +345,8 @@ impl AckDelay {
         }
     }
 
-    /// Called when data was sent. It counts as an answer if it is sent within the wait
-    /// (`tcp_event_data_sent`).
+    /// Called when data was sent. The data counts as an answer to the last arrival if it is sent
+    /// within the wait of a delayed ACK (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }

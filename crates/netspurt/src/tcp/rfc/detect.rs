@@ -418,7 +418,7 @@ mod tests {
 
     /// Segments of half the MSS fill twice as much of the window as they have octets.
     #[test]
-    fn if_cwnd_counts_segments_so_do_counts_of_reports_losses_and_copies() {
+    fn if_cwnd_counts_segments_the_pipe_counts_segments_too() {
         let pipe = |rules| {
             let mut bench = bench(Recovery::Sack);
             bench.config.cwnd_rules = rules;

@@ -157,7 +157,7 @@ impl HeaderState {
         }
     }
 
-    /// Our timestamp that `segment` echoes.
+    /// Returns our timestamp that `segment` echoes; `None` if timestamps are not used.
     #[inline]
     pub(super) fn echo(&self, segment: &Segment) -> Option<u32> {
         segment.timestamps().filter(|_| self.agreed.timestamps).map(|stamps| stamps.ecr)

@@ -382,7 +382,8 @@ mod tests {
         assert_eq!(bench.ack(215, &[115], acked(1000)), [(115, 100)]);
     }
 
-    /// Karn and Partridge 1987.
+    /// With the rule of Karn and Partridge (1987), a segment that was retransmitted gives no
+    /// sample. Without this rule, the first transmission is timed.
     #[test]
     fn a_retransmission_of_the_timed_segment_ends_its_timing() {
         for karn in [true, false] {

@@ -42,8 +42,8 @@ pub(super) struct News {
     /// When the oldest segment was sent of those that the ACK newly reports by SACK and that were
     /// sent once.
     pub(super) sacked_oldest: Option<Time>,
-    /// When the oldest of the newly covered retransmitted segments was last sent. It is given only
-    /// if it does not matter that the ACK may answer another copy.
+    /// When the oldest of the newly covered retransmitted segments was last sent. `None`
+    /// if it matters that the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,

@@ -19,13 +19,13 @@ use super::usage::Sending;
 /// A segment that is to be put on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NextSegment {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub(super) seq: u64,
     /// Octets of payload.
     pub(super) len: u64,
     /// Whether our FIN follows the payload.
     pub(super) fin: bool,
-    /// Whether it has PSH.
+    /// Whether the segment has PSH.
     pub(super) push: bool,
     /// By how many octets the payload is shorter than that of a full segment. SACK blocks may use
     /// this room.
@@ -74,7 +74,7 @@ impl RfcSender {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
     }
 
-    /// No segment is to be sent.
+    /// Called when no segment is to be sent.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.account.held_by = HeldBy::Nothing;
@@ -256,8 +256,8 @@ impl RfcSender {
         Some(self.send_fresh(len, now))
     }
 
-    /// Sends `len` new octets, and the FIN if it follows them. The function is inlined, so that the
-    /// compiler can use the known length of a full segment.
+    /// Sends `len` new octets, and the FIN if the FIN follows these octets. The function is
+    /// inlined, so that the compiler can use the known length of a full segment.
     #[inline(always)]
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
@@ -283,8 +283,8 @@ impl RfcSender {
         NextSegment::of(&sent, &self.window, place, None)
     }
 
-    /// Called when a segment with `len` octets of payload was sent. It has `size_bytes` octets with
-    /// its headers.
+    /// Called when a segment with `len` octets of payload was sent. With its headers the segment
+    /// has `size_bytes` octets.
     #[inline]
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);

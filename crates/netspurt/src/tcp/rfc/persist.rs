@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_without_an_answer_come_to_an_end() {
+    fn no_probe_follows_the_maximum_number_of_unanswered_probes() {
         let mut persist = Persist::default();
         assert!((0..3).all(|_| persist.probe(3)) && !persist.probe(3));
         persist.on_heard();

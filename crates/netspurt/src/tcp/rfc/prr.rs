@@ -126,7 +126,7 @@ mod tests {
     /// RFC 9937 §6.2, second branch: with pipe below ssthresh, as much is sent as was delivered,
     /// and one segment more while no further loss shows. pipe never exceeds ssthresh.
     #[test]
-    fn below_ssthresh_pipe_grows_slowly_again() {
+    fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {
             let mut prr = Prr::default();
             prr.begin(20 * SMSS);

@@ -300,8 +300,8 @@ impl RfcReceiver {
         owed && (at_once || self.read(0, now))
     }
 
-    /// True if [`on_next`](Self::on_next) may process the next `len` octets: no octets beyond a
-    /// hole and no FIN wait for them, and they are in the receive window.
+    /// True if [`on_next`](Self::on_next) may process the next `len` octets: these octets are in
+    /// the receive window, and no octets beyond a hole and no FIN have arrived before them.
     #[inline]
     pub(super) fn takes_next(&self, len: u64) -> bool {
         self.above.is_empty() && self.fin.is_none() && len <= self.window()
@@ -398,7 +398,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when an old segment arrived. It is a duplicate, with its FIN if it has one.
+    /// Called when an old segment arrived. Reports the segment with its FIN as a duplicate, if the
+    /// rules report FINs.
     pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.receive_rules.reports_fins {
             self.report_duplicate(left, right, config);

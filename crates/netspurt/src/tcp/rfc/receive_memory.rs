@@ -82,8 +82,8 @@ packed_value!(WaitingPacket { end, memory });
 
 /// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
 ///
-/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`,
-/// `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
+/// These rules are the rules of Linux 6.18 (`tcp_grow_window`, `tcp_select_window`,
+/// `tcp_measure_rcv_mss`, `tcp_clamp_window`, `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
 ///   that uses its memory well raises it, by two segments or twice its own octets.
@@ -107,7 +107,7 @@ pub(super) struct ReceiveMemory {
     clamp: u64,
     clamp_max: u64,
     threshold: u64,
-    /// As in [`Opening`].
+    /// The fields of [`Opening`] with the same names.
     advertised: u64,
     reports: bool,
     shift: u8,
@@ -444,7 +444,7 @@ impl ReceiveMemory {
 mod tests {
     use super::*;
 
-    /// As measured on Linux 6.18 on a TUN device.
+    /// The expected values were measured on Linux 6.18 on a TUN device.
     #[test]
     fn a_packet_takes_a_power_of_two_or_whole_pages_and_its_descriptor() {
         assert_eq!((truesize(1000), truesize(1460), truesize(2000)), (2304, 2304, 4352));

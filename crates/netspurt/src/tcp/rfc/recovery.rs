@@ -407,8 +407,8 @@ impl LossRecovery {
         }
     }
 
-    /// Sets cwnd after an ACK. An algorithm that owns cwnd always sets it. Otherwise proportional
-    /// rate reduction sets it in recovery, and the algorithm sets it when cwnd may grow.
+    /// Sets cwnd after an ACK. An algorithm that owns cwnd always sets cwnd. Otherwise proportional
+    /// rate reduction sets cwnd in recovery, and the algorithm sets cwnd when cwnd may grow.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
@@ -451,7 +451,7 @@ impl LossRecovery {
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
-    /// Proportional rate reduction after `delivered` octets.
+    /// Applies proportional rate reduction after `delivered` octets were delivered.
     fn reduce(&mut self, delivered: u64, safe: bool, scene: &Scene<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,

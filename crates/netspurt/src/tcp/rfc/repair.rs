@@ -47,8 +47,8 @@ pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`).
     pub(super) point: u64,
-    /// The same octet for the last repair, kept after its end. Duplicate ACKs below it start no new
-    /// repair (RFC 6582 §3.2, `recover`).
+    /// The value of `point` in the last repair, kept after the end of that repair. Duplicate ACKs
+    /// below it start no new repair (RFC 6582 §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due regardless of the window.

@@ -1,4 +1,5 @@
-//! One end of a connection, at work or at rest. An end at rest takes little memory.
+//! Holds one end of a connection in one of two forms: awake with its full state, or resting. A
+//! resting end has its state packed into octets, so that it takes little memory.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use super::tcb::Tcb;
 /// One end of a connection.
 #[derive(Debug)]
 pub(in crate::tcp) enum RfcEnd {
-    /// At work.
+    /// The end has its full state, and can be used.
     Awake(Box<Tcb>),
-    /// At rest, until a method needs the full state.
+    /// The end rests: its state is packed until a method needs the full state.
     Resting(RestingTcb),
 }
 
-/// The state of an end at rest.
+/// The packed state of a resting end.
 #[derive(Debug)]
 pub(in crate::tcp) struct RestingTcb {
     config: Arc<RfcConfig>,
@@ -26,7 +27,7 @@ pub(in crate::tcp) struct RestingTcb {
 }
 
 impl RestingTcb {
-    /// Returns the end with the state that it had before the rest.
+    /// Returns the end with the state that it had when it was packed.
     fn woken(&self) -> Tcb {
         let mut tcb = Tcb::new(&self.config);
         tcb.unpack(&mut with_zeros(&self.octets).as_slice());
@@ -35,7 +36,7 @@ impl RestingTcb {
 }
 
 impl RfcEnd {
-    /// Returns the end at work. Wakes it if it rests.
+    /// Returns the full state of the end. Unpacks this state first if the end rests.
     #[inline]
     pub(in crate::tcp) fn awake(&mut self) -> &mut Tcb {
         if let Self::Resting(resting) = self {
@@ -47,7 +48,7 @@ impl RfcEnd {
         }
     }
 
-    /// Reads the state of the end. An end at rest stays at rest.
+    /// Calls `look` with the state of the end. A resting end stays packed.
     pub(in crate::tcp) fn view<T>(&self, look: impl FnOnce(&Tcb) -> T) -> T {
         match self {
             Self::Awake(tcb) => look(tcb),
@@ -55,7 +56,7 @@ impl RfcEnd {
         }
     }
 
-    /// Lets the end rest, unless one of its algorithms cannot be packed.
+    /// Packs the state of the end if that is possible; see [`Tcb::can_be_packed`].
     pub(in crate::tcp) fn rest(&mut self) {
         if let Self::Awake(tcb) = self
             && tcb.can_be_packed()

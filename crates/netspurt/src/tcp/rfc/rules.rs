@@ -189,8 +189,8 @@ pub struct ReceiveRules {
     /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
     /// with it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
     pub fin_ends_reports: bool,
-    /// A SACK block that had no room among the last four is forgotten: data that arrives next to it
-    /// is reported without it (`tcp_sack_new_ofo_skb`).
+    /// A SACK block that had no room among the last four is forgotten: data that arrives next to
+    /// this block is reported without the block (`tcp_sack_new_ofo_skb`).
     ///
     /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the
     /// segment that arrived; the RFC reports all that is contiguous.

@@ -62,7 +62,7 @@ const PUSHED: u32 = 1 << 30;
 const GOES_ON: u32 = 1 << 31;
 
 impl SentSegment {
-    /// `len` octets starting at `seq`, sent for the first time.
+    /// Makes the record of `len` octets from `seq` on, sent for the first time.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
@@ -333,8 +333,8 @@ impl Scoreboard {
         self.segs.partition_point(|sent| sent.end() <= octet)
     }
 
-    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that it covers
-    /// completely, with its state before.
+    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that this ACK covers
+    /// completely, with the state of the segment before the ACK.
     pub(super) fn ack(
         &mut self,
         ack: u64,

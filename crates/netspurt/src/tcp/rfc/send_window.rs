@@ -248,8 +248,9 @@ impl SendWindow {
         self.peer_edge().saturating_sub(self.nxt)
     }
 
-    /// Whether the segment that begins at octet `seq` may be retransmitted. The rules may forbid it
-    /// if the peer has shrunk its window below it, unless it is the oldest octet.
+    /// Whether the segment that begins at octet `seq` may be retransmitted. The rules may forbid a
+    /// retransmission beyond the window, after the peer has shrunk the window. The segment that
+    /// begins at the oldest outstanding octet may always be retransmitted.
     pub(super) fn takes_copy(&self, seq: u64, config: &RfcConfig) -> bool {
         seq == self.una || seq < self.peer_edge() || !config.send_rules.copies_need_window
     }
@@ -266,8 +267,8 @@ impl SendWindow {
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Called when a segment with these numbers acknowledges our SYN. It also has a new window,
-    /// unless it was a SYN.
+    /// Called when a segment with these numbers acknowledges our SYN. This segment also has a
+    /// new `window`, unless the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -436,7 +437,7 @@ mod tests {
         assert!(window.update(10, 6, 1));
     }
 
-    /// `tcp_may_update_window`.
+    /// Linux's rule (`tcp_may_update_window`) for an ACK that brings neither data nor progress.
     #[test]
     fn an_ack_without_news_may_enlarge_or_close_the_window_but_not_reduce_it() {
         let mut window = opened();

@@ -47,7 +47,8 @@ impl Tcb {
         }
     }
 
-    /// Whether the algorithms can be packed. All other state can.
+    /// Whether the state can be packed: no segment waits to be merged, and the algorithms for the
+    /// timer and for congestion control can be packed.
     pub(super) fn can_be_packed(&self) -> bool {
         let RfcSender { timers, recovery, .. } = &self.tx;
         let waits = !self.merging.is_empty();

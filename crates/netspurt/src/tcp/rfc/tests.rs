@@ -20,7 +20,7 @@ struct Play {
     loss: f64,
     flying: BTreeMap<(Time, usize), (usize, Segment)>,
     story: Vec<(Time, Segment)>,
-    /// Whether both ends rest between any two steps.
+    /// Whether the state of both ends is packed between any two steps.
     rests: bool,
 }
 
@@ -33,7 +33,7 @@ impl Play {
         Self { ends, dice, loss, flying: BTreeMap::new(), story: Vec::new(), rests: false }
     }
 
-    /// Lets both ends send. Some segments are lost, and each twentieth is late.
+    /// Lets both ends send. Some segments are lost, and about one in twenty of the others is late.
     fn send(&mut self, now: Time, events: &mut Events<Segment>) {
         for end in 0..2 {
             while let Some((left, _, segment)) = self.ends[end].pop(now, events) {
@@ -47,7 +47,8 @@ impl Play {
         }
     }
 
-    /// Lets both ends rest. Sometimes checks that they wake in the state that they had.
+    /// Packs the state of both ends. Sometimes checks that an end has the same state after it was
+    /// packed and unpacked.
     fn rest(&mut self) {
         for end in &mut self.ends {
             if self.story.len().is_multiple_of(16) {

@@ -10,7 +10,7 @@ use super::news::News;
 /// F-RTO's watch over the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Frto {
-    /// Not watching.
+    /// F-RTO does not watch.
     #[default]
     Off,
     /// The head was retransmitted; the sender waits for its ACK (step 2).

@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// `tcp_is_cwnd_limited`: in slow start a window more than half full may grow.
+    /// Linux's rule (`tcp_is_cwnd_limited`): in slow start a window more than half full may grow.
     #[test]
     fn cwnd_grows_if_it_was_full_or_in_slow_start_if_it_was_half_full() {
         let mut usage = Usage::default();

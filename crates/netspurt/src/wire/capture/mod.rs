@@ -212,7 +212,7 @@ impl<R: Read> CaptureReader<R> {
     /// Gives the next packets, at most `most`, to `take`. Returns whether there may be more.
     ///
     /// # Errors
-    /// As [`next_packet`](Self::next_packet).
+    /// For the same reasons as [`next_packet`](Self::next_packet).
     #[inline]
     pub fn each_packet(
         &mut self,

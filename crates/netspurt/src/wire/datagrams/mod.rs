@@ -73,9 +73,9 @@ impl Datagrams {
     /// The time for which a datagram waits for its fragments, in nanoseconds.
     const TIMER_NS: i64 = 60_000_000_000;
 
-    /// Takes the packet `ip`, which was captured at `unix_ns`. Returns it unchanged if it is not a
-    /// fragment of TCP. Returns the whole datagram if the packet completes one, and `None` if
-    /// fragments are still missing.
+    /// Takes the packet `ip`, which was captured at `unix_ns`. Returns the packet unchanged if it
+    /// is not a fragment of TCP. Returns the whole datagram if the packet completes one, and `None`
+    /// if fragments are still missing.
     #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
