@@ -126,7 +126,7 @@ fn errno() -> c_int {
 }
 
 #[test]
-fn the_table_has_a_pointer_for_each_of_packetdrills() {
+fn the_table_has_the_size_and_the_order_of_packetdrills() {
     let word = mem::size_of::<usize>();
     assert_eq!(mem::size_of::<PacketdrillTable>(), 33 * word);
     let places = [

@@ -254,7 +254,7 @@ fn packmimes_sizes_have_the_quantiles_of_their_curves() {
 }
 
 #[test]
-fn runs_of_downloads_and_of_validations_take_turns() {
+fn the_share_of_downloads_follows_from_the_mean_lengths_of_runs() {
     // The smallest download has 2^8.1, the largest validation 272 octets.
     let values = draws("packmime-reply:rate=18/s", Octets);
     assert!(values[0] > 272.0, "the first reply is a download");

@@ -136,7 +136,7 @@ fn the_queue_is_reported_at_every_change_in_order() {
 }
 
 #[test]
-fn a_constant_timeline_is_the_static_link_bit_for_bit() {
+fn a_link_with_a_constant_timeline_has_the_results_of_a_static_link() {
     let times: Vec<Time> = (0..200).map(|i| at(i * 37 % 5000)).collect();
     let mut times = times;
     times.sort_unstable();

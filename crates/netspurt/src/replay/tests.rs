@@ -47,7 +47,7 @@ fn sequence(delays: &Delays) -> Replay {
 /// the third E is 117.1875 + 6.25, and the timer 246.875. After the fourth E is 92.578125 + 75, and
 /// the timer 335.15625.
 #[test]
-fn five_probes_are_judged_as_by_hand() {
+fn five_probes_get_the_verdicts_computed_by_hand() {
     let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
     let config = MillsConfig { initial: Some(ms(100)), ..MillsConfig::default() };
     let (all, account) = judged(&delays, sequence(&delays), config);

@@ -88,7 +88,11 @@ fn shadows_follow_the_recorded_tables_and_tables_of_the_kind_of_run_come_last() 
     let run = EndedRun { shadows, more, ..ended(vec![flow("f", false, false)]) };
     let results = run.finish();
     assert_eq!(table_names(&results)[6..], ["rtt", "shadows", "arrivals"]);
-    assert_eq!(results.table("shadows").unwrap().rows(), 1, "one sample, one timer");
+    assert_eq!(
+        results.table("shadows").unwrap().rows(),
+        1,
+        "one sample gives one row for the one timer"
+    );
     let fewer = results.clone().without("arrivals");
     assert_eq!(table_names(&fewer)[6..], ["rtt", "shadows"]);
     assert_ne!(fewer.digest(), results.digest());
@@ -240,7 +244,7 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_of_all() {
     }
     let noted = manifest["files"].as_object().unwrap();
     let written: Vec<&String> = files.keys().filter(|name| *name != MANIFEST).collect();
-    assert_eq!(noted.len(), written.len() + 1, "and the file that was there");
+    assert_eq!(noted.len(), written.len() + 1, "the existing file is also listed");
     assert!(written.iter().all(|name| noted.contains_key(*name)));
     // FIPS 180-2, appendix B.1.
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -29,7 +29,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 }
 
 #[test]
-fn the_structures_all_fit_the_row_and_differ_from_each_other() {
+fn every_structure_fits_the_row_and_differs_from_the_others() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
     // and the one with the most losses. In the last row here the mixed lengths alone spread the
     // delays further than the row allows.
@@ -42,7 +42,7 @@ fn the_structures_all_fit_the_row_and_differ_from_each_other() {
             assert!((average(&values) / (1e6 * mean as f64) - 1.0).abs() < 1e-8);
             assert!((spread(&values) / cov - 1.0).abs() < 1e-6, "{}", spread(&values));
             assert_eq!((delays.probes.len(), delays.lost()), (512, u64::from(lost)));
-            assert_eq!(lengths(delays), lengths(&made[0]), "lengths are the row's");
+            assert_eq!(lengths(delays), lengths(&made[0]), "all structures have the same lengths");
         }
         assert!(made.windows(2).all(|pair| values(&pair[0]) != values(&pair[1])));
     }

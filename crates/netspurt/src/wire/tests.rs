@@ -542,7 +542,7 @@ fn the_captured_part_of_a_header_that_is_cut_is_read() {
 proptest! {
     /// A plain segment has the fields that the reader of all segments finds.
     #[test]
-    fn a_plain_segment_is_read_as_any_other(
+    fn a_plain_segment_has_the_fields_that_the_general_reader_finds(
         six: bool, flags: u8, plain in 0_u8..8, stamps: bool, numbers: [u32; 2], len in 0_u16..300,
         changes in vec((0_usize..80, any::<u8>()), 0..3), cut in 0_usize..400
     ) {

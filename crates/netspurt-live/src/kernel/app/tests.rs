@@ -100,7 +100,7 @@ fn a_transfer_pauses_after_the_connection_has_opened() {
 }
 
 #[test]
-fn a_full_socket_takes_the_rest_later() {
+fn a_transfer_waits_for_room_in_a_full_socket_and_then_writes_the_rest() {
     const ALL: usize = 3 << 20;
     let (mut source, mut peer) = source(bulk(Some(ALL as u64), 0));
     let mut got = Vec::new();

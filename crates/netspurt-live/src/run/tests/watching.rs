@@ -225,7 +225,11 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
     assert_eq!(column(&rto, "backoff"), [1, 2, 1 << 31, 2, 1, 8].map(|factor: i64| factor));
     let nothing = -1;
     let ns = 20_000_000;
-    assert_eq!(column(&rto, "srtt_ns"), [nothing, ns, ns, ns, ns, ns], "no sample, no estimate");
+    assert_eq!(
+        column(&rto, "srtt_ns"),
+        [nothing, ns, ns, ns, ns, ns],
+        "without a sample there is no estimate"
+    );
     assert_eq!(column(&rto, "rttvar_ns")[..2], [nothing, 5_000_000]);
 }
 

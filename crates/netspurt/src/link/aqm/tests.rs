@@ -225,7 +225,7 @@ fn two_greedy_flows_share_the_line_by_octets() {
 }
 
 #[test]
-fn flows_take_turns_and_a_new_one_comes_first() {
+fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
     // A quantum of one frame. The first frame leaves immediately; then a frame of the new flow
     // leaves; then the flows alternate.
     let queue = fq(|config| config.quantum_bytes = 1000);
@@ -317,7 +317,7 @@ fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
 }
 
 #[test]
-fn red_and_pie_mark_the_capable_and_drop_the_others() {
+fn red_and_pie_mark_ecn_capable_frames_and_drop_the_others() {
     for queue in [Queue::Red(red(1)), Queue::Pie(pie(1))] {
         let plain = run(line(queue.clone()), &overload(300, |id| frame(id, 0, 1000)), true);
         assert!(plain.marks().is_empty() && !plain.drops(DropReason::Aqm).is_empty());
@@ -397,7 +397,7 @@ fn busy(queue: Queue, order: Order) -> LinkConfig {
 
 proptest! {
     #[test]
-    fn an_algorithm_that_never_acts_is_drop_tail_bit_for_bit(
+    fn an_algorithm_that_never_acts_has_the_results_of_drop_tail(
         frames in traffic(), limit in limits(), algorithm in 0_usize..4, overtaking: bool, woken: bool,
         plain: bool,
     ) {
@@ -458,7 +458,7 @@ proptest! {
     }
 
     #[test]
-    fn how_a_link_is_woken_changes_nothing(frames in traffic(), algorithm in 0_usize..4, seed: u64) {
+    fn a_link_has_the_same_results_with_and_without_wake_ups_between_frames(frames in traffic(), algorithm in 0_usize..4, seed: u64) {
         let [often, seldom] =
             [true, false].map(|woken| run(line(eager(algorithm, seed)), &frames, woken));
         prop_assert_eq!(often, seldom);

@@ -53,7 +53,7 @@ fn the_resolved_text_of_a_scenario_gives_the_same_text_and_the_same_results() {
 }
 
 #[test]
-fn short_forms_are_the_links_they_stand_for() {
+fn a_short_form_has_the_same_result_as_its_links_written_out() {
     let links = r#"
         stop = "9 s"
         [links]
