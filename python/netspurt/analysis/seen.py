@@ -71,6 +71,11 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
     return octets
 
 
+#: The minimum share of the round trip to the receiver that the round trip to the sender has, if the
+#: capture was taken between the ends.
+_NEAR_MIN = 0.05
+
+
 def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
     """Decide where each direction was captured, from the two halves of its handshake."""
     keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
@@ -103,12 +108,23 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:
-        return RoundTrip(mean / 1e9, row["rtt_ns_min"] / 1e9, of_data=True)
+        near_s = _near_s(row, connections)
+        return RoundTrip(mean / 1e9 + near_s, row["rtt_ns_min"] / 1e9 + near_s, of_data=True)
     halves = connections.where(connection=row["connection"])["handshake_rtt_ns"].tolist()
     known = [half for half in halves if half is not None]
     if len(known) < 2 or not any(known):
         return None
     return RoundTrip(sum(known) / 1e9, sum(known) / 1e9, of_data=False)
+
+
+def _near_s(row: Mapping[str, Any], connections: Table) -> float:
+    """Return the round trip between a capture between the ends and the sender of a direction [s].
+
+    It is 0 beside the sender, and if the handshake does not show it.
+    """
+    back, mean = receiver_of(row, connections), row["rtt_ns_mean"]
+    near = back["handshake_rtt_ns"] if back else None
+    return near / 1e9 if near and near >= _NEAR_MIN * mean else 0.0
 
 
 def window_max(row: Mapping[str, Any], connections: Table) -> int | None:

@@ -1,0 +1,89 @@
+"""What limits a connection, in captures that lack a part of what a sender sees."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.let_wait import let_wait
+from netspurt.analysis.receive_window import slow_readers, window_limits
+from netspurt.captures import explain
+from netspurt.scenario import Scenario
+
+PATH = """
+stop = "60 s"
+[path]
+nodes = ["a", "m", "b"]
+links = [
+    { rate = "500 Mbit/s", delay = "20 ms" },
+    { rate = "500 Mbit/s", delay = "5 ms" },
+]
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "5 MB"
+tcp.receive_buffer = "100 kB"
+tcp.timestamps = false
+[record]
+spy     = ["a", "m", "b"]
+capture = true
+"""
+#: A link that limits the transfer, and captures that lack the last options of a SYN.
+CUT = {
+    "path.links": [
+        {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"},
+        {"rate": "500 Mbit/s", "delay": "5 ms"},
+    ],
+    "flows.x.tcp.receive_buffer": "2 MB",
+    "record.snap": "46 B",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("between") / "run"
+    Scenario.parse(PATH, name="path").run().save(folder)
+    return folder
+
+
+def test_between_the_ends_a_window_allows_what_it_allows_in_the_whole_round_trip(
+    folder: Path,
+) -> None:
+    """The capture is 40 ms from the sender and 10 ms from the receiver of round trip."""
+    (beside,) = window_limits(explain(folder / "a.pcapng").tables)
+    (between,) = window_limits(explain(folder / "m.pcapng").tables)
+    assert between.trip.mean_s == pytest.approx(beside.trip.mean_s, rel=0.02)
+    assert beside.trip.mean_s == pytest.approx(0.05, rel=0.1)
+
+
+def test_windows_whose_scale_was_cut_off_are_no_limit(tmp_path: Path) -> None:
+    Scenario.parse(PATH, name="path").replace(CUT).run().save(tmp_path / "run")
+    tables = explain(tmp_path / "run" / "a.pcapng").tables
+    assert window_limits(tables) == slow_readers(tables) == []
+    (spent,) = tables["spent"].records()
+    assert spent["receive_window_ns"] == 0
+
+
+def without_first(capture: bytes, packets: int) -> bytes:
+    """Return a pcapng file without its first packets."""
+    kept, place = bytearray(), 0
+    while place < len(capture):
+        kind, length = struct.unpack_from("<II", capture, place)
+        packets -= kind == 6
+        if kind != 6 or packets < 0:
+            kept += capture[place : place + length]
+        place += length
+    return bytes(kept)
+
+
+def test_an_application_is_not_blamed_by_a_capture_whose_place_is_unknown(
+    folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "later.pcapng"
+    file.write_bytes(without_first((folder / "b.pcapng").read_bytes(), 40))
+    (one,) = let_wait(explain(file).tables)
+    assert not one.is_seen
+    assert "Only a capture beside this end shows which" in one.sentence("the connection")
