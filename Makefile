@@ -95,7 +95,7 @@ rust-tests:
 	$(CARGO) test --quiet --workspace --exclude netspurt-units
 
 unit-tests:
-	nice -n 19 $(CARGO) test --quiet --workspace --test units -- --test-threads 1
+	nice -n 19 $(CARGO) test --quiet --workspace --test units
 
 # One worker more than cores: some tests wait for a process or a browser.
 python-tests: $(TEST)

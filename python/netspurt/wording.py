@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 #: A pattern of the characters that could control a terminal or a page: control characters except
 #: tab and line feed, characters that change the direction of writing, and lone surrogates.
@@ -35,6 +35,26 @@ def plain(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return _STEERING.sub(lambda found: escape(found[0]), text)
+
+
+def unknown_name(
+    kind: str, name: object, known: Iterable[str], where: str = "", most: int | None = None
+) -> str:
+    """Return the sentence of an error for a name that nothing of a kind has.
+
+    `where` follows the kind. Of more than `most` known names only the first ones are listed.
+
+    Examples
+    --------
+    >>> unknown_name("link", "x", ["a", "b"])
+    "no link is called 'x'; the links are a, b"
+    >>> unknown_name("flow", "x", ["a", "b", "c"], where="of the run", most=2)
+    "no flow of the run is called 'x'; the flows are a, b, and more"
+    """
+    names = [*known]
+    more = "" if most is None or len(names) <= most else ", and more"
+    what = f"{kind} {where}" if where else kind
+    return f"no {what} is called {name!r}; the {kind}s are {', '.join(names[:most])}{more}"
 
 
 def number(value: float, digits: int = 4) -> str:

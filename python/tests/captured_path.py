@@ -1,4 +1,4 @@
-"""Makes captures beside both ends of a simulated transfer over one link."""
+"""Makes captures of a simulated transfer: beside both ends, and between the ends of two links."""
 
 from __future__ import annotations
 
@@ -28,6 +28,24 @@ tcp.congestion = "{congestion}"
 spy     = ["a", "b"]
 capture = true
 """
+#: Two links, with a capture between them.
+PATH_OF_TWO = """
+stop = "60 s"
+seed = 3
+[path]
+nodes = ["a", "m", "b"]
+links = [{{ {near} }}, {{ {far} }}]
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "{send}"
+{more}
+[record]
+spy     = ["a", "m", "b"]
+capture = true
+{record}
+"""
 
 
 def captured(folder: Path, **words: Any) -> Path:
@@ -36,4 +54,16 @@ def captured(folder: Path, **words: Any) -> Path:
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
     run.save(folder / "run")
+    return folder / "run"
+
+
+def captured_between(
+    folder: Path, near: str, far: str, *, send: str = "1 MB", more: str = "", record: str = ""
+) -> Path:
+    """Run a transfer over two links with these keys; return its folder.
+
+    The folder has a capture of the sender `a`, of the receiver `b`, and of `m` between the links.
+    """
+    text = PATH_OF_TWO.format(near=near, far=far, send=send, more=more, record=record)
+    Scenario.parse(text, name="path").run().save(folder / "run")
     return folder / "run"

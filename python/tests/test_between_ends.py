@@ -10,43 +10,17 @@ import pytest
 from netspurt.analysis.let_wait import let_wait
 from netspurt.analysis.receive_window import slow_readers, window_limits
 from netspurt.captures import explain
-from netspurt.scenario import Scenario
 
-PATH = """
-stop = "60 s"
-[path]
-nodes = ["a", "m", "b"]
-links = [
-    { rate = "500 Mbit/s", delay = "20 ms" },
-    { rate = "500 Mbit/s", delay = "5 ms" },
-]
-[flows.x]
-from    = "a"
-to      = "b"
-profile = "linux-6"
-send    = "5 MB"
-tcp.receive_buffer = "100 kB"
-tcp.timestamps = false
-[record]
-spy     = ["a", "m", "b"]
-capture = true
-"""
-#: A link that limits the transfer, and captures that lack the last options of a SYN.
-CUT = {
-    "path.links": [
-        {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"},
-        {"rate": "500 Mbit/s", "delay": "5 ms"},
-    ],
-    "flows.x.tcp.receive_buffer": "2 MB",
-    "record.snap": "46 B",
-}
+from captured_path import captured_between
+
+NEAR, FAR = 'rate = "500 Mbit/s", delay = "20 ms"', 'rate = "500 Mbit/s", delay = "5 ms"'
+SMALL = 'tcp.receive_buffer = "100 kB"\ntcp.timestamps = false'
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("between") / "run"
-    Scenario.parse(PATH, name="path").run().save(folder)
-    return folder
+    folder = tmp_path_factory.mktemp("between")
+    return captured_between(folder, NEAR, FAR, send="5 MB", more=SMALL)
 
 
 def test_between_the_ends_a_window_allows_what_it_allows_in_the_whole_round_trip(
@@ -60,8 +34,11 @@ def test_between_the_ends_a_window_allows_what_it_allows_in_the_whole_round_trip
 
 
 def test_windows_whose_scale_was_cut_off_are_no_limit(tmp_path: Path) -> None:
-    Scenario.parse(PATH, name="path").replace(CUT).run().save(tmp_path / "run")
-    tables = explain(tmp_path / "run" / "a.pcapng").tables
+    # A link limits the transfer, and the last options of the SYNs are cut off.
+    near = 'rate = "10 Mbit/s", delay = "20 ms", queue = "100 packets"'
+    large = 'tcp.receive_buffer = "2 MB"\ntcp.timestamps = false'
+    made = captured_between(tmp_path, near, FAR, send="5 MB", more=large, record='snap = "46 B"')
+    tables = explain(made / "a.pcapng").tables
     assert window_limits(tables) == slow_readers(tables) == []
     (spent,) = tables["spent"].records()
     assert spent["receive_window_ns"] == 0

@@ -13,9 +13,8 @@ from netspurt.analysis.loss_rate import loss_limits
 from netspurt.analysis.receive_window import window_limits
 from netspurt.captures import Explained, explain
 from netspurt.report.findings import finding
-from netspurt.scenario import Scenario
 
-from captured_path import captured
+from captured_path import captured, captured_between
 from conftest import Command
 from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
 
@@ -219,38 +218,15 @@ def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
     assert share(explain(file), "application") == 0
 
 
-#: A run in which data is lost before it reaches a router that captures packets.
-ON_THE_WAY = """
-stop = "60 s"
-seed = 3
-[links.near]
-between = ["a", "r"]
-rate    = "50 Mbit/s"
-delay   = "10 ms"
-loss    = { probability = 0.01 }
-[links.far]
-between = ["r", "b"]
-rate    = "50 Mbit/s"
-delay   = "10 ms"
-[flows.x]
-from    = "a"
-to      = "b"
-profile = "linux-6"
-send    = "1 MB"
-[record]
-spy     = ["a", "r", "b"]
-capture = true
-"""
-
-
 def test_a_caution_says_that_data_was_lost_before_a_capture_on_the_way(
     tmp_path: Path, netspurt: Command
 ) -> None:
-    Scenario.parse(ON_THE_WAY, name="path").run().save(tmp_path / "run")
-    words = {end: told(netspurt, tmp_path / f"run/{end}.pcapng") for end in ("a", "r", "b")}
+    link = 'rate = "50 Mbit/s", delay = "10 ms"'
+    folder = captured_between(tmp_path, f"{link}, loss = {{ probability = 0.01 }}", link)
+    words = {end: told(netspurt, folder / f"{end}.pcapng") for end in ("a", "m", "b")}
     cautions = {end: "originals never came to the capture point" in words[end] for end in words}
-    assert cautions == {"a": False, "r": True, "b": False}
-    alone = netspurt("explain", tmp_path / "run/r.pcapng", "--connection", "0").stdout
+    assert cautions == {"a": False, "m": True, "b": False}
+    alone = netspurt("explain", folder / "m.pcapng", "--connection", "0").stdout
     assert "originals never came to the capture point" in " ".join(alone.split())
 
 

@@ -8,41 +8,18 @@ import pytest
 
 from netspurt.captures import explain
 from netspurt.cli.pooled import lost_before
-from netspurt.scenario import Scenario
 
+from captured_path import captured_between
 from conftest import Command
 
-PATH = """
-stop = "60 s"
-[path]
-nodes = ["a", "m", "b"]
-links = [
-    {{ rate = "1 Gbit/s", delay = "{near}", {reorder} }},
-    {{ rate = "100 Mbit/s", delay = "25 ms", {loss} }},
-]
-[flows.x]
-from    = "a"
-to      = "b"
-profile = "linux-6"
-send    = "1 MB"
-[record]
-spy     = ["a", "m", "b"]
-capture = true
-"""
-
-
-def run(folder: Path, near: str, reorder: str = "", loss: str = "") -> Path:
-    """Return the folder of a transfer that was captured at both ends and between them."""
-    scenario = Scenario.parse(PATH.format(near=near, reorder=reorder, loss=loss), name="path")
-    scenario.run().save(folder / "run")
-    return folder / "run"
+FAR = 'rate = "100 Mbit/s", delay = "25 ms"'
 
 
 @pytest.mark.parametrize(("near", "away"), [("1 ms", "2 ms"), ("0.5 ms", "1 ms")])
 def test_a_capture_near_a_host_is_not_said_to_be_on_it(
     tmp_path: Path, netspurt: Command, near: str, away: str
 ) -> None:
-    folder = run(tmp_path, near)
+    folder = captured_between(tmp_path, f'rate = "1 Gbit/s", delay = "{near}"', FAR)
     for node, told in (
         ("a", "beside 10.0.0.1, which sent all the data."),
         ("m", f"beside 10.0.0.1 (a round trip of at most {away} away), which sent all the data."),
@@ -54,7 +31,8 @@ def test_a_capture_near_a_host_is_not_said_to_be_on_it(
 
 def test_an_original_that_its_copy_overtook_is_not_said_to_have_never_come(tmp_path: Path) -> None:
     reorder = 'order = "overtaking", reorder = { probability = 0.01, by = "120 ms" }'
-    found = explain(run(tmp_path, "5 ms", reorder) / "m.pcapng")
+    near = f'rate = "1 Gbit/s", delay = "5 ms", {reorder}'
+    found = explain(captured_between(tmp_path, near, FAR) / "m.pcapng")
     table = found.table("retransmissions")
     late = table["original_late"]
     assert late.sum() > 0

@@ -28,6 +28,7 @@ from netspurt.analysis.grouping import (
     not_varied,
     places_of,
 )
+from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
 
@@ -175,12 +176,11 @@ def _numbers(cases: Columns, name: str) -> Floats:
     if name not in cases or cases[name].dtype.kind not in "iuf":
         known = measures(cases)
         similar = difflib.get_close_matches(name, known, n=3)
-        fix = (
-            f": did you mean {' or '.join(similar)}?"
+        raise ValueError(
+            f"no measure is called {name!r}: did you mean {' or '.join(similar)}?"
             if similar
-            else f"; the measures are {', '.join(known)}"
+            else unknown_name("measure", name, known)
         )
-        raise ValueError(f"no measure is called {name!r}{fix}")
     column = np.ma.asarray(cases[name]).astype(np.float64)
     filled: Floats = np.ma.filled(column, np.nan)
     return filled

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netspurt.analysis.ranks import ranks
+from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
 Method = Literal["rank-order", "bootstrap", "pelt"]
@@ -121,7 +122,7 @@ def find_changes(
     if series.ndim != 1:
         raise ValueError(f"values: shape {series.shape}, not (n,)")
     if method not in METHODS:
-        raise ValueError(f"no method is called {method!r}; the methods are {', '.join(METHODS)}")
+        raise ValueError(unknown_name("method", method, METHODS))
     if not 0 < alpha < 1:
         raise ValueError(f"alpha = {alpha}: it must be between 0 and 1")
     if least < 2:

@@ -77,8 +77,6 @@ class FullLink:
         their means. Known if this shows that the link was full.
     losses
         How often data was lost, if this shows that the link was full.
-    rtt_s_losses
-        The mean round trip before these losses, in seconds, if the queue was full then.
     """
 
     connection: int
@@ -89,19 +87,9 @@ class FullLink:
     sent_variation: float | None = None
     delivered_variation: float | None = None
     losses: int | None = None
-    rtt_s_losses: float | None = None
 
     def sentence(self, who: str) -> str:
         """Return sentences on what limited the connection `who`, and what helps."""
-        if self.losses is not None and self.rtt_s_losses is not None:
-            return (
-                f"Before {counted(self.losses, 'loss', 'losses')} of {who}, round trips took "
-                f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s or 0)} over "
-                f"all its time; the shortest took {duration(self.rtt_s_min or 0)}. So most likely "
-                "it sent more until the queue of the slowest link was full, and this queue dropped "
-                f"the data. Its rate was {rate(self.rate_bps)}. A faster link, or less other "
-                "traffic on it, makes this faster; if the queue is short, a longer one does, too."
-            )
         stayed = (
             f"The rate of {who} stayed at {rate(self.rate_bps)} (within a tenth) for "
             f"{duration(self.lasted_s)}"
@@ -126,7 +114,7 @@ class FullLink:
         )
 
 
-def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
+def full_links(tables: Mapping[str, Table]) -> list[FullLink | Overflow]:
     """Return the directions that filled a link, those with a long constant rate first.
 
     Parameters
@@ -135,7 +123,7 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
         The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
         `steady`.
     """
-    found = {key: _of_overflow(one) for key, one in overflows(tables).items()}
+    found: dict[tuple[int, str], FullLink | Overflow] = {**overflows(tables)}
     if constant := constant_rates(tables):
         lost = {(one.connection, one.direction): one for one in losses_at_a_constant_rate(tables)}
         each = {
@@ -143,19 +131,6 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink]:
         }
         found |= {key: full for key, full in each.items() if full}
     return sorted(found.values(), key=lambda one: -one.lasted_s)
-
-
-def _of_overflow(one: Overflow) -> FullLink:
-    """Return a direction that filled a link, as its losses show."""
-    return FullLink(
-        connection=one.connection,
-        rate_bps=one.rate_bps,
-        lasted_s=one.lasted_s,
-        rtt_s=one.rtt_s,
-        rtt_s_min=one.rtt_s_min,
-        losses=one.losses,
-        rtt_s_losses=one.rtt_s_losses,
-    )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.seen import heard, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
+from netspurt.wording import counted, duration, rate
 
 #: The minimum ratio of the longest round trip before a loss to the shortest of all.
 _RTT_RATIO_MIN = 1.05
@@ -53,6 +54,17 @@ class Overflow:
     rtt_s_min: float
     rate_bps: float
     lasted_s: float
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on what limited the connection `who`, and what helps."""
+        return (
+            f"Before {counted(self.losses, 'loss', 'losses')} of {who}, round trips took "
+            f"{duration(self.rtt_s_losses)} on average, but {duration(self.rtt_s)} over all its "
+            f"time; the shortest took {duration(self.rtt_s_min)}. So most likely it sent more "
+            "until the queue of the slowest link was full, and this queue dropped the data. Its "
+            f"rate was {rate(self.rate_bps)}. A faster link, or less other traffic on it, makes "
+            "this faster; if the queue is short, a longer one does, too."
+        )
 
 
 def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:

@@ -71,11 +71,6 @@ def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
     return octets
 
 
-#: The minimum share of the round trip to the receiver that the round trip to the sender has, if the
-#: capture was taken between the ends.
-_NEAR_MIN = 0.05
-
-
 def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
     """Decide where each direction was captured, from the two halves of its handshake."""
     keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
@@ -95,6 +90,8 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
     """Return the mean round trip of a direction, if it is known.
+
+    Its two halves are those to the receiver, which data shows, and to the sender.
 
     Parameters
     ----------
@@ -118,13 +115,12 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
 
 
 def _near_s(row: Mapping[str, Any], connections: Table) -> float:
-    """Return the round trip between a capture between the ends and the sender of a direction [s].
+    """Return the round trip from the capture to the sender of a direction, in seconds.
 
-    It is 0 beside the sender, and if the handshake does not show it.
+    The handshake shows it; it is 0 if its packets were not captured.
     """
-    back, mean = receiver_of(row, connections), row["rtt_ns_mean"]
-    near = back["handshake_rtt_ns"] if back else None
-    return near / 1e9 if near and near >= _NEAR_MIN * mean else 0.0
+    back = receiver_of(row, connections)
+    return ((back and back["handshake_rtt_ns"]) or 0) / 1e9
 
 
 def window_max(row: Mapping[str, Any], connections: Table) -> int | None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
 from netspurt.analysis.ranks import rank_sum_chance, ranks
+from netspurt.wording import unknown_name
 
 Floats = NDArray[np.float64]
 
@@ -89,8 +90,7 @@ class Connections:
         names = [one.name for one in fields(cls)][1:]
         for name in columns:
             if name not in names:
-                known = ", ".join(names)
-                raise ValueError(f"no column is called {name!r}; the columns are {known}")
+                raise ValueError(unknown_name("column", name, names))
         sites = np.asarray(site, dtype=np.str_)
         texts = np.full(len(sites), "", dtype=np.str_)
         given = {
@@ -128,8 +128,7 @@ class Connections:
         """
         for site in sites:
             if site not in self.sites:
-                known = ", ".join(self.sites)
-                raise ValueError(f"no site is called {site!r}; the sites are {known}")
+                raise ValueError(unknown_name("site", site, self.sites))
         return self.select(~np.isin(self.site, list(sites)))
 
     def in_order(self) -> Connections:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netspurt.cli.opening import busiest, flow_of, is_explained, is_run
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Seen
@@ -118,6 +119,5 @@ def sender_of(run: Run, flow: str, direction: str | None = None) -> str:
     rows = run.flows.where(flow=flow, direction="forward")
     if len(rows) == 0:
         names = list(dict.fromkeys(run.flows["flow"].tolist()))
-        shown = ", ".join(names[:8]) + (", and more" if len(names) > 8 else "")
-        raise ValueError(f"no flow of the run is called {flow!r}; the flows are {shown}")
+        raise ValueError(unknown_name("flow", flow, names, where="of the run", most=8))
     return str(rows["to" if direction == "reverse" else "from"][0])

@@ -9,6 +9,7 @@ import typer
 
 from netspurt.cli.output import wrapped
 from netspurt.stored import check_free, write_new
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
@@ -48,7 +49,7 @@ def write_path(key: str, row: str, out: Path | None) -> None:
 
     rows = rows_of(key)
     if row not in rows:
-        raise ValueError(f"no row is called {row!r}; the rows are {', '.join(rows)}")
+        raise ValueError(unknown_name("row", row, rows))
     file = out or Path(f"{row.lower()}.toml")
     check_free(file, "file")
     path = path_for(rows[row])

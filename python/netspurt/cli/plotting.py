@@ -17,6 +17,7 @@ from netspurt.cli.opening import busiest, flow_of, is_explained, is_run, open_ta
 from netspurt.cli.options import Direction, From, To, some_of
 from netspurt.cli.output import hint_at_direction, named, paint
 from netspurt.picture_files import check_ending
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -264,8 +265,7 @@ def _check_names(order: _Order) -> None:
         having = [table for table in tables if table is not None and name in table]
         known = dict.fromkeys(value for table in having for value in table[name].tolist())
         if given not in known:
-            shown = ", ".join([*known][:8]) + (", and more" if len(known) > 8 else "")
-            problem = f"no {name} is called {given!r}; the {name}s are {shown}"
+            problem = unknown_name(name, given, known, most=8)
             raise ValueError(f"{named(str(order.path))}: {problem}")
 
 

@@ -67,6 +67,10 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
+#: A host that answers sooner than this may be the one on which the capture was taken [ns].
+_ON_HOST_NS = 500_000
+
+
 def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
@@ -110,10 +114,6 @@ def _how_near(connections: Table, host: str) -> str:
     if not len(known) or known.min() < _ON_HOST_NS:
         return ""
     return f" (a round trip of at most {duration(known.min() / 1e9)} away)"
-
-
-#: A host that answers sooner than this may be the one on which the capture was taken [ns].
-_ON_HOST_NS = 500_000
 
 
 #: Where a capture was taken, in words.

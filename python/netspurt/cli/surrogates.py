@@ -14,6 +14,7 @@ from netspurt.cli.output import columns, paint, print_json, width, wrapped
 from netspurt.cli.path_report import ms
 from netspurt.cli.programs import AsJson
 from netspurt.stored import check_free
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -153,7 +154,7 @@ def _fitted(
     recordings = _recordings()
     known = recordings.rows.get(row.replace("_", " "))
     if known is None:
-        raise ValueError(f"no row is called {row!r}; the rows are {', '.join(recordings.rows)}")
+        raise ValueError(unknown_name("row", row, recordings.rows))
     return recordings.fitted(known, lengths=lengths), known
 
 

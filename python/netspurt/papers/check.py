@@ -28,6 +28,7 @@ from netspurt.papers import (  # noqa: F401
 from netspurt.papers.bench import Bench, NotRunError
 from netspurt.papers.data import Claim, PaperError, Value
 from netspurt.papers.registry import Band, Measured, measure
+from netspurt.wording import unknown_name
 
 
 class Verdict(StrEnum):
@@ -139,8 +140,7 @@ def comparison(name: str) -> Comparison:
         If no comparison has this name.
     """
     if name not in _COMPARISONS:
-        known = ", ".join(_COMPARISONS)
-        raise PaperError(f"no comparison is called {name!r}; the comparisons are {known}")
+        raise PaperError(unknown_name("comparison", name, _COMPARISONS))
     return _COMPARISONS[name]
 
 

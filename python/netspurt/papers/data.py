@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netspurt.scenario import Scenario, load
+from netspurt.wording import unknown_name
 
 #: The papers that are installed with netspurt.
 SHELF = Path(__file__).parent.parent / "shelf" / "papers"
@@ -170,10 +171,8 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
     """
     own = Path(key)
     if not (own / "paper.toml").is_file() and key not in shelf(folder):
-        known = ", ".join(shelf(folder))
-        raise PaperError(
-            f"no paper is called {key!r}; the papers are {known}, and folders with a paper.toml"
-        )
+        known = unknown_name("paper", key, shelf(folder))
+        raise PaperError(f"{known}, and folders with a paper.toml")
     paper_folder = own if (own / "paper.toml").is_file() else folder / key
     settings = tomllib.loads((paper_folder / "paper.toml").read_text(encoding="utf-8"))
     with (paper_folder / "expected.csv").open(encoding="utf-8", newline="") as file:

@@ -18,6 +18,7 @@ from netspurt.papers.over_starts import single_relay, throughputs
 from netspurt.papers.traces import at_sender
 from netspurt.papers.web_figures import FIGURES as OF_WEB
 from netspurt.pictures.ranges import Panel, Range
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def figure(name: str) -> Callable[..., Figure]:
         If nothing has this name.
     """
     if name not in _FIGURES:
-        raise PaperError(f"no figure is called {name!r}; the figures are {', '.join(_FIGURES)}")
+        raise PaperError(unknown_name("figure", name, _FIGURES))
     return _FIGURES[name]
 
 

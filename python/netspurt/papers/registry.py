@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
+from netspurt.wording import unknown_name
 
 #: The range of a number: the limits set by rounding, or a confidence interval.
 Band = tuple[float, float]
@@ -51,8 +52,7 @@ def measure(name: str) -> Measure:
         If no measure has this name.
     """
     if name not in MEASURES:
-        known = ", ".join(sorted(MEASURES))
-        raise PaperError(f"no measure is called {name!r}; the measures are {known}")
+        raise PaperError(unknown_name("measure", name, sorted(MEASURES)))
     return MEASURES[name]
 
 

@@ -14,6 +14,7 @@ from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import PaperError
 from netspurt.pictures.ranges import Range
+from netspurt.wording import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +40,7 @@ def distributions(bench: Bench, *, run: str, of: str) -> Figure:
     from netspurt.plots.sites import draw_cdfs
 
     if of not in _VALUES:
-        known = ", ".join(_VALUES)
-        raise PaperError(f"no value of connections is called {of!r}; the values are {known}")
+        raise PaperError(unknown_name("value", of, _VALUES, where="of connections"))
     what, unit, value = _VALUES[of]
     connections = of_run(bench.run(run))
     series = {name: value(connections.at(name)) for name in connections.sites}

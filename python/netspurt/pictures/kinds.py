@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from netspurt.wording import unknown_name
+
 
 def check_kind(kind: str, kinds: Iterable[str]) -> None:
     """Check the name of a kind of picture.
@@ -14,4 +16,4 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
         If there is no such kind.
     """
     if kind not in (known := tuple(kinds)):
-        raise ValueError(f"no kind of plot is called {kind!r}; the kinds are {', '.join(known)}")
+        raise ValueError(unknown_name("kind", kind, known, where="of plot"))

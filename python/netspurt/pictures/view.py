@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.table import HasTables, Table, optional
+from netspurt.wording import unknown_name
 
 #: The directions of a flow: what its initiator sends, and what the other end sends.
 DIRECTIONS = ("forward", "reverse")
@@ -109,9 +110,8 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     if wanted is None and names:
         return str(names[0])
     if wanted not in names:
-        shown = ", ".join(names[:8]) + (", and more" if len(names) > 8 else "")
         raise ValueError(
-            f"no {what} in {table.name} is called {wanted!r}; the {what}s are {shown}"
+            unknown_name(what, wanted, names, where=f"in {table.name}", most=8)
             if names
             else f"nothing to draw: the table {table.name} is empty"
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.table import HasTables, Table
+from netspurt.wording import unknown_name
 
 #: The directions: the initiator's packets, and those of the other end.
 _DIRECTIONS = ("forward", "reverse")
@@ -115,6 +116,8 @@ def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
 def _check(kind: str, wanted: str | None, names: list[str]) -> None:
     known = list(dict.fromkeys(names))
     if wanted is not None and wanted not in known:
-        shown = ", ".join(known[:8]) + (", and more" if len(known) > 8 else "")
-        there = f"the {kind}s are {shown}" if known else f"there are no {kind}s"
-        raise ValueError(f"no {kind} in segments is called {wanted!r}; {there}")
+        raise ValueError(
+            unknown_name(kind, wanted, known, where="in segments", most=8)
+            if known
+            else f"no {kind} in segments is called {wanted!r}; there are no {kind}s"
+        )

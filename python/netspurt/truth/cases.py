@@ -18,6 +18,7 @@ from typing import Any
 
 from netspurt.scenario import Scenario, load
 from netspurt.sweep import Sweep
+from netspurt.wording import unknown_name
 
 #: The paths and the TCPs that are installed with netspurt.
 SHELF = Path(__file__).parent.parent / "shelf" / "truth"
@@ -99,12 +100,12 @@ def cases(
     """
     paths = [name for name in path_names() if fnmatchcase(name, only)]
     if not paths:
-        raise TruthError(f"no path is called {only!r}; the paths are {', '.join(path_names())}")
+        raise TruthError(unknown_name("path", only, path_names()))
     chosen = {
         name: settings for name, settings in _stacks(live).items() if fnmatchcase(name, stacks)
     }
     if not chosen:
-        raise TruthError(f"no TCP is called {stacks!r}; the TCPs are {', '.join(_stacks(live))}")
+        raise TruthError(unknown_name("TCP", stacks, _stacks(live)))
     ordered = [_endless(path, chosen, live, seed) for path in paths]
     alternating = (next(of_path) for of_path in itertools.cycle(ordered))
     return list(itertools.islice(alternating, count))

@@ -13,6 +13,7 @@ from netspurt.truth.cases import TruthError
 from netspurt.truth.labels import read_labels
 from netspurt.truth.making import LABELS, TRUTH
 from netspurt.truth.scoring import Score
+from netspurt.wording import unknown_name
 
 #: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[int, int], None]
@@ -51,9 +52,8 @@ def check_collection(
             f"{folder} is no folder of `netspurt truth make`, which makes captures to check"
         )
     if not cases:
-        names = ", ".join(file.parent.name for file in found[:_NAMED])
-        more = ", and more" if len(found) > _NAMED else ""
-        raise TruthError(f"no case of {folder} is called {only!r}; the cases are {names}{more}")
+        names = [file.parent.name for file in found]
+        raise TruthError(unknown_name("case", only, names, where=f"of {folder}", most=_NAMED))
     score = Score()
     for done, case in enumerate(cases, 1):
         _check(score, case, explainer)

@@ -36,8 +36,8 @@ pub struct CapturedConnection {
     /// The window shift that the last SYN of each side offers, by the side that advertises the
     /// windows.
     shifts: [Option<u8>; 2],
-    /// Whether the options of a SYN were cut off, so it may have offered scaling.
-    cut: bool,
+    /// Whether the options of a SYN were cut off, so the SYN may have offered scaling.
+    scale_cut: bool,
     /// The MSS that the SYN of each side offers, in octets; 0 is unknown.
     offered: [u16; 2],
     /// When the last SYN of either side was captured.
@@ -268,7 +268,7 @@ impl CapturedConnection {
         if packet.flags().has(Flags::SYN) {
             let options = packet.syn_options();
             let shift = options.window_scale;
-            self.cut |= shift.is_none() && !packet.options_whole();
+            self.scale_cut |= shift.is_none() && !packet.options_whole();
             self.offered[side.index()] = options.mss.unwrap_or_default();
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
             let last = self.syns[side.index()].replace(at);
@@ -369,7 +369,7 @@ impl CapturedConnection {
     fn shift(&self, side: Side) -> Option<u8> {
         match (self.syns, self.shifts) {
             ([Some(_), Some(_)], [Some(_), Some(_)]) => self.shifts[side.index()],
-            ([Some(_), Some(_)], _) if !self.cut => Some(0),
+            ([Some(_), Some(_)], _) if !self.scale_cut => Some(0),
             _ => None,
         }
     }

@@ -1,14 +1,15 @@
-//! What a packet tells of the silence before it.
+//! What a connection waited for during a silence, as the packet that ends the silence shows.
 //!
-//! A connection is silent if the capture shows none of its packets. Without the packet that ends the
-//! silence, the connection seems to wait for what its senders waited for before. The packet tells more:
+//! A silence is a time in which no packet of the connection was captured. During the silence the
+//! connection seems to wait for the same thing as before. The packet after the silence shows more:
 //!
-//! * A reply, or an ACK that its sender delayed, comes later than a round trip after the data that it
-//!   acknowledges. If all data was sent, the path needs the shortest round trip of this silence. In the
-//!   rest the end that answers had nothing to send: a receiver may delay an ACK for up to 0.5 s, to
-//!   send it with data (RFC 9293 §3.8.6.3).
-//! * A sender that its congestion window holds back sends when an acknowledgment comes. If it sends
-//!   new data after a silence, it could have sent before, so its application had no more data.
+//! * A reply, or a delayed ACK, comes later than a round trip after the data that it acknowledges.
+//!   If all data was sent, the path accounts for the shortest round trip. During the rest of the
+//!   silence the end that answers had nothing to send. A receiver may delay an ACK for up to 0.5 s,
+//!   to send it with data (RFC 9293 §3.8.6.3).
+//! * If the congestion window holds back a sender, the sender sends when an acknowledgment comes.
+//!   If a sender sends new data after a silence, without an acknowledgment, its application had no
+//!   more data before.
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -19,22 +20,22 @@ use super::infer::PathTimes;
 use super::{CapturedConnection, WaitingFor};
 
 impl CapturedConnection {
-    /// A shorter silence is not looked at: packets come with the delays of hosts and links.
+    /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
-    /// Round trips vary. What comes later than the shortest one by more than this part of it was not
-    /// only on its way.
+    /// Round trips vary. If a packet comes later than the shortest round trip by more than this
+    /// part of it, not only the path delayed the packet.
     const LATE_PART: u64 = 4;
-    /// A sender that paces three segments or more in a round trip does not pause for longer than this
-    /// part of it.
+    /// A sender that paces at least three segments in a round trip does not pause for longer than
+    /// this part of the round trip.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came, if neither end seemed to have data
-    /// to send, and the last acknowledgment of the sender's data had just reached it: then its
-    /// application did not pause. Beside the receiver all data that was seen may be acknowledged while
-    /// more is on its way.
+    /// What the connection waited for before data of `side` came. `None` unless neither end seemed to
+    /// have data to send, and the data came soon after the last acknowledgment of `side` reached
+    /// this sender. Then the application did not pause: beside the receiver all captured data may be
+    /// acknowledged while more data is on its way.
     ///
-    /// What comes later was on its way until the acknowledgment reached the sender, as seen from the
-    /// capture. Then the application paused. The first part is counted here.
+    /// If the data comes later, the application paused after the acknowledgment had reached the
+    /// sender. The time until then counts as data on its way. This method counts it.
     #[inline]
     pub(super) fn was_on_its_way(
         &mut self,
@@ -59,16 +60,16 @@ impl CapturedConnection {
         held.filter(|_| soon)
     }
 
-    /// When data of `side` was last sent or acknowledged; and how long an acknowledgment then takes to
-    /// the sender, and data from there: at the least, and now. Beside the sender nothing is on its way.
+    /// When data of `side` was last sent or acknowledged, and the near round trip: the shortest and
+    /// the current one. `None` beside the sender, where no data is on its way to the capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
         let way = self.ways[side.index()].as_deref()?;
         let path = Some(&way.sender.path).filter(|path| !path.is_beside_sender())?;
         Some((way.limits.progress?, [path.near(), path.near_now()]))
     }
 
-    /// What the connection waited for before a packet of `side`, if a silence before the packet tells.
-    /// The part of the silence that the path needed is counted.
+    /// What the connection waited for in the silence before a packet of `side`. `None` if the packet
+    /// shows nothing new. This method counts the part of the silence that the path needed.
     #[inline]
     pub(super) fn told_of_silence(
         &mut self,
@@ -87,8 +88,9 @@ impl CapturedConnection {
         }
     }
 
-    /// Splits the silence after all data was sent, if a packet of `side` ends it that acknowledges all
-    /// and comes later than the round trip.
+    /// Splits a silence that began when all data was sent. A packet of `side` that acknowledges all
+    /// data must end the silence, later than a round trip. `None` otherwise, and for a delayed ACK
+    /// without data, because the next data decides about its delay.
     fn was_answered_late(
         &mut self,
         side: Side,
@@ -102,12 +104,12 @@ impl CapturedConnection {
         let all = way.octets.sequence().octet(packet.ack()) == way.octets.sequence().highest();
         let alone = own.is_none_or(|own| own.octets.outstanding().is_empty());
         let far = way.sender.path.far().filter(|_| answers && all && alone)?;
-        let late = at.saturating_since(way.limits.progress?) - far;
+        let arrived = way.limits.progress? + far;
+        let late = at.saturating_since(arrived);
         if late <= far / Self::LATE_PART {
             return None;
         }
         if packet.len() > 0 {
-            let arrived = Time::from_nanos((at.saturating_since(Time::ZERO) - late).as_nanos());
             self.spent.packet(arrived, None, WaitingFor::Application);
             return Some(WaitingFor::Application);
         }
@@ -115,7 +117,8 @@ impl CapturedConnection {
         None
     }
 
-    /// Whether the sender `side` had no more data in a `silence` before it sends new data.
+    /// What the connection waited for in a `silence` before `side` sends new data, although its
+    /// congestion window seemed to hold it back: `Delivery` if the sender had no more data.
     fn had_no_more(
         &self,
         side: Side,
@@ -129,8 +132,8 @@ impl CapturedConnection {
     }
 }
 
-/// Whether a sender on this path had no more data in a `silence`, if its windows would have allowed
-/// more.
+/// Whether a silence shows that a sender on this path had no more data. `silence` is the time before
+/// the sender's new data.
 pub(super) fn had_no_more_in(silence: Duration, path: &PathTimes) -> bool {
     let part = CapturedConnection::PAUSE_PART;
     path.least().is_some_and(|least| silence > least / part) && path.is_beside_sender()
