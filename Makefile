@@ -28,8 +28,17 @@ unexport PYTHONDONTWRITEBYTECODE
 # Cargo takes as many cores as it finds, whatever make was told of jobs.
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
-.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint
-.PHONY: rust-tests unit-tests python-tests real-time-tests
+# Clippy's compiler lints what it compiles: tests need no second pass over the sources. Cargo keeps
+# what it compiled apart from what rustc compiled.
+LINTER := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/bin/clippy-driver)
+ifneq ($(LINTER),)
+LINTED := test rust-tests-built rust-tests unit-tests python-tests real-time-tests docs $(TEST) $(DOCS)
+$(LINTED): export RUSTC_WORKSPACE_WRAPPER := $(LINTER)
+$(LINTED): export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+endif
+
+.PHONY: run test setup docs site fuzz drill clean lint rust-lint rust-format python-lint
+.PHONY: rust-tests-built rust-tests unit-tests python-tests real-time-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -72,18 +81,21 @@ $(BIN)/python:
 # before the extension: its compiler settings would have them compiled again. Tests in real time leave
 # most of the processors' time to the core's unit tests, which give way to them.
 test:
-	@$(MAKE) --no-print-directory --jobs=2 rust-lint python-lint
+	@$(MAKE) --no-print-directory --jobs=2 rust-tests-built python-lint
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-tests
 	@$(MAKE) --no-print-directory --jobs=2 unit-tests real-time-tests
 
 lint: rust-lint python-lint
 
-rust-lint:
+rust-lint: rust-format
+	$(CARGO) clippy --quiet --workspace --all-targets -- --deny warnings
+
+rust-format:
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
 	  else echo 'SKIPPED: rustfmt is not installed (rustup component add rustfmt)'; fi
-	@if $(CARGO) clippy --version >/dev/null 2>&1; then echo cargo clippy; \
-	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
-	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
+
+rust-tests-built: rust-format
+	@test -n "$(LINTER)" || echo 'SKIPPED: clippy is not installed (rustup component add clippy)'
 	$(CARGO) test --quiet --workspace --no-run
 
 python-lint: $(DEPS)
