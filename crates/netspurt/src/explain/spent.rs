@@ -89,6 +89,8 @@ pub struct TimeSpent {
     /// The end whose last ACK was delayed, and by how much. No data came since then.
     delayed_by: Option<Side>,
     delayed: Duration,
+    /// What the connection seemed to wait for until this ACK.
+    delayed_place: WaitingFor,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
     /// How long the connection has waited for the congestion window without a break.
@@ -132,9 +134,11 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that all data was sent and an ACK of `side` without data came, `late` by so much.
+    /// Notes that an ACK of `side` without data came, `late` by so much. It acknowledges all data.
+    /// The caller calls [`packet`](Self::packet) for this ACK afterwards.
     pub fn delays_ack(&mut self, side: Side, late: Duration) {
         (self.delayed_by, self.delayed) = (Some(side), late);
+        self.delayed_place = self.waiting;
     }
 
     /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this time.
@@ -146,7 +150,7 @@ impl TimeSpent {
         }
         let late = std::mem::take(&mut self.delayed);
         if self.delayed_by == Some(side) {
-            let (from, to) = (WaitingFor::Delivery, WaitingFor::Application);
+            let (from, to) = (self.delayed_place, WaitingFor::Application);
             let moved = late.min(self.of(from));
             self.spent[from as usize] = self.of(from) - moved;
             self.spent[to as usize] = self.of(to) + moved;
