@@ -13,7 +13,7 @@ use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
 use super::{
-    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent,
+    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, Sender, SharedState, TimeSpent,
     WaitingFor,
 };
 
@@ -422,7 +422,9 @@ impl CapturedConnection {
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
-        let again = timeout.filter(|again| again.at == at && !answers_syn);
+        let opens = packet.flags().has(Flags::SYN);
+        let answers = |gap| answers_syn || opens && gap < Sender::SYN_WAIT;
+        let again = timeout.filter(|again| again.at == at && !answers(again.gap));
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
             floors.waited(again, timer, limits.progress, octets);
