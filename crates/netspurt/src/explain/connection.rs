@@ -293,7 +293,9 @@ impl CapturedConnection {
         }
         self.spent.packet(at, waited, self.waiting());
         if packet.len() > 0 {
-            self.note_data(side);
+            self.note_data(side, at);
+        } else if answer.acked_bytes > 0 {
+            self.spent.acked(side.peer(), at);
         }
         answer
     }
@@ -310,10 +312,13 @@ impl CapturedConnection {
     }
 
     /// Notes what data of `side` shows about the time before it.
-    fn note_data(&mut self, side: Side) {
+    fn note_data(&mut self, side: Side, at: Time) {
         let Self { ways, spent, .. } = self;
         let Some(way) = ways[side.index()].as_deref() else { return };
         spent.has_data(side);
+        if way.sender.path.is_beside_sender() {
+            spent.was_held(side, at);
+        }
         spent.window_filled(|| way.sender.path.round_trip_beside_sender());
         if spent.is_paused() && !way.octets.outstanding().is_empty() {
             spent.went_on(side);
