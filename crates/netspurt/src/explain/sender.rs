@@ -434,6 +434,9 @@ impl Sender {
                 }),
             reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+            rides: trouble.found.last().is_some_and(|found| {
+                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
+            }),
             afar: near > SenderScene::SLACK,
             skips: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
