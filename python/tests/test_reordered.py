@@ -68,6 +68,23 @@ def test_a_hole_that_a_late_original_fills_takes_no_time_of_repair(
     assert "No retransmission was seen, so it cost only that data which had arrived waited" in told
 
 
+@pytest.mark.parametrize(
+    ("effect", "copies"),
+    [
+        ('reorder = { probability = 0.02, by = "80 ms" }', 0),
+        ('duplicate = { probability = 0.02, after = "30 ms" }', 41),
+    ],
+)
+def test_originals_that_come_after_their_retransmissions_are_late_and_no_copies(
+    tmp_path: Path, effect: str, copies: int
+) -> None:
+    link = f'order = "overtaking"\n{effect}'
+    found = explain(captured(tmp_path, rate="20 Mbit/s", link=link) / "b.pcapng")
+    habits = found.table("habits").where(direction="forward")
+    assert habits["copied_packets"].tolist() == [copies]
+    assert (len(found.table("retransmissions")) > 20) == (copies == 0)
+
+
 def test_a_path_that_keeps_the_order_is_not_said_to_reorder(
     tmp_path: Path, netspurt: Command
 ) -> None:

@@ -90,6 +90,24 @@ def test_a_small_buffer_that_is_read_at_once_is_no_slow_reader(
     assert "reads faster" not in words
 
 
+def test_a_reader_that_keeps_most_of_its_window_open_may_leave_a_larger_buffer_no_use(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    """The application reads 18,000 octets in 20 ms; the window allows more in its round trips."""
+    file = tmp_path / "most.pcap"
+    file.write_bytes(Transfer(pace_s=0.1e-3, reads_s=0.02, read=18_000).capture(3000))
+    (limit,) = window_limits(explain(file).tables)
+    assert 0.75 < limit.open_share < 0.95
+    assert limit.had_bps == pytest.approx(8 * 18_000 / 0.02, rel=0.05)
+    assert limit.had_bps < 0.85 * limit.allowed_bps
+    words = told(netspurt, file)
+    assert "A larger receive buffer at 10.0.0.2, or an application that reads faster, may" in words
+    assert (
+        "had not read took 11% of the window on average. If this application cannot read" in words
+    )
+    assert "faster than 7.06 Mbit/s, a larger buffer does not help for long." in words
+
+
 def test_a_window_that_is_not_filled_is_no_limit(tmp_path: Path) -> None:
     file = tmp_path / "cwnd.pcap"
     file.write_bytes(Transfer(pace_s=0.2e-3, cwnd=20_000).capture(8000))

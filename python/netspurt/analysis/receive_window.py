@@ -103,13 +103,13 @@ class WindowLimit:
         held = f"The receive window held {who} back for {about}{self.share:.0%} of its time"
         most = f"{number(self.window_bytes)} octets"
         if not self.is_slow:
-            reads = "" if self.is_open else ", or an application that reads faster,"
             allows = (
                 f"{held}. {self.receiver} announced at most {most}. With round trips of "
                 f"{duration(self.trip.mean_s)}{trips} this allows {rate(self.allowed_bps)}."
             )
-            helps = f"A larger receive buffer at {self.receiver}{reads} helps"
-            return f"{allows} {self._with_queue(helps) if self.has_queue else f'{helps}.'}"
+            helps = f"A larger receive buffer at {self.receiver}{self._helps}"
+            told = self._with_queue(helps) if self.has_queue else f"{helps}."
+            return f"{allows} {told}{self._unread()}"
         times = "once" if self.closed == 1 else f"{number(self.closed)} times"
         closed = f", and {self.receiver} closed it {times}" if self.closed else ""
         return (
@@ -117,6 +117,21 @@ class WindowLimit:
             f"come: about {rate(self.had_bps)}. The window was {number(round(self.mean_bytes))} "
             f"octets on average, {most} at most{closed}. An application that reads faster helps. A "
             "larger receive buffer does not help for long."
+        )
+
+    @property
+    def _helps(self) -> str:
+        """The verb for a larger buffer: an application that reads slowly may leave it no use."""
+        return " helps" if self.is_open else ", or an application that reads faster, may help"
+
+    def _unread(self) -> str:
+        """Return a sentence on data that the application had not read, if there was much of it."""
+        if self.is_open:
+            return ""
+        return (
+            f" Data that the application at {self.receiver} had not read took "
+            f"{1 - self.open_share:.0%} of the window on average. If this application cannot read "
+            f"faster than {rate(self.had_bps)}, a larger buffer does not help for long."
         )
 
     def _with_queue(self, helps: str) -> str:

@@ -230,10 +230,17 @@ def _cells(found: Explained, own: Table) -> Iterator[str]:
 def _waited(found: Explained, own: Table) -> float:
     """Return the time that timers waited before these retransmissions, in seconds."""
     waits = found.table("waits")
-    keys = zip(waits["connection"].tolist(), waits["t_ns"].tolist(), strict=True)
-    waited = dict(zip(keys, waits.seconds("waited_ns").tolist(), strict=True))
-    of = zip(own["connection"].tolist(), own["t_ns"].tolist(), strict=True)
-    return float(sum(waited.get(key, 0.0) for key in of))
+    waited = dict(zip(_places(waits), waits.seconds("waited_ns").tolist(), strict=True))
+    return float(sum(waited.get(place, 0.0) for place in _places(own)))
+
+
+def _places(rows: Table) -> Iterator[tuple[int, str, int]]:
+    """Yield the connection, the direction and the instant of each row.
+
+    Beside a host a SYN and the SYN-ACK that answers it may have the same instant.
+    """
+    names = ("connection", "direction", "t_ns")
+    return zip(*(rows[name].tolist() for name in names), strict=True)
 
 
 def time_line(found: Explained, connection: int | None = None) -> str:

@@ -13,7 +13,7 @@ use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
 use super::twins::Twins;
 use super::{
-    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, SharedState, TimeSpent,
+    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, Sender, SharedState, TimeSpent,
     WaitingFor,
 };
 
@@ -293,7 +293,9 @@ impl CapturedConnection {
         }
         self.spent.packet(at, waited, self.waiting());
         if packet.len() > 0 {
-            self.note_data(side);
+            self.note_data(side, at);
+        } else if answer.acked_bytes > 0 {
+            self.spent.acked(side.peer(), at);
         }
         answer
     }
@@ -310,10 +312,13 @@ impl CapturedConnection {
     }
 
     /// Notes what data of `side` shows about the time before it.
-    fn note_data(&mut self, side: Side) {
+    fn note_data(&mut self, side: Side, at: Time) {
         let Self { ways, spent, .. } = self;
         let Some(way) = ways[side.index()].as_deref() else { return };
         spent.has_data(side);
+        if way.sender.path.is_beside_sender() {
+            spent.was_held(side, at);
+        }
         spent.window_filled(|| way.sender.path.round_trip_beside_sender());
         if spent.is_paused() && !way.octets.outstanding().is_empty() {
             spent.went_on(side);
@@ -422,7 +427,9 @@ impl CapturedConnection {
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
-        let again = timeout.filter(|again| again.at == at && !answers_syn);
+        let opens = packet.flags().has(Flags::SYN);
+        let answers = |gap| answers_syn || opens && gap < Sender::SYN_WAIT;
+        let again = timeout.filter(|again| again.at == at && !answers(again.gap));
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
             floors.waited(again, timer, limits.progress, octets);

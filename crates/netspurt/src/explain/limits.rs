@@ -68,6 +68,10 @@ pub struct Limits {
     goes_on: bool,
     /// When data was last sent or acknowledged. The retransmission timer started then, or earlier.
     pub progress: Option<Time>,
+    /// When new octets were acknowledged the last time, and the time before.
+    acked: Time,
+    /// See [`acked`](Self::acked).
+    acked_before: Time,
 }
 
 /// The parts of an acknowledgment that may show what limits a sender.
@@ -173,6 +177,7 @@ impl Limits {
         self.heard = true;
         if new_bytes > 0 {
             self.progress = Some(at);
+            self.acked_before = std::mem::replace(&mut self.acked, at);
             let outstanding = octets.sequence().highest().saturating_sub(octets.una());
             self.drained |= beside_sender && 2 * outstanding < self.flight;
         }
@@ -196,6 +201,24 @@ impl Limits {
         }
         self.window_reaches(window_end);
         self.number_reaches(una, highest)
+    }
+
+    /// When the acknowledgment of all outstanding data passes the capture at the latest, unless the
+    /// receiver delays it. `far` is the shortest round trip to the receiver.
+    ///
+    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more are
+    /// outstanding, the receiver gets them a round trip after they were sent. If a queue delayed
+    /// them, it also delayed the acknowledged segments before them. Then they come as long after
+    /// these as these came after the ones before them, or earlier. If more are outstanding, the rest
+    /// may wait in a queue for longer.
+    pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
+        let outstanding = octets.sequence().highest().saturating_sub(octets.una());
+        if outstanding > 2 * u64::from(self.full_bytes) {
+            return self.progress.map(|progress| progress + far);
+        }
+        let sent = octets.outstanding().back()?.last_sent + far;
+        let step = self.acked.saturating_since(self.acked_before.max(sent));
+        Some(sent.max(self.acked + step))
     }
 
     /// Whether the first window that passed the capture still has room for half of the largest

@@ -3,6 +3,8 @@
 mod known;
 mod repeated;
 
+use std::cmp::Ordering;
+
 use crate::observe::{Answer, CoveredBy};
 use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
@@ -90,7 +92,7 @@ pub struct Sender {
 impl Sender {
     /// No sender retransmits a SYN sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK
     /// may be sent again sooner, because a host answers each SYN with one.
-    const SYN_WAIT: Duration = Duration::from_millis(100);
+    pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
     /// `octets` afterwards.
@@ -234,11 +236,14 @@ impl Sender {
         }
         let overtook = (outstanding.len() - first) as u64;
         // The sender had sent the octets above it already, so it is a retransmission that came late.
-        let repeated = above.is_some_and(|one| self.order.was_sent_after(packet, one));
-        if age == Age::Older && missing && repeated {
+        let distance = self.segs_between(right, known);
+        let repeated = above.is_some_and(|one| self.order.was_sent_after(packet, one))
+            || self.order.was_sent_after_some(packet, distance);
+        let other = last.and_then(|(_, kept)| self.order.compared(packet, kept));
+        if age == Age::Older && (repeated || other == Some(Ordering::Greater)) {
             age = Age::Newer;
         }
-        let late_by = LateBy { overtook, distance: self.segs_between(right, known), behind };
+        let late_by = LateBy { overtook, distance, behind };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
@@ -251,8 +256,13 @@ impl Sender {
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
             Age::Older => {
-                trouble.filled_by_other(at, (left, right), None);
-                trouble.copies += 1;
+                // A retransmission may have come first. A copy has the marks of its original.
+                let filled = trouble.filled_by_other(at, (left, right), None);
+                if filled || other == Some(Ordering::Less) {
+                    trouble.overtaken(late_by);
+                } else {
+                    trouble.copies += 1;
+                }
             }
             Age::Newer | Age::Unknown => {
                 // At the receiver the segment was needed if any of its octets had not arrived.
@@ -424,6 +434,9 @@ impl Sender {
                 }),
             reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+            rides: trouble.found.last().is_some_and(|found| {
+                found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
+            }),
             afar: near > SenderScene::SLACK,
             skips: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)

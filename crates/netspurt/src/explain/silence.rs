@@ -83,7 +83,10 @@ impl CapturedConnection {
         }
         match waiting {
             WaitingFor::Delivery => self.was_answered_late(side, at, packet),
-            WaitingFor::CongestionWindow => self.had_no_more(side, silence, packet),
+            WaitingFor::CongestionWindow if packet.len() > 0 => {
+                self.had_no_more(side, silence, packet)
+            }
+            WaitingFor::CongestionWindow => self.was_answered_late(side, at, packet),
             _ => None,
         }
     }
@@ -104,7 +107,7 @@ impl CapturedConnection {
         let all = way.octets.sequence().octet(packet.ack()) == way.octets.sequence().highest();
         let alone = own.is_none_or(|own| own.octets.outstanding().is_empty());
         let far = way.sender.path.far().filter(|_| answers && all && alone)?;
-        let arrived = way.limits.progress? + far;
+        let arrived = way.limits.arrived(&way.octets, far)?;
         let late = at.saturating_since(arrived);
         if late <= far / Self::LATE_PART {
             return None;

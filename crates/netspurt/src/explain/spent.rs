@@ -14,8 +14,8 @@ pub enum WaitingFor {
     Application,
     /// The path: the sender has sent all the data that its application had.
     Delivery,
-    /// The congestion window or the pacing of the sender: data is on its way, and the receive
-    /// window has room for more.
+    /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way, and
+    /// the receive window has room for more.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
@@ -89,6 +89,13 @@ pub struct TimeSpent {
     /// The end whose last ACK was delayed, and by how much. No data came since then.
     delayed_by: Option<Side>,
     delayed: Duration,
+    /// What the connection seemed to wait for until this ACK.
+    delayed_place: WaitingFor,
+    /// How long all data seemed to be sent, up to the last packet.
+    all_sent: Duration,
+    /// The end whose data the last ACK without data acknowledged, when the ACK came, and `all_sent`
+    /// at this time. `None` after data.
+    acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
     /// How long the connection has waited for the congestion window without a break.
@@ -115,6 +122,8 @@ impl TimeSpent {
         if place == WaitingFor::Application as usize {
             self.paused = self.paused + span;
         }
+        let sent = place == WaitingFor::Delivery as usize;
+        self.all_sent = if sent { span } else { Duration::ZERO };
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
         self.waiting = waiting;
     }
@@ -132,9 +141,11 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that all data was sent and an ACK of `side` without data came, `late` by so much.
+    /// Notes that an ACK of `side` without data came, `late` by so much. It acknowledges all data.
+    /// The caller calls [`packet`](Self::packet) for this ACK afterwards.
     pub fn delays_ack(&mut self, side: Side, late: Duration) {
         (self.delayed_by, self.delayed) = (Some(side), late);
+        self.delayed_place = self.waiting;
     }
 
     /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this time.
@@ -146,11 +157,34 @@ impl TimeSpent {
         }
         let late = std::mem::take(&mut self.delayed);
         if self.delayed_by == Some(side) {
-            let (from, to) = (WaitingFor::Delivery, WaitingFor::Application);
+            let (from, to) = (self.delayed_place, WaitingFor::Application);
             let moved = late.min(self.of(from));
             self.spent[from as usize] = self.of(from) - moved;
             self.spent[to as usize] = self.of(to) + moved;
             self.paused = self.paused + moved;
+        }
+    }
+
+    /// Notes that the packet that was taken last, at `at`, is an ACK without data. It acknowledges
+    /// data of `side`.
+    pub fn acked(&mut self, side: Side, at: Time) {
+        self.acked = Some((side, at, self.all_sent));
+    }
+
+    /// Notes that `side` sent data at `at`, beside the capture. If an ACK came just before, the sender
+    /// had this data already and waited for the ACK: the congestion window or Nagle's algorithm held
+    /// the data back (RFC 9293 §3.7.4). Its application does not see ACKs.
+    pub fn was_held(&mut self, side: Side, at: Time) {
+        /// A host answers an ACK within this time.
+        const AT_ONCE: Duration = Duration::from_micros(200);
+        /// By chance, an application writes so soon after an ACK at one of so many ACKs.
+        const CHANCE: u64 = 16;
+        let Some((of, acked, waited)) = self.acked.take() else { return };
+        if of == side && at.saturating_since(acked) <= AT_ONCE.min(waited / CHANCE) {
+            let (from, to) = (WaitingFor::Delivery, WaitingFor::CongestionWindow);
+            let moved = waited.min(self.of(from));
+            self.spent[from as usize] = self.of(from) - moved;
+            self.spent[to as usize] = self.of(to) + moved;
         }
     }
 

@@ -1,5 +1,7 @@
 //! The order in which a host sent its packets, as IP identifications and time stamps show it.
 
+use std::cmp::Ordering;
+
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
@@ -158,6 +160,23 @@ impl SendingOrder {
         let step = packet.ip_id().wrapping_sub(other.kept.ip_id);
         let by_id = self.ascends() && (1..0x8000).contains(&step);
         other.retransmissions == 0 && (by_stamp || by_id)
+    }
+
+    /// Whether identifications show that a packet, which is older than the newest packet, was sent
+    /// after the first transmission of one of the `segs` highest segments. An identification
+    /// ascends with each packet. So this is proven if it ascended by less than `segs` since then.
+    pub fn was_sent_after_some(&self, packet: &impl CapturedTcp, segs: u64) -> bool {
+        let sent_since = self.id.wrapping_sub(packet.ip_id());
+        self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs
+    }
+
+    /// Compares when a packet and the packet `kept` were sent. `None` if their marks do not show it.
+    pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
+        if self.ascends() {
+            return Some(packet.ip_id().wrapping_sub(kept.ip_id).cast_signed().cmp(&0));
+        }
+        let (stamps, before) = packet.timestamps().zip(kept.ts_val)?;
+        Some(stamps.val.wrapping_sub(before).cast_signed().cmp(&0))
     }
 
     /// Whether a packet may be a copy of the `earlier` packet, by its identification and time

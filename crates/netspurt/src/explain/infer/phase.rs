@@ -175,11 +175,13 @@ impl Machine {
         if scene.place.skips {
             self.skipped_at = number;
         }
-        self.repeated += u32::from(scene.place.reported);
+        let reported = scene.place.reported && !scene.place.rides;
+        self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
-            // The path may have lost one report before it reached the sender.
-            _ if scene.place.reported && (self.repeated > 1 || !scene.place.afar) => {
+            // The path may have lost one report before it reached the sender. A sender that skipped
+            // reported octets uses the reports, and may repeat one reported segment all the same.
+            _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
             hint => {

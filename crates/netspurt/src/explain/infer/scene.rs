@@ -23,10 +23,19 @@ pub struct ScenePlace {
     /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
     /// in between.
     pub follows: bool,
+    /// Whether it follows the previous retransmission without a gap, and at the same time. A sender
+    /// may repeat a piece of its send buffer that holds several segments, although the receiver
+    /// reported a part of it: Linux does not split pieces while its send buffer is full.
+    pub rides: bool,
     /// Whether three conditions hold: its octets had been acknowledged in the capture; they lie
     /// above the previous retransmission; and it came sooner after that retransmission than any
     /// timer fires.
     pub trails: bool,
+}
+
+impl ScenePlace {
+    /// A host hands over the segments of one piece within this time.
+    pub const BURST: Duration = Duration::from_micros(50);
 }
 
 /// A retransmission and its circumstances, as far as a capture shows them.

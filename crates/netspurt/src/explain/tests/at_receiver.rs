@@ -72,9 +72,27 @@ fn a_retransmission_that_others_overtook_is_no_late_original() {
 
 #[test]
 fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
-    let found = one_comes_late(0.0, Some(1204.0)).retransmissions;
+    let way = one_comes_late(0.0, Some(1204.0));
+    let habits = way.habits.unwrap();
+    assert_eq!((habits.late.packets, habits.copies), (1, 0), "the network made no copy");
+    let found = way.retransmissions;
     assert_eq!(found.len(), 1);
     assert!(found[0].original_missing && found[0].original_late);
     assert_eq!(found[0].verdict, Verdict::Spurious);
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
+}
+
+/// RFC 6864 §4: identifications ascend. Four packets were sent after the late one, but its octets are
+/// below the last eight segments. So it is not the first transmission of these octets, and a copy of
+/// that would have its identification.
+#[test]
+fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).data(1210.0, 5000);
+    talk.flight(1202.1, 10_000, 4).ack(1202.11, 14_000);
+    talk.sort();
+    let way = talk.way();
+    assert_eq!(way.habits.unwrap().copies, 0);
+    assert_eq!(way.retransmissions.len(), 1);
+    assert_eq!(way.retransmissions[0].verdict, Verdict::Spurious);
 }

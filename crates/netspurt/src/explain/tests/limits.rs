@@ -199,8 +199,58 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
         packets.push((0, at, Segment { flags, ..data(first, 100) }));
         packets.push((1, at + 90, ack(first + 100, 65_000)));
     }
+    let waits = [WaitingFor::Delivery, WaitingFor::Application, WaitingFor::CongestionWindow];
+    assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
+}
+
+/// At the sender, 50 ms from the receiver: four segments of 500 octets with PSH. Each of ten ACKs
+/// acknowledges two of them, and `after` ms later the next two leave.
+fn short_writes(after: u64) -> [u64; 2] {
+    let mut packets = opened_for_segments();
+    let flags = Flags::ACK.with(Flags::PSH);
+    let mut pair = |at, first| {
+        packets.extend([0, 500].map(|n| (0, at, Segment { flags, ..data(first + n, 500) })));
+    };
+    pair(50, 1);
+    pair(50, 1001);
+    for n in 0..10_u32 {
+        pair(100 + 25 * u64::from(n) + after, 2001 + 1000 * n);
+    }
+    packets.extend((0..10).map(|n| (1, 100 + 25 * u64::from(n), ack(1001 + 1000 * n, 65_000))));
+    packets.sort_by_key(|(side, at, _)| (*at, 1 - *side));
+    waited(&packets, [WaitingFor::CongestionWindow, WaitingFor::Delivery])
+}
+
+#[test]
+fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_data() {
+    assert_eq!(short_writes(0), [50 + 9 * 25, 0]);
+    assert_eq!(short_writes(5), [0, 50 + 9 * 25 + 5], "the application wrote them then");
+}
+
+/// Beside the server: ten replies of 2,960 octets, the last segment of which is short. Its ACK comes
+/// 40 ms after that of the others, because the client delays it. The client thinks for 60 ms after
+/// each reply, and the round trip takes 50 ms.
+#[test]
+fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
+    let mut packets = opened_for_segments();
+    for packet in &mut packets {
+        // The capture is beside the other end.
+        packet.1 = if packet.1 == 50 && packet.0 == 0 { 50 } else { 0 };
+    }
+    let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
+    for n in 0..10_u32 {
+        let (at, asked, had) = (50 + 110 * u64::from(n), 1 + 100 * n, 1 + 2960 * n);
+        packets.push((0, at, Segment { flags, ack: had, window, ..data(asked, 100) }));
+        for (first, len) in [(0, 1460), (1460, 1460), (2920, 40)] {
+            let reply = Segment { ack: asked + 100, window, ..data(had + first, len) };
+            let flags = if len == 40 { flags } else { Flags::ACK };
+            packets.push((1, at, Segment { flags, ..reply }));
+        }
+        let told = |octet| Segment { seq: asked + 100, ..ack(had + octet, 65_000) };
+        packets.extend([(0, at + 50, told(2920)), (0, at + 90, told(2960))]);
+    }
     let waits = [WaitingFor::Delivery, WaitingFor::Application];
-    assert_eq!(waited(&packets, waits), [270, 0]);
+    assert_eq!(waited(&packets, waits), [10 * 50 + 40, 9 * 60], "no request follows the last ACK");
 }
 
 /// At the sender, 30 ms from the receiver: a full segment every `every` ms, each acknowledged alone.

@@ -22,6 +22,28 @@ fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
     assert_ne!(found[3].evidence, VerdictEvidence::Reported, "nothing had reported it");
 }
 
+/// Linux does not split a piece of its send buffer while the buffer is full. So it sends reported
+/// octets again with the hole before them.
+#[test]
+fn a_reported_segment_that_leaves_together_with_a_hole_is_no_sign_of_going_back() {
+    let mut talk = first_of_ten_lost(true);
+    talk.data(204.12, 1000).data(204.14, 2000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 3]);
+    assert_eq!(talk.found()[1].verdict, Verdict::Spurious);
+}
+
+#[test]
+fn a_sender_that_skipped_reported_segments_goes_back_only_if_it_repeats_two_of_them() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).sack(202.0, 0, &[(1000, 2000)]).sack(203.0, 0, &[(1000, 3000)]);
+    talk.sack(204.0, 0, &[(7000, 10_000), (1000, 6000)]).data(204.1, 0).data(204.3, 6000);
+    talk.data(204.5, 7000);
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(talk.causes(), [repair; 3]);
+    talk.data(204.7, 8000);
+    assert_eq!(talk.causes(), [repair, repair, BACK, BACK]);
+}
+
 #[test]
 fn holes_sent_again_before_what_was_reported_have_the_same_cause() {
     // The second and the third segment are not reported, the fourth is.

@@ -1,0 +1,44 @@
+"""Waits of SYNs whose SYN-ACK was lost, so both ends repeat theirs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from netspurt.captures import explain
+
+from captured_path import captured_between
+from conftest import Command
+
+LINK = 'rate = "50 Mbit/s", delay = "10 ms"'
+
+
+@pytest.fixture(scope="module")
+def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Simulate a transfer whose first SYN-ACK is lost. Both ends send theirs again after 1 s."""
+    far = f'{LINK}, loss = ["none", {{ nth = [1] }}]'
+    return captured_between(tmp_path_factory.mktemp("syn"), LINK, far, send="100 kB")
+
+
+@pytest.mark.parametrize("place", ["a", "m"])
+def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
+    lost_syn_ack: Path, place: str
+) -> None:
+    """The timer of the SYN-ACK fires 20 ms before the repeated SYN comes and is answered, too."""
+    found = explain(lost_syn_ack / f"{place}.pcapng")
+    assert len(found.table("retransmissions")) == 2
+    waits = found.table("waits").records()
+    assert [(wait["timer"], wait["direction"]) for wait in waits] == [("syn", "forward")]
+
+
+def test_beside_a_host_the_wait_of_a_syn_is_not_also_that_of_the_syn_ack_that_answers_it(
+    lost_syn_ack: Path, netspurt: Command
+) -> None:
+    """There the SYN comes, and is answered, in the same instant."""
+    file = lost_syn_ack / "b.pcapng"
+    waited_s = explain(file).table("waits").seconds("waited_ns").sum()
+    assert waited_s == pytest.approx(2.03, abs=0.01), "the timers of a SYN and of a SYN-ACK"
+    (row,) = re.findall(r"^SYN .*", netspurt("explain", file).stdout, re.MULTILINE)
+    assert row.endswith("2.03 s")

@@ -1,0 +1,36 @@
+"""Think times of applications whose last ACK of a reply is delayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.captures import explain
+
+from captured_path import captured
+
+#: A client that delays its ACKs, asks 30 times, and thinks for 200 ms after each reply.
+ASKS = """tcp.nagle = false
+tcp.quick_acks = "0 segments"
+tcp.acks = {{ delayed = "40 ms" }}
+app = {{ reply = "{reply}", requests = 30, think = "200 ms", serve = "{serve}" }}
+"""
+
+
+def application_s(folder: Path, reply: str, serve: str) -> list[float]:
+    """Return the time of the applications beside the client and beside the server [s]."""
+    more = ASKS.format(reply=reply, serve=serve)
+    run = captured(folder, send="300 B", more=more)
+    tables = [explain(run / f"{end}.pcapng").table("spent") for end in "ab"]
+    return [float(spent.seconds("application_ns").sum()) for spent in tables]
+
+
+@pytest.mark.parametrize(("reply", "serve"), [("7240 B", "2 ms"), ("20 kB", "30 ms")])
+def test_a_delay_of_the_last_ack_of_a_reply_belongs_to_the_think_time_at_both_ends(
+    tmp_path: Path, reply: str, serve: str
+) -> None:
+    """There are 29 think times of 200 ms, and 30 times to serve of 30 ms, or of 2 ms (not seen)."""
+    served = 30 * 0.03 if serve == "30 ms" else 0
+    for found in application_s(tmp_path, reply, serve):
+        assert found == pytest.approx(29 * 0.2 + served, abs=0.07)
