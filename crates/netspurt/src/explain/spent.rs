@@ -93,8 +93,8 @@ pub struct TimeSpent {
     delayed_place: WaitingFor,
     /// How long all data seemed to be sent, up to the last packet.
     all_sent: Duration,
-    /// The end whose data the last ACK without data acknowledged, when the ACK came, and `all_sent`
-    /// at this time. `None` after data.
+    /// The end whose data the last ACKs without data acknowledged, when the last of them came, and how
+    /// long all data seemed to be sent before them. `None` after data.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -107,6 +107,9 @@ pub struct TimeSpent {
 }
 
 impl TimeSpent {
+    /// A host answers an ACK, or several of them, within this time.
+    const AT_ONCE: Duration = Duration::from_micros(200);
+
     /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
     /// the packet, if the packet shows it. From `at` on the connection waits for `waiting`.
     #[inline]
@@ -158,6 +161,7 @@ impl TimeSpent {
         let late = std::mem::take(&mut self.delayed);
         if self.delayed_by == Some(side) {
             let (from, to) = (self.delayed_place, WaitingFor::Application);
+            self.on_its_way = Duration::ZERO;
             let moved = late.min(self.of(from));
             self.spent[from as usize] = self.of(from) - moved;
             self.spent[to as usize] = self.of(to) + moved;
@@ -168,19 +172,20 @@ impl TimeSpent {
     /// Notes that the packet that was taken last, at `at`, is an ACK without data. It acknowledges
     /// data of `side`.
     pub fn acked(&mut self, side: Side, at: Time) {
-        self.acked = Some((side, at, self.all_sent));
+        let at_once = |before: Time| at.saturating_since(before) <= Self::AT_ONCE;
+        let train = self.acked.filter(|(of, before, _)| *of == side && at_once(*before));
+        let waited = train.map_or(Duration::ZERO, |(.., waited)| waited) + self.all_sent;
+        self.acked = Some((side, at, waited));
     }
 
     /// Notes that `side` sent data at `at`, beside the capture. If an ACK came just before, the sender
     /// had this data already and waited for the ACK: the congestion window or Nagle's algorithm held
     /// the data back (RFC 9293 §3.7.4). Its application does not see ACKs.
     pub fn was_held(&mut self, side: Side, at: Time) {
-        /// A host answers an ACK within this time.
-        const AT_ONCE: Duration = Duration::from_micros(200);
         /// By chance, an application writes so soon after an ACK at one of so many ACKs.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
-        if of == side && at.saturating_since(acked) <= AT_ONCE.min(waited / CHANCE) {
+        if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
             let (from, to) = (WaitingFor::Delivery, WaitingFor::CongestionWindow);
             let moved = waited.min(self.of(from));
             self.spent[from as usize] = self.of(from) - moved;

@@ -203,9 +203,10 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
     assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
 }
 
-/// At the sender, 50 ms from the receiver: four segments of 500 octets with PSH. Each of ten ACKs
-/// acknowledges two of them, and `after` ms later the next two leave.
-fn short_writes(after: u64) -> [u64; 2] {
+/// At the sender, 50 ms from the receiver: four segments of 500 octets with PSH. Ten times, two of
+/// them are acknowledged by ACKs that end at these octets of the two, and `after` ms later the next
+/// two leave.
+fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
     let mut pair = |at, first| {
@@ -216,15 +217,20 @@ fn short_writes(after: u64) -> [u64; 2] {
     for n in 0..10_u32 {
         pair(100 + 25 * u64::from(n) + after, 2001 + 1000 * n);
     }
-    packets.extend((0..10).map(|n| (1, 100 + 25 * u64::from(n), ack(1001 + 1000 * n, 65_000))));
+    for n in 0..10_u32 {
+        let told = |octets| (1, 100 + 25 * u64::from(n), ack(1 + 1000 * n + octets, 65_000));
+        packets.extend(acks.iter().copied().map(told));
+    }
     packets.sort_by_key(|(side, at, _)| (*at, 1 - *side));
     waited(&packets, [WaitingFor::CongestionWindow, WaitingFor::Delivery])
 }
 
 #[test]
 fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_data() {
-    assert_eq!(short_writes(0), [50 + 9 * 25, 0]);
-    assert_eq!(short_writes(5), [0, 50 + 9 * 25 + 5], "the application wrote them then");
+    for acks in [&[1000][..], &[500, 1000]] {
+        assert_eq!(short_writes(0, acks), [50 + 9 * 25, 0]);
+    }
+    assert_eq!(short_writes(5, &[1000]), [0, 50 + 9 * 25 + 5], "the application wrote them then");
 }
 
 /// Beside the server: ten replies of 2,960 octets, the last segment of which is short. Its ACK comes
