@@ -10,6 +10,7 @@ import pytest
 
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.paced import paced
+from netspurt.analysis.receive_window import window_limits
 from netspurt.captures import explain
 
 from captured_path import captured, captured_between
@@ -18,6 +19,9 @@ from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
 #: A link whose delay grows from 20 ms to 40 ms after 2 s.
 GROWS = 'rate = "500 Mbit/s", delay = { timeline = [["0 s", "20 ms"], ["2 s", "40 ms"]] }'
+#: A link whose delay grows slowly.
+DRIFTS = """rate = "500 Mbit/s", delay = { between = "linear", timeline = [["0 s", "20 ms"],
+["10 s", "70 ms"]] }""".replace("\n", " ")
 
 
 def told(netspurt: Command, file: Path) -> str:
@@ -106,3 +110,29 @@ def test_a_full_link_with_a_slower_way_back_is_found(tmp_path: Path) -> None:
     near = 'rate = ["16 Mbit/s", "500 kbit/s"], delay = "20 ms", queue = "200 packets"'
     folder = captured_between(tmp_path, near, 'rate = "1 Gbit/s", delay = "5 ms"', send="8 MB")
     assert len(full_links(explain(folder / "a.pcapng").tables)) == 1
+
+
+@pytest.mark.parametrize("changes", [GROWS, DRIFTS], ids=["step", "drift"])
+def test_a_delay_that_grows_puts_no_data_of_a_limited_sender_in_a_queue(
+    tmp_path: Path, netspurt: Command, changes: str
+) -> None:
+    small = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "60000 B"\n'
+    near = 'rate = "500 Mbit/s", delay = "1 ms"'
+    folder = captured_between(tmp_path, near, changes, send="10 MB", more=small)
+    for place in ("a", "m"):
+        (limit,) = window_limits(explain(folder / f"{place}.pcapng").tables)
+        assert limit.trip.has_queue, "the mean round trip is much longer than the shortest"
+        assert not limit.has_queue
+        words = told(netspurt, folder / f"{place}.pcapng")
+        assert "data waited in a queue" not in words
+        assert f"A larger receive buffer at {limit.receiver} helps." in words
+
+
+def test_a_receive_window_that_fills_a_queue_is_said_to_do_so(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    large = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "300000 B"\n'
+    folder = captured(tmp_path, rate="16 Mbit/s", send="8 MB", more=large)
+    (limit,) = window_limits(explain(folder / "a.pcapng").tables)
+    assert limit.has_queue
+    assert "data waited in a queue" in told(netspurt, folder / "a.pcapng")

@@ -226,7 +226,7 @@ def _constant_rate(
         rtt_s=rtt_s,
         rtt_s_min=least_s,
         variations=(steady["sent_variation"], steady["delivered_variation"]),
-        fills_queue=fills_queue(changes, key, rate_bps=rate_bps, rtt_s=rtt_s, segment=segment),
+        fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
         is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
     )
 

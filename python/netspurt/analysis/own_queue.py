@@ -23,6 +23,8 @@ _GROWTH_MIN = 0.4
 _SHARE_MIN = 0.5
 #: By how much the rate during slow changes may differ from the rate of the whole time.
 _RATE_OFF_MAX = 0.01
+#: By how much it may be higher in them if the link was full.
+_RATE_OFF_BEFORE = 0.1
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ class _Changes:
 
 
 def fills_queue(
-    changes: Table, key: tuple[int, str], *, rate_bps: float, rtt_s: float, segment: int
+    changes: Table,
+    key: tuple[int, str],
+    *,
+    rate_bps: float,
+    outstanding: float,
+    is_steady: bool = True,
 ) -> bool:
     """Return whether the changes of the round trip come from a queue that the sender filled.
 
@@ -76,17 +83,17 @@ def fills_queue(
         The number of the connection, and the direction.
     rate_bps
         The rate of the direction, in bits per second.
-    rtt_s
-        The mean round trip, in seconds.
-    segment
-        The largest payload of a packet on the link, in octets.
+    outstanding
+        How many segments are outstanding on average.
+    is_steady
+        True if the rate was constant. If not, slow changes do not come from a full link.
     """
     own = changes.where(connection=key[0], direction=key[1])
     if not len(own):
         return True
     fast, slow = (_Changes.of(own, prefix, rate_bps) for prefix in ("", "slowly "))
     by_sender_s = fast.all_s - fast.missing_s
-    if _grows_as_cwnd(slow, rate_bps * rtt_s / 8 / segment):
+    if is_steady and _grows_as_cwnd(slow, outstanding):
         by_sender_s += slow.longer_s
     return by_sender_s >= _SHARE_MIN * (fast.all_s + slow.longer_s)
 
@@ -98,4 +105,6 @@ def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s
-    return growth and missing_s < _SHARE_MIN * slow.all_s
+    # A sender that was faster before did not fill a link of this rate then.
+    is_same_rate = -slow.missing_s <= _RATE_OFF_BEFORE * slow.lasted_s
+    return growth and is_same_rate and missing_s < _SHARE_MIN * slow.all_s
