@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{
-    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
-    habits_table, retransmissions_table, spent_table, steady_table, waits_table,
+    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table,
+    delay_changes_table, floors_table, habits_table, retransmissions_table, spent_table,
+    steady_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
 use netspurt::wire::{CaptureFault, CaptureReader, CaptureSource};
@@ -48,6 +49,7 @@ impl PyExplanation {
                 floors_table(found),
                 habits_table(found),
                 steady_table(found),
+                delay_changes_table(found),
             ];
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));

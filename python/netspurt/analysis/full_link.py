@@ -6,7 +6,8 @@ one of three more things must be seen:
 
 * The round trips of this time were longer than the shortest, so there was a queue. A full link
   sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
-  varied by itself, and the round trips show no queue.
+  varied by itself, and the round trips show no queue. Nor do they if the delay of the path grew
+  while the sender did not send more.
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
   queues short, such as BBR, probe the path so.
 * The connection lost data again and again, but arrived at the same rate in all round trips. Losses
@@ -27,6 +28,7 @@ import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, losses_at_a_constant_rate
 from netspurt.analysis.overflow import Overflow, overflows
+from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.receive_window import window_limits
 from netspurt.analysis.seen import QUEUE_RATIO, heard, vantages
 from netspurt.analysis.spent import whole_s
@@ -120,8 +122,8 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink | Overflow]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
-        `steady`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`,
+        `retransmissions`, `spent`, `steady`.
     """
     found: dict[tuple[int, str], FullLink | Overflow] = {**overflows(tables)}
     if constant := constant_rates(tables):
@@ -150,6 +152,8 @@ class ConstantRate:
     variations
         How much the octets that were sent in a round trip, and those that arrived, differ from
         their means. `None` if it is not known.
+    fills_queue
+        True if the sender sent more when round trips became longer, or if this is not known.
     is_long
         True if the round trips show the path: they are not those of the receiver's own host, this
         time lasted for many of them, and enough data was outstanding.
@@ -162,6 +166,7 @@ class ConstantRate:
     rtt_s: float
     rtt_s_min: float
     variations: tuple[float | None, float | None]
+    fills_queue: bool
     is_long: bool
 
     @property
@@ -179,7 +184,8 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `spent`, `steady`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
+        `steady`.
     """
     if not len(tables["steady"]):
         return []
@@ -196,26 +202,31 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
     rows = {(row["connection"], row["direction"]): row for row in own.records()}
     keys = zip(steady["connection"].tolist(), steady["direction"].tolist(), strict=True)
     return [
-        _constant_rate(one, rows[key], where.get(key, "unknown"))
+        _constant_rate(one, rows[key], where.get(key, "unknown"), tables["delay_changes"])
         for key, one in zip(keys, steady.records(), strict=True)
     ]
 
 
-def _constant_rate(steady: dict[str, Any], row: dict[str, Any], vantage: str) -> ConstantRate:
+def _constant_rate(
+    steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
+) -> ConstantRate:
     """Return a row of the table `steady`, with what tells whether its link was full."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
-    lasted_s, segment = steady["span_ns"] / 1e9, row["segment_bytes_max"] or _SEGMENT_MAX
-    outstanding = steady["rate_bps"] * rtt_s / 8
+    lasted_s = steady["span_ns"] / 1e9
+    segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)
+    key, rate_bps = (int(steady["connection"]), steady["direction"]), steady["rate_bps"]
+    outstanding = rate_bps * rtt_s / 8
     seen = vantage != "receiver" and least_s > (_RTT_S_MIN if vantage == "unknown" else 0)
-    enough = outstanding >= _SEGMENTS_MIN * min(segment, _SEGMENT_MAX)
+    enough = outstanding >= _SEGMENTS_MIN * segment
     return ConstantRate(
-        key=(int(steady["connection"]), steady["direction"]),
+        key=key,
         vantage=vantage,
-        rate_bps=steady["rate_bps"],
+        rate_bps=rate_bps,
         lasted_s=lasted_s,
         rtt_s=rtt_s,
         rtt_s_min=least_s,
         variations=(steady["sent_variation"], steady["delivered_variation"]),
+        fills_queue=fills_queue(changes, key, rate_bps=rate_bps, outstanding=outstanding / segment),
         is_long=seen and enough and lasted_s >= _TRIPS_MIN * rtt_s,
     )
 
@@ -226,7 +237,7 @@ def _by_round_trips(one: ConstantRate) -> FullLink | None:
         return None
     full = FullLink(one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min)
     ratio, (sent, arrived) = one.rtt_s / one.rtt_s_min, one.variations
-    if ratio >= QUEUE_RATIO and not one.is_uneven:
+    if ratio >= QUEUE_RATIO and not one.is_uneven and one.fills_queue:
         return full
     if sent is None or arrived is None:
         return None

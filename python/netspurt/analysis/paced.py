@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netspurt.analysis.full_link import ConstantRate, constant_rates, full_links
 from netspurt.analysis.loss_rate import LossLimit, loss_limits, losses_without_effect
+from netspurt.analysis.seen import QUEUE_RATIO
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number, rate
 
@@ -25,6 +26,8 @@ class Paced:
         The mean round trip in this time, and the shortest of all, in seconds.
     is_uneven
         True if data arrived much less evenly than it was sent.
+    fills_queue
+        True if the sender sent more when round trips became longer, or if this is not known.
     losses
         The losses, if the rate was much higher than the one that they allow.
     """
@@ -35,6 +38,7 @@ class Paced:
     rtt_s: float
     rtt_s_min: float
     is_uneven: bool
+    fills_queue: bool
     losses: LossLimit | None
 
     def sentence(self, who: str) -> str:
@@ -65,6 +69,11 @@ class Paced:
                 ". Data arrived much less evenly than it was sent, so the delay of the path varied "
                 "by itself"
             )
+        if not self.fills_queue and self.rtt_s >= QUEUE_RATIO * self.rtt_s_min:
+            return (
+                ". Round trips changed although the sender did not send more, so the delay of the "
+                "path changed by itself"
+            )
         return ", and queues were short"
 
 
@@ -76,8 +85,8 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `retransmissions`, `spent`,
-        `steady`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`,
+        `retransmissions`, `spent`, `steady`.
     """
     constant = [one for one in constant_rates(tables) if one.is_long and one.vantage == "sender"]
     if not constant:
@@ -91,5 +100,12 @@ def paced(tables: Mapping[str, Table]) -> list[Paced]:
 
 def _paced(one: ConstantRate, losses: LossLimit | None) -> Paced:
     return Paced(
-        one.key[0], one.rate_bps, one.lasted_s, one.rtt_s, one.rtt_s_min, one.is_uneven, losses
+        one.key[0],
+        one.rate_bps,
+        one.lasted_s,
+        one.rtt_s,
+        one.rtt_s_min,
+        one.is_uneven,
+        one.fills_queue,
+        losses,
     )

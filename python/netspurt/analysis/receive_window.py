@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.seen import (
     QUEUE_RATIO,
     RoundTrip,
@@ -25,6 +26,11 @@ from netspurt.wording import duration, number, rate
 
 #: The minimum share of a connection's time.
 _SHARE_MIN = 0.25
+#: The columns that name a direction.
+_KEY = ("connection", "direction")
+#: The changes of the round trip that count. After a pause, as for a delayed ACK while the window is
+#: full, round trips become shorter in any queue.
+_LONGER = ("longer", "slowly longer")
 #: The open part of the largest window so far, mean over the time. The rest is data that the
 #: application had not read. From the first value on, the size of the receive buffer limits the
 #: window; below the second, an application that reads slowly does.
@@ -56,6 +62,8 @@ class WindowLimit:
         How often the window was closed.
     had_bps
         The rate of the connection without the time of its applications, in bits per second.
+    fills_queue
+        True if the sender sent more when round trips became longer, or if this is not known.
     is_possible
         True if the application surely read slowly, but the capture, beside the receiver, does not
         show that the sender filled the window.
@@ -70,6 +78,7 @@ class WindowLimit:
     mean_bytes: float
     closed: int
     had_bps: float
+    fills_queue: bool
     is_possible: bool
 
     @property
@@ -91,7 +100,7 @@ class WindowLimit:
     def has_queue(self) -> bool:
         """Whether data waited in a queue, or may have waited in one."""
         if self.trip.of_data:
-            return self.trip.has_queue
+            return self.trip.has_queue and self.fills_queue
         # Round trips that allow only this rate are longer than that of the handshake.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
@@ -165,7 +174,8 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `spent`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
+        `steady`.
     """
     spent, connections = heard(tables), tables["connections"]
     opened: NDArray[np.float64] = np.ma.filled(
@@ -189,7 +199,8 @@ def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `habits`, `spent`.
+        The tables of an explained capture: `connections`, `delay_changes`, `habits`, `spent`,
+        `steady`.
     """
     spent = heard(tables)
     return _limits(tables, spent.select(_is_long(spent)))
@@ -214,6 +225,11 @@ def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
     connections = tables["connections"]
     where, ways = vantages(tables), defaultdict(list)
     own = connections.select(np.isin(connections["connection"], spent["connection"]))
+    changes = tables["delay_changes"]
+    changes = changes.select(
+        np.isin(changes["connection"], spent["connection"]) & np.isin(changes["kind"], _LONGER)
+    )
+    steady = set(zip(*(tables["steady"][name].tolist() for name in _KEY), strict=True))
     for row in own.records():
         ways[row["connection"]].append(row)
     found: list[tuple[float, WindowLimit]] = []
@@ -224,8 +240,26 @@ def _limits(tables: Mapping[str, Table], spent: Table) -> list[WindowLimit]:
         row = max(ways[connection], key=lambda row: int(row["unique_bytes"]))
         beside = where.get((connection, row["direction"])) == "receiver"
         limits = _limit(row, own, held_s / all_s, busy_s, beside=beside)
-        found += [(held_s, limit) for limit in limits]
+        key = (connection, row["direction"])
+        found += [
+            (
+                held_s,
+                replace(limit, fills_queue=_fills(limit, row, changes, is_steady=key in steady)),
+            )
+            for limit in limits
+        ]
     return [limit for _, limit in sorted(found, key=lambda one: -one[0])]
+
+
+def _fills(one: WindowLimit, row: dict[str, Any], changes: Table, *, is_steady: bool) -> bool:
+    """Return whether the sender filled a queue; `is_steady` is true if its rate was constant."""
+    return fills_queue(
+        changes,
+        (one.connection, row["direction"]),
+        rate_bps=one.had_bps,
+        outstanding=one.had_bps * one.trip.mean_s / 8 / row["segment_bytes_max"],
+        is_steady=is_steady,
+    )
 
 
 def _limit(
@@ -247,5 +281,6 @@ def _limit(
         mean_bytes=window if mean is None else mean,
         closed=int(back["window_closings"]),
         had_bps=8 * octets / busy_s,
+        fills_queue=True,
         is_possible=False,
     )

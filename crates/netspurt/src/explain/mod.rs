@@ -10,6 +10,7 @@ mod columns;
 mod connection;
 mod continuing;
 mod csv;
+mod delay_changes_table;
 mod disorder;
 mod ended;
 mod ended_way;
@@ -49,6 +50,7 @@ mod way;
 
 pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
+pub use delay_changes_table::delay_changes_table;
 pub use disorder::Disorder;
 pub use ended::{EndedConnection, Ending};
 pub use ended_way::EndedWay;
@@ -67,8 +69,9 @@ pub use sender::Sender;
 pub use shared_state::SharedState;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
-    Copies, Course, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes,
-    Repairs, RoundTripStatistics, Spread, Statistics, SteadyCourse, Windows,
+    ChangeSums, Copies, Course, DataCounts, DelayChanges, DuplicateAcks, FlightSize, Offers,
+    PacketStatistics, PacketTimes, Repairs, RoundTripStatistics, Spread, Statistics, SteadyCourse,
+    Windows,
 };
 pub use steady_table::steady_table;
 pub use tables::{connections_table, retransmissions_table};

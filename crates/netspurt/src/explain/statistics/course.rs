@@ -5,6 +5,8 @@ use std::array;
 use crate::packed::PackedValue;
 use crate::units::{Duration, Time};
 
+use super::DelayChanges;
+
 /// Delivered octets and round trips in spans of time. The spans have equal lengths and cover the
 /// time since the beginning.
 ///
@@ -38,6 +40,8 @@ pub struct Course {
     /// The index of the latest span.
     latest: usize,
     spans: [CourseSpan; Self::SPANS],
+    /// How the round trip changed.
+    pub changes: DelayChanges,
 }
 
 /// The sums of one span of time.
@@ -114,6 +118,7 @@ impl Course {
             shift: Self::SHIFT,
             latest: 0,
             spans: [CourseSpan::default(); Self::SPANS],
+            changes: DelayChanges::default(),
         }
     }
 
@@ -166,6 +171,9 @@ impl Course {
         if let Some(rtt) = rtt {
             span.rtt_ns = span.rtt_ns.saturating_add(rtt.as_nanos());
             span.samples += 1;
+            self.changes.take(at, bytes, rtt);
+        } else {
+            self.changes.pass(bytes);
         }
     }
 
@@ -239,6 +247,7 @@ impl PackedValue for Course {
         (self.now[0], self.now[1]).put(into);
         u64::from(self.shift).put(into);
         (self.latest as u64).put(into);
+        self.changes.put(into);
         for span in &self.spans[..=self.latest] {
             (span.bytes, (span.rtt_ns, (span.samples, span.intervals))).put(into);
             span.each.iter().for_each(|each| (each.sum, each.squares).put(into));
@@ -251,6 +260,7 @@ impl PackedValue for Course {
         course.now = [u64::get(from), u64::get(from)];
         course.shift = u64::get(from) as u32;
         course.latest = u64::get(from) as usize;
+        course.changes = DelayChanges::get(from);
         for span in &mut course.spans[..=course.latest] {
             let (bytes, (rtt_ns, (samples, intervals))) = PackedValue::get(from);
             let each = array::from_fn(|_| {

@@ -3,6 +3,7 @@
 mod copies;
 mod course;
 mod data;
+mod delay_changes;
 mod delivered;
 mod duplicate_acks;
 mod flight;
@@ -17,6 +18,7 @@ mod windows;
 pub use copies::Copies;
 pub use course::{Course, SteadyCourse};
 pub use data::DataCounts;
+pub use delay_changes::{ChangeSums, DelayChanges};
 pub use duplicate_acks::DuplicateAcks;
 pub use flight::FlightSize;
 pub use packets::{Offers, PacketStatistics};

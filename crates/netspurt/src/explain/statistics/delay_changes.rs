@@ -1,0 +1,170 @@
+//! Changes of the round trip, and how much was delivered while it changed.
+
+use std::array;
+
+use crate::packed::{PackedValue, packed_value};
+use crate::units::{Duration, Time};
+
+/// How the round trip of a direction changed, and how much was delivered in these times.
+///
+/// A *change* begins at the last delivery with a round trip near the extreme since the change
+/// before. It ends at the first delivery whose round trip differs from this extreme by a quarter.
+/// If a full link makes round trips longer, data is delivered at the rate of the link during the
+/// change. If the delay of the path grows, fewer octets are delivered during the change.
+///
+/// ```
+/// use netspurt::explain::DelayChanges;
+/// use netspurt::units::{Duration, Time};
+/// let ms = Duration::from_millis;
+/// let mut changes = DelayChanges::default();
+/// for tick in 0..100 {
+///     // 1000 octets are sent every millisecond. After 50 of them the delay grows by 30 ms.
+///     let rtt = if tick < 50 { ms(40) } else { ms(70) };
+///     changes.take(Time::ZERO + ms(tick) + rtt, 1000, rtt);
+/// }
+/// let longer = changes.sums[0];
+/// assert_eq!((longer.rtt_ns, longer.lasted_ns, longer.bytes), (30_000_000, 31_000_000, 1000));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DelayChanges {
+    /// The sums of the changes of each kind, in the order of [`KINDS`](Self::KINDS).
+    pub sums: [ChangeSums; 4],
+    /// Octets that were delivered so far.
+    bytes: u64,
+    /// The extreme round trip since the last change. `None` before the first delivery.
+    extreme: Option<Duration>,
+    /// The last delivery with a round trip near this extreme: its time, the octets delivered until
+    /// then, and its round trip.
+    begin: (Time, (u64, Duration)),
+    /// Whether the last change was to longer round trips, so that the extreme is the longest.
+    is_high: bool,
+}
+
+/// The sums of changes of the round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeSums {
+    /// The sum of the differences of round trips, without sign, in nanoseconds.
+    pub rtt_ns: u64,
+    /// How long the changes lasted, in nanoseconds.
+    pub lasted_ns: u64,
+    /// The octets that were delivered during the changes.
+    pub bytes: u64,
+}
+
+packed_value!(ChangeSums { rtt_ns, lasted_ns, bytes });
+
+impl DelayChanges {
+    /// The kinds of changes. A change is slow if the round trip changes by less than an eighth of
+    /// the time of the change.
+    pub const KINDS: [&str; 4] = ["longer", "shorter", "slowly longer", "slowly shorter"];
+    /// The least part of the time of a change that is not slow.
+    const FAST: u64 = 8;
+    /// A round trip within this part of the extreme is near it.
+    const NEAR: u64 = 16;
+
+    /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
+    /// trip of the newest of them.
+    #[inline]
+    pub fn take(&mut self, at: Time, bytes: u64, rtt: Duration) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let (now, extreme) = (rtt.as_nanos(), self.extreme.unwrap_or(rtt).as_nanos());
+        let (low, high) = (now.min(extreme), now.max(extreme));
+        let is_beyond = if self.is_high { now >= extreme } else { now <= extreme };
+        if is_beyond || (high - low).saturating_mul(Self::NEAR) <= extreme {
+            self.begin = (at, (self.bytes, rtt));
+            self.extreme = Some(if is_beyond { rtt } else { Duration::from_nanos(extreme) });
+        } else if (high - low).saturating_mul(4) >= low {
+            self.change(at, rtt);
+        }
+    }
+
+    /// Takes octets without a known round trip.
+    #[inline]
+    pub fn pass(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Ends a change at `at`, with the round trip `rtt`.
+    #[cold]
+    fn change(&mut self, at: Time, rtt: Duration) {
+        let (begin, (bytes, from)) = self.begin;
+        let differs = rtt.as_nanos().abs_diff(from.as_nanos());
+        let lasted = at.saturating_since(begin).as_nanos();
+        let is_slow = differs.saturating_mul(Self::FAST) < lasted;
+        let sums = &mut self.sums[2 * usize::from(is_slow) + usize::from(self.is_high)];
+        sums.rtt_ns = sums.rtt_ns.saturating_add(differs);
+        sums.lasted_ns = sums.lasted_ns.saturating_add(lasted);
+        sums.bytes = sums.bytes.saturating_add(self.bytes - bytes);
+        self.is_high = !self.is_high;
+        self.extreme = Some(rtt);
+        self.begin = (at, (self.bytes, rtt));
+    }
+}
+
+impl PackedValue for DelayChanges {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.sums.iter().for_each(|sums| sums.put(into));
+        (self.bytes, (self.extreme, (self.begin, self.is_high))).put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        let sums = array::from_fn(|_| ChangeSums::get(from));
+        let (bytes, (extreme, (begin, is_high))) = PackedValue::get(from);
+        Self { sums, bytes, extreme, begin, is_high }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The changes of deliveries of 1000 octets. `of` gives the times of each, in microseconds:
+    /// when it was sent, and how long its round trip took.
+    fn changes(many: u64, of: impl Fn(u64) -> (u64, u64)) -> DelayChanges {
+        let mut changes = DelayChanges::default();
+        for n in 0..many {
+            let (sent, rtt) = of(n);
+            let [at, rtt] = [sent + rtt, rtt].map(Duration::from_micros);
+            changes.take(Time::ZERO + at, 1000, rtt);
+        }
+        changes
+    }
+
+    #[test]
+    fn a_queue_delivers_at_the_rate_of_its_link_while_round_trips_become_longer() {
+        // The link takes 1 ms for each delivery. They are sent twice as fast.
+        let [longer, shorter, slowly, _] = changes(100, |n| (500 * n, 40_000 + 500 * n)).sums;
+        assert_eq!(longer.lasted_ns / 1_000_000 * 1000, longer.bytes);
+        assert!(longer.rtt_ns >= longer.lasted_ns / 2);
+        assert_eq!([shorter, slowly], [ChangeSums::default(); 2]);
+    }
+
+    #[test]
+    fn a_step_to_a_shorter_delay_delivers_much_at_once() {
+        let [longer, shorter, ..] =
+            changes(200, |n| (1000 * n, if n < 100 { 80_000 } else { 50_000 })).sums;
+        assert_eq!(longer, ChangeSums::default());
+        assert_eq!((shorter.rtt_ns, shorter.bytes), (30_000_000, 1000));
+    }
+
+    #[test]
+    fn a_slow_change_and_small_variations_are_told_apart() {
+        let noise = |n| 200 * (n % 8);
+        let [longer, shorter, slowly, _] =
+            changes(3000, |n| (1000 * n, 40_000 + 10 * n + noise(n))).sums;
+        assert_eq!([longer, shorter], [ChangeSums::default(); 2]);
+        assert!(slowly.rtt_ns > 10_000_000, "{slowly:?}");
+        let still = changes(3000, |n| (1000 * n, 40_000 + noise(n)));
+        assert_eq!(still.sums, [ChangeSums::default(); 4]);
+    }
+
+    #[test]
+    fn octets_without_a_round_trip_count_in_a_change() {
+        let ms = Duration::from_millis;
+        let mut changes = DelayChanges::default();
+        changes.take(Time::ZERO + ms(40), 1000, ms(40));
+        changes.pass(5000);
+        changes.take(Time::ZERO + ms(80), 1000, ms(60));
+        assert_eq!(changes.sums[0].bytes, 6000);
+    }
+}

@@ -1,0 +1,110 @@
+"""Whether longer round trips come from a queue that the sender filled, or from the path.
+
+A full link delivers data at its rate while the queue grows, because the sender sends faster. If the
+delay of the path grows by itself, the sender does not send faster. Then less is delivered: the
+octets of a time that is as long as the growth are missing. If the delay becomes shorter, more is
+delivered.
+
+Where the round trip changes slowly, the missing octets are few, and may be too few to be seen. But
+there a queue grows at least as fast as cwnd, by about a segment in a round trip (RFC 5681 §3.1, RFC
+9438 §4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netspurt.table import Table
+
+#: The minimum growth of what is outstanding, in segments for each round trip, if cwnd grows. It is
+#: half a segment for a sender that counts delayed ACKs and not octets.
+_GROWTH_MIN = 0.4
+#: The minimum share of the changes of the round trip that come from the sender's own queue.
+_SHARE_MIN = 0.5
+#: By how much the rate during slow changes may differ from the rate of the whole time.
+_RATE_OFF_MAX = 0.01
+#: By how much it may be higher in them if the link was full.
+_RATE_OFF_BEFORE = 0.1
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Changes of the round trip: their sum, and how long the longer round trips took to come [s].
+
+    Attributes
+    ----------
+    missing_s
+        The octets that were missing during the changes, as the time that they take at the rate [s].
+    lasted_s
+        How long all changes took [s].
+    """
+
+    longer_s: float
+    all_s: float
+    longer_lasted_s: float
+    lasted_s: float
+    missing_s: float
+
+    @classmethod
+    def of(cls, own: Table, prefix: str, rate_bps: float) -> _Changes:
+        """Return the changes whose kinds have this `prefix` before `longer` and `shorter`."""
+        longer, shorter = (own.where(kind=prefix + kind) for kind in ("longer", "shorter"))
+        (more_s, more_took_s), (less_s, less_took_s) = (
+            (float(one.seconds("change_ns").sum()), float(one.seconds("lasted_ns").sum()))
+            for one in (longer, shorter)
+        )
+        delivered = float(longer["bytes"].sum()) - float(shorter["bytes"].sum())
+        return cls(
+            longer_s=more_s,
+            all_s=more_s + less_s,
+            longer_lasted_s=more_took_s,
+            lasted_s=more_took_s + less_took_s,
+            missing_s=more_took_s - less_took_s - 8 * delivered / rate_bps,
+        )
+
+
+def fills_queue(
+    changes: Table,
+    key: tuple[int, str],
+    *,
+    rate_bps: float,
+    outstanding: float,
+    is_steady: bool = True,
+) -> bool:
+    """Return whether the changes of the round trip come from a queue that the sender filled.
+
+    The result is true, too, if the capture does not have changes that tell.
+
+    Parameters
+    ----------
+    changes
+        The table `delay_changes` of an explained capture.
+    key
+        The number of the connection, and the direction.
+    rate_bps
+        The rate of the direction, in bits per second.
+    outstanding
+        How many segments are outstanding on average.
+    is_steady
+        True if the rate was constant. If not, slow changes do not come from a full link.
+    """
+    own = changes.where(connection=key[0], direction=key[1])
+    if not len(own):
+        return True
+    fast, slow = (_Changes.of(own, prefix, rate_bps) for prefix in ("", "slowly "))
+    by_sender_s = fast.all_s - fast.missing_s
+    if is_steady and _grows_as_cwnd(slow, outstanding):
+        by_sender_s += slow.longer_s
+    return by_sender_s >= _SHARE_MIN * (fast.all_s + slow.longer_s)
+
+
+def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
+    """Return whether a growing cwnd may have caused slow changes to longer round trips.
+
+    On average, `outstanding` segments are outstanding.
+    """
+    growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
+    missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s
+    # A sender that was faster before did not fill a link of this rate then.
+    is_same_rate = -slow.missing_s <= _RATE_OFF_BEFORE * slow.lasted_s
+    return growth and is_same_rate and missing_s < _SHARE_MIN * slow.all_s
