@@ -106,7 +106,7 @@ def test_a_queue_that_the_sender_fills_delivers_at_a_constant_rate_while_it_grow
     assert delivered_s == pytest.approx(lasted_s, rel=0.05)
 
 
-def test_a_full_link_with_a_slower_way_back_is_found(tmp_path: Path) -> None:
+def test_a_full_link_with_a_slower_reverse_direction_is_found(tmp_path: Path) -> None:
     near = 'rate = ["16 Mbit/s", "500 kbit/s"], delay = "20 ms", queue = "200 packets"'
     folder = captured_between(tmp_path, near, 'rate = "1 Gbit/s", delay = "5 ms"', send="8 MB")
     assert len(full_links(explain(folder / "a.pcapng").tables)) == 1

@@ -209,12 +209,11 @@ impl Sender {
         known: u64,
         octets: &CapturedOctets,
     ) {
-        let una = octets.una();
+        let (una, outstanding) = (octets.una(), octets.outstanding());
         let before = BeforeProbe { known, una, closed: self.window == Some(0) };
         if before.is_probe(packet, (left, right)) {
             return;
         }
-        let outstanding = octets.outstanding();
         let first = outstanding.partition_point(|one| one.right <= left);
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);
@@ -252,13 +251,12 @@ impl Sender {
             far && unordered && !missing && trouble.filled_by_other(at, (left, right), Some(round));
         match age {
             Age::Unknown if original => trouble.overtaken(late_by),
-            Age::Older if missing => trouble.overtaken(late_by),
             Age::Unknown if missing && soon => trouble.overtaken(late_by),
             Age::Copy => trouble.copies += 1,
             Age::Older => {
                 // A retransmission may have come first. A copy has the marks of its original.
-                let filled = trouble.filled_by_other(at, (left, right), None);
-                if filled || other == Some(Ordering::Less) {
+                let late = missing || trouble.filled_by_other(at, (left, right), None);
+                if late || other == Some(Ordering::Less) {
                     trouble.overtaken(late_by);
                 } else {
                     trouble.copies += 1;

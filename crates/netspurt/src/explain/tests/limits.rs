@@ -1,5 +1,7 @@
 //! What connections wait for: the receive window, the congestion window, repair.
 
+use std::cmp::Reverse;
+
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 
@@ -221,7 +223,7 @@ fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
         let told = |octets| (1, 100 + 25 * u64::from(n), ack(1 + 1000 * n + octets, 65_000));
         packets.extend(acks.iter().copied().map(told));
     }
-    packets.sort_by_key(|(side, at, _)| (*at, 1 - *side));
+    packets.sort_by_key(|(side, at, _)| (*at, Reverse(*side)));
     waited(&packets, [WaitingFor::CongestionWindow, WaitingFor::Delivery])
 }
 
