@@ -233,7 +233,6 @@ impl Sender {
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
         }
-        let overtook = (outstanding.len() - first) as u64;
         // The sender had sent the octets above it already, so it is a retransmission that came late.
         let distance = self.segs_between(right, known);
         let repeated = above.is_some_and(|one| self.order.was_sent_after(packet, one))
@@ -242,7 +241,7 @@ impl Sender {
         if age == Age::Older && (repeated || other == Some(Ordering::Greater)) {
             age = Age::Newer;
         }
-        let late_by = LateBy { overtook, distance, behind };
+        let late_by = LateBy { overtook: (outstanding.len() - first) as u64, distance, behind };
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
