@@ -233,12 +233,9 @@ impl Sender {
         if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
             age = Age::Copy;
         }
-        // The sender had sent the octets above it already, so it is a retransmission that came late.
         let distance = self.segs_between(right, known);
-        let repeated = above.is_some_and(|one| self.order.was_sent_after(packet, one))
-            || self.order.was_sent_after_some(packet, distance);
         let other = last.and_then(|(_, kept)| self.order.compared(packet, kept));
-        if age == Age::Older && (repeated || other == Some(Ordering::Greater)) {
+        if age == Age::Older && self.was_again(packet, above, distance, other) {
             age = Age::Newer;
         }
         let late_by = LateBy { overtook: (outstanding.len() - first) as u64, distance, behind };
@@ -263,8 +260,7 @@ impl Sender {
             }
             Age::Newer | Age::Unknown => {
                 // At the receiver the segment was needed if any of its octets had not arrived.
-                let gaps = &self.trouble.get_or_insert_default().gaps;
-                let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
+                let partly = trouble.gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
                 let old =
                     Old { left, right, known, una, first_sent, missing, before_tail, unordered };
@@ -274,6 +270,21 @@ impl Sender {
         if let Some(trouble) = &mut self.trouble {
             trouble.gaps.remove(left, right);
         }
+    }
+
+    /// Whether an older packet is a retransmission that was overtaken: its sender had sent octets
+    /// above it already. `above` is a segment above it, and `segs` are all the segments above it.
+    /// `other` says when it was sent compared with the segment that has the same octets.
+    fn was_again(
+        &self,
+        packet: &impl CapturedTcp,
+        above: Option<&Acknowledged>,
+        segs: u64,
+        other: Option<Ordering>,
+    ) -> bool {
+        above.is_some_and(|one| self.order.was_sent_after(packet, one))
+            || self.order.was_sent_after_some(packet, segs)
+            || other == Some(Ordering::Greater)
     }
 
     /// Whether octets came so soon after higher octets that they are an original that was
