@@ -1,4 +1,4 @@
-//! Captures explained.
+//! Whole captures are explained: tables, waits, damage, and connections that were set aside.
 
 mod at_receiver;
 mod causes;
@@ -15,7 +15,8 @@ use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};
 
 use super::{Explainer, Explanation, WaitingFor, retransmissions_table, waits_table};
 
-/// A capture of these segments: from the side with this index, milliseconds, segment.
+/// Makes a capture. Each segment has the index of the side that sent it, and a time in
+/// milliseconds.
 fn file_of(segments: &[(usize, u64, Segment)]) -> Vec<u8> {
     let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
@@ -70,9 +71,10 @@ fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
     assert_eq!(waits.rows(), 1, "one timer fired");
 }
 
-/// Beside the receiver, 20 ms from the sender: all that has come is acknowledged when the next
-/// flight comes. One that takes the round trip was on its way. Before the one that comes after a
-/// second, the application paused since the acknowledgment had reached the sender.
+/// The capture is beside the receiver, 20 ms from the sender. The receiver has acknowledged
+/// everything when the next flight comes. A flight that comes after a round trip was on its way.
+/// One flight comes after a second: the application paused from when the sender had the
+/// acknowledgment.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -95,7 +97,7 @@ fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     assert_eq!(waits.map(ms), [20, 25 + 22 + 20, 980]);
 }
 
-/// A SYN and an acknowledgment with a SACK block, of which `snap` octets were captured each.
+/// A SYN and an acknowledgment with a SACK block. The capture kept `snap` octets of each packet.
 fn cut_to(snap: usize) -> Explanation {
     let mut ack = Segment { ack: 1, flags: Flags::ACK, ..Segment::default() };
     let mut blocks = SackBlocks::default();

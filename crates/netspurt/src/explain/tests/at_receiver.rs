@@ -17,8 +17,9 @@ fn what_follows_a_timeout_at_the_receiver_goes_back_although_all_of_it_had_arriv
     assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
 }
 
-/// Ten segments, a silence, `woken` segments, a round trip later two of which the octets before are
-/// missing, and another one later what is missing. Returns its causes.
+/// Ten segments come, and after a silence `woken` segments. A round trip later come two segments,
+/// but not the octets before them. Another round trip later come the missing octets. Returns their
+/// causes.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);
@@ -39,9 +40,9 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
 }
 
-/// Ten segments, a round trip later nine of which one is missing before them, and another round trip
-/// later its retransmission, which comes `behind` milliseconds after new segments that left after it.
-/// The original comes at `original`, if it comes.
+/// Ten segments come. A round trip later come nine segments, but not the one before them. Another
+/// round trip later comes its retransmission. It comes `behind` milliseconds after new segments
+/// that were sent after it. The original comes at `original`, if it comes at all.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedWay {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
@@ -82,9 +83,9 @@ fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
     assert_eq!(found[0].srtt.as_nanos() / 1_000_000, 100);
 }
 
-/// RFC 6864 §4: identifications ascend. Four packets were sent after the late one, but its octets are
-/// below the last eight segments. So it is not the first transmission of these octets, and a copy of
-/// that would have its identification.
+/// RFC 6864 §4: identifications ascend. Four packets were sent after the late one, but eight
+/// segments have octets above it. So it is not the first transmission of its octets. It is no copy
+/// of the first transmission either, because a copy would have the same identification.
 #[test]
 fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
     let mut talk = at_receiver();

@@ -23,7 +23,7 @@ pub(super) struct Talk {
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
-    /// Flow labels of the packets, which are those of IPv6 then.
+    /// The flow labels of the packets. If there are any, the packets are those of IPv6.
     labels: Option<Vec<u32>>,
 }
 
@@ -40,7 +40,8 @@ impl Talk {
         Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
 
-    /// A handshake with halves of the round trip: from the capture to the receiver, to the sender.
+    /// A handshake. The round trip has two parts: from the capture to the receiver, and to the
+    /// sender.
     pub(super) fn handshake(&mut self, sack: bool, far: f64, near: f64) {
         let options = SynOptions { sack, ..SynOptions::default() };
         let mut syn = Segment { seq: self.isn, flags: Flags::SYN, ..Segment::default() };
@@ -104,7 +105,7 @@ impl Talk {
         self
     }
 
-    /// The last packet again: the same octets of the same packet.
+    /// Adds the last packet a second time, as a copy.
     pub(super) fn copy(&mut self, after: f64) -> &mut Self {
         let (side, at, id, segment) = *self.packets.last().unwrap();
         self.packets.push((side, at + after, id, segment));
@@ -259,7 +260,7 @@ fn the_silence_before_a_probe_a_timeout_and_a_syn_is_a_wait() {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
-    // The second wait tells that the first was a probe's.
+    // The second wait shows that the first one ended with a probe.
     let mut talk = Talk::opened(true, false);
     talk.data(101.0, 0).data(381.0, 0).data(665.0, 0);
     let [probe, timeout] = ["probe", "retransmission"].map(str::to_string);
@@ -271,7 +272,7 @@ fn the_silence_before_a_probe_a_timeout_and_a_syn_is_a_wait() {
     assert_eq!(waits(&talk), [("syn".to_string(), 1000)]);
 }
 
-/// RFC 6298 §5.5 doubles the wait; RFC 8985 §7.3 leaves it.
+/// A timeout doubles the next wait (RFC 6298 §5.5). A probe does not (RFC 8985 §7.3).
 #[test]
 fn the_second_wait_tells_a_probe_from_a_timeout() {
     for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
@@ -281,8 +282,8 @@ fn the_second_wait_tells_a_probe_from_a_timeout() {
     }
 }
 
-/// RFC 6298 §5.3 restarts the timer when octets are acknowledged, so the wait that doubles begins
-/// there: here 260 ms, while the segment had been sent 370 ms before.
+/// The timer restarts when octets are acknowledged (RFC 6298 §5.3), so the wait that doubles begins
+/// then. Here this wait is 260 ms, although the segment was sent 370 ms before.
 #[test]
 fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     let two = |second: f64| {
@@ -302,8 +303,8 @@ fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
     assert_eq!(talk.causes(), [Some(Cause::Tlp), Some(Cause::Rto)]);
 }
 
-/// RFC 8985 §7.4.2: that a probe was acknowledged does not tell which copy arrived, so none follows
-/// until something later is acknowledged.
+/// RFC 8985 §7.4.2: the acknowledgment of a probe does not show which copy arrived. So the sender
+/// sends no other probe until something later is acknowledged.
 #[test]
 fn no_probe_follows_one_whose_outcome_is_open() {
     let mut talk = Talk::opened(true, false);
@@ -316,8 +317,8 @@ fn no_probe_follows_one_whose_outcome_is_open() {
     assert_eq!(talk.causes(), [tlp, rto, tlp]);
 }
 
-/// A flight of ten, then a lone segment that leaves twice; `sent` segments follow its
-/// acknowledgment.
+/// A flight of ten segments is sent, and then a lone segment twice. After the acknowledgment of the
+/// lone segment, the sender sends `sent` segments.
 fn lone_after_ten(sent: u32) -> Talk {
     let mut talk = Talk::opened(true, false);
     talk.flight(101.0, 0, 10).ack(201.0, 10_000);
@@ -380,14 +381,14 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
         assert_eq!(talk.causes(), [cause]);
         assert_eq!(talk.found()[0].rule, CauseRule::FlowLabel);
     }
-    // A sender with another label in each packet tells nothing by them.
+    // If a sender changes the label with each packet, labels show nothing.
     let mut talk = Talk::opened(true, false);
     talk.labels = Some((1..=5).collect());
     talk.data(101.0, 0).data(401.0, 0);
     assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// At the receiver nothing else tells that a timeout was before what goes on in order.
+/// At the receiver only this order shows that a timeout came before.
 #[test]
 fn behind_a_label_that_changes_the_rest_goes_back() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
@@ -401,7 +402,7 @@ fn behind_a_label_that_changes_the_rest_goes_back() {
     assert!(found.cause_confidence > 0.9);
 }
 
-/// A sender that repairs nothing but the head by SACK sends it twice only by its timer.
+/// If a sender with SACK sends the head a second time, and nothing else, its timer fired.
 #[test]
 fn a_head_that_leaves_twice_in_a_repair_without_proof_was_sent_by_the_timer() {
     let mut talk = first_of_ten_lost(true);
@@ -485,7 +486,8 @@ fn sequence_numbers_wrap() {
     assert_eq!(talk.found()[0].right - talk.found()[0].left, 1000);
 }
 
-/// Offload makes one packet of several segments; the repair is of one.
+/// With offload, one packet of the capture holds several segments. The repair sends only one of
+/// them.
 #[test]
 fn a_part_of_a_super_packet_is_sent_again_once() {
     let mut talk = Talk::opened(true, false);
@@ -535,7 +537,8 @@ fn an_ack_sooner_than_any_round_trip_answers_the_original() {
     assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
 }
 
-/// At the receiver a capture shows what arrived; what was lost before it is a first sighting.
+/// A capture at the receiver shows only what arrived. If an original was lost before, the capture
+/// shows its octets for the first time in the retransmission.
 #[test]
 fn a_capture_at_the_receiver_shows_what_arrived() {
     let mut talk = Talk::midway();
@@ -564,8 +567,8 @@ pub(super) fn at_receiver() -> Talk {
     talk
 }
 
-/// The retransmissions of a talk over IPv6, where without time stamps no mark tells the order of
-/// packets.
+/// The retransmissions of a talk over IPv6. Without time stamps, nothing in the packets shows in
+/// which order they were sent.
 pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
     talk.labels = Some(vec![0; talk.packets.len()]);
     talk.way().retransmissions

@@ -1,4 +1,4 @@
-//! Flights of segments that continue each other, taken together and one by one.
+//! Explaining a flight of successive segments at once gives the same as taking each by itself.
 
 use proptest::prelude::*;
 
@@ -8,23 +8,24 @@ use crate::ids::Side;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{Packet, PcapngWriter, encode};
 
-/// A step of one side.
+/// What one side does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// So many new segments of one length back to back, with PSH or without.
+    /// Sends this number of new segments of one length, one directly after the other, with PSH or
+    /// without.
     Flight(u32, u16, bool),
-    /// Octets that were sent, so far back, are sent again as part of a flight of so many segments.
+    /// Sends old octets again, from this distance back, in a flight of this number of segments.
     Again(u32, u32),
-    /// Octets are left out, as if the capture had lost them.
+    /// Leaves octets out, as if the capture had lost them.
     Skip(u32),
-    /// The peer's octets are acknowledged but for the last so many, with a SACK block of so many or
-    /// none.
+    /// Acknowledges the octets of the peer, except this number of the last ones. A SACK block
+    /// reports the second number of octets, if it is not zero.
     Ack(u32, u32),
-    /// The window becomes this.
+    /// Changes the window to this.
     Window(u16),
-    /// Nothing is sent for so many milliseconds.
+    /// Sends nothing for this number of milliseconds.
     Wait(u32),
-    /// A FIN.
+    /// Sends a FIN.
     Fin,
 }
 
@@ -136,8 +137,8 @@ fn explained(
 }
 
 proptest! {
-    /// With a transcript every segment is taken when it comes, and none by the code for those that
-    /// continue the one before.
+    /// With a transcript each segment is explained by itself. The code for segments that continue
+    /// the segment before is not used.
     #[test]
     fn flights_taken_together_tell_what_their_segments_tell_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),
@@ -146,8 +147,8 @@ proptest! {
         let packets = packets(&steps, (begin, pace), stamped);
         let one_by_one = explained(&packets, six, Explainer::default().with_transcript(None));
         let together = explained(&packets, six, Explainer::default());
-        // What is out of order is put into order from where this is noticed on, and it is noticed
-        // only among segments that are taken together.
+        // Packets are sorted from the first place where disorder is noticed. It is noticed only
+        // among segments that are explained together.
         let ordered = |found: &Explanation| found.notes.disorder == Disorder::default();
         if !ordered(&together) || !ordered(&one_by_one) {
             return Ok(());

@@ -11,8 +11,8 @@ use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::read_all;
 
-/// A packet of twelve random octets: when, from which side, and the segment. Numbers are few and
-/// near the end of the space, so that holes, repairs, duplicates and wraps come about.
+/// A packet of twelve random octets: when, from which side, and the segment. The sequence numbers
+/// are few, and near the end of their space. So there are holes, repairs, duplicates and wraps.
 fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);
@@ -80,8 +80,8 @@ proptest! {
         prop_assert_eq!(segments.rows(), packets.len());
     }
 
-    /// With a transcript fewer segments are taken together. So disorder may be noticed elsewhere; the
-    /// packets here are too far apart for it, unless the clock steps back.
+    /// With a transcript fewer segments are explained together, so disorder may be noticed at
+    /// another packet. The packets here are too far apart for this, unless the clock steps back.
     #[test]
     fn segments_taken_together_tell_what_they_tell_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool

@@ -1,4 +1,4 @@
-//! What connections wait for: the receive window, the congestion window, repair.
+//! What connections wait for: the receive window, the congestion window, the path, repair.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::super::{PacketTimes, WaitingFor, Windows};
 use super::causes::Talk;
 use super::{data, explained};
 
-/// A segment of a made-up capture: from the side with this index, milliseconds, segment.
+/// A segment of a made-up capture: the index of the side that sent it, milliseconds, the segment.
 type Packet = (usize, u64, Segment);
 
 fn ack(ack: u32, window: u16) -> Segment {
@@ -35,8 +35,9 @@ fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N]
 
 const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
 
-/// At the sender: a flight, `last` octets after it, the acknowledgment of all with the window `small`,
-/// and 200 ms later the window of before and the next flight.
+/// The capture is beside the sender, which sends a flight and then `last` octets. The
+/// acknowledgment of all these has the window `small`. After 200 ms come the old window and the
+/// next flight.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     let mut packets = opened(first_window);
     packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
@@ -67,8 +68,8 @@ fn a_short_last_segment_ends_the_data_unless_the_window_cut_it() {
     assert_eq!(stalled(2400, 400, 500), [200 + 30, 0], "the window had no more room");
 }
 
-/// At the sender: three segments are outstanding from 50 ms on. Each acknowledgment makes room for one,
-/// which leaves `after` ms later.
+/// The capture is beside the sender. Three segments are outstanding from 50 ms on. Each
+/// acknowledgment makes room for one segment, which is sent `after` ms later.
 fn paced(window: u16, after: u64) -> [u64; 2] {
     let mut packets = opened(window);
     packets.extend([0, 1, 2].map(|n| (0, 30 + 10 * u64::from(n), data(1 + 1000 * n, 1000))));
@@ -87,8 +88,8 @@ fn a_window_that_is_full_in_each_round_trip_also_holds_a_sender_that_paces_itsel
     assert_eq!(paced(5000, 6), [0, 226], "never full");
 }
 
-/// At the sender: a flight of four segments, whose acknowledgments come every 10 ms. `meanwhile` is sent
-/// after the third.
+/// The capture is beside the sender, which sends a flight of four segments. Their acknowledgments
+/// come every 10 ms. The sender sends `meanwhile` after the third one.
 fn ends_in_full_segments(meanwhile: &[Packet]) -> [u64; 2] {
     let mut packets = opened(65_000);
     packets.extend([0, 1, 2, 3].map(|n| (0, 30, data(1 + 1000 * n, 1000))));
@@ -116,9 +117,9 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
-/// At the passive end, 30 ms from the other: five replies of 700 octets, each a segment with PSH. The
-/// SYN of the active end offers `mss` octets, the other `own`. Returns how long the passive end waited
-/// with all of its data sent, and for its congestion window.
+/// The capture is beside the passive end, 30 ms from the other end. There are five replies of 700
+/// octets, each a segment with PSH. The SYN offers an MSS of `mss` octets, and the SYN-ACK one of
+/// `own`. Returns how long the passive end waited for the path, and for its congestion window.
 fn replies_of_equal_size(mss: u16, own: u16) -> [u64; 2] {
     let offers = |mss| SynOptions { mss: Some(mss), ..SynOptions::default() };
     let mut syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -142,10 +143,10 @@ fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
     assert_eq!(replies_of_equal_size(1460, 700), [0, 150], "the own link takes no more");
 }
 
-/// Beside the client, 50 ms from the server: three requests of 100 octets, and their replies, which
-/// the server has after `serve` ms. Its ACK comes with the reply, or alone after `ack` ms if that is
-/// earlier. Returns the milliseconds of the path, of the applications, and those for which the server
-/// made the client wait.
+/// The capture is beside the client, 50 ms from the server. There are three requests of 100 octets.
+/// The server has each reply after `serve` ms. Its ACK comes with the reply, or after `ack` ms if
+/// this is earlier. Returns the milliseconds of the path, of the applications, and of the server's
+/// part.
 fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     let mut packets = opened_for_segments();
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
@@ -167,7 +168,7 @@ fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     [times[0], times[1], spent.let_wait(Side::To)].map(|time| time.as_nanos() / 1_000_000)
 }
 
-/// As `opened`, with a round trip of 50 ms and segments of up to 1460 octets.
+/// The handshake, as in `opened`, but with a round trip of 50 ms and segments of up to 1460 octets.
 fn opened_for_segments() -> Vec<Packet> {
     let mut packets = opened(65_000);
     packets.truncate(3);
@@ -190,8 +191,8 @@ fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
     assert_eq!(requests(10, 500), [180, 0, 0], "round trips vary");
 }
 
-/// At the sender, which waits for the delayed ACK of a short segment before it sends the next one
-/// (RFC 9293 §3.7.4).
+/// The capture is beside the sender. It sends the next short segment when the delayed ACK of the
+/// one before has come (RFC 9293 §3.7.4).
 #[test]
 fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
     let mut packets = opened_for_segments();
@@ -205,9 +206,9 @@ fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
     assert_eq!(waited(&packets, waits), [90, 0, 180], "no data came at the last ACK");
 }
 
-/// At the sender, 50 ms from the receiver: four segments of 500 octets with PSH. Ten times, two of
-/// them are acknowledged by ACKs that end at these octets of the two, and `after` ms later the next
-/// two leave.
+/// The capture is beside the sender, 50 ms from the receiver. Four segments of 500 octets with PSH
+/// are outstanding. Ten times, the receiver acknowledges two of them: `acks` says at which octet of
+/// the two each of its ACKs ends. The sender sends the next two `after` ms later.
 fn short_writes(after: u64, acks: &[u32]) -> [u64; 2] {
     let mut packets = opened_for_segments();
     let flags = Flags::ACK.with(Flags::PSH);
@@ -235,9 +236,9 @@ fn short_segments_that_leave_when_an_ack_comes_were_held_back_and_were_not_all_d
     assert_eq!(short_writes(5, &[1000]), [0, 50 + 9 * 25 + 5], "the application wrote them then");
 }
 
-/// Beside the server: ten replies of 2,960 octets, the last segment of which is short. Its ACK comes
-/// 40 ms after that of the others, because the client delays it. The client thinks for 60 ms after
-/// each reply, and the round trip takes 50 ms.
+/// The capture is beside the server. There are ten replies of 2,960 octets; the last segment of
+/// each is short. The client delays the ACK of this segment by 40 ms. It thinks for 60 ms after
+/// each reply. The round trip is 50 ms.
 #[test]
 fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
     let mut packets = opened_for_segments();
@@ -261,7 +262,8 @@ fn a_delayed_ack_of_the_end_of_a_reply_belongs_to_the_think_time() {
     assert_eq!(waited(&packets, waits), [10 * 50 + 40, 9 * 60], "no request follows the last ACK");
 }
 
-/// At the sender, 30 ms from the receiver: a full segment every `every` ms, each acknowledged alone.
+/// The capture is beside the sender, 30 ms from the receiver. The sender sends a full segment every
+/// `every` ms, and the receiver acknowledges each one.
 fn writes(every: u64) -> [u64; 2] {
     let mut packets = opened(65_000);
     for n in 0..20_u32 {
@@ -278,7 +280,8 @@ fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
-/// What one end advertises that sends ACKs with these windows at these milliseconds after the SYNs.
+/// Returns what an end advertises. It sends ACKs with these windows, so many milliseconds after the
+/// SYNs.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
@@ -301,8 +304,8 @@ fn the_open_part_of_a_window_compares_it_with_the_largest_so_far() {
     assert_eq!(windows.over_time(times.last, times.last), None);
 }
 
-/// Beside the receiver, 20 ms from the sender: ten flights of three segments, each `every` ms after
-/// the one before, and the acknowledgment of each flight with this window.
+/// The capture is beside the receiver, 20 ms from the sender. Ten flights of three segments come,
+/// one every `every` ms. The acknowledgment of each flight has this window.
 fn flights_at_receiver(every: u64, window: u16) -> [u64; 2] {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let flags = Flags::SYN.with(Flags::ACK);
@@ -327,17 +330,18 @@ fn beside_the_receiver_a_window_with_room_does_not_hold_the_sender() {
     assert_eq!(flights_at_receiver(20, 4000), [0, 200]);
 }
 
-/// RFC 9293 §3.8.6: the sender may use the window from when it knows it, 20 ms after the window passed
-/// the capture. It sends 4 ms later as it can, because the segments of a flight take time; 8 ms later because its
-/// application paused.
+/// RFC 9293 §3.8.6: the sender may use a window when it knows it, 20 ms after the window passed the
+/// capture. If it sends 4 ms after this, the window held it back: the segments of a flight take
+/// time. If it sends 8 ms after this, its application paused.
 #[test]
 fn beside_the_receiver_a_window_holds_the_sender_until_it_learns_of_the_next_one() {
     assert_eq!(flights_at_receiver(24, 3000), [9 * 24, 24]);
     assert_eq!(flights_at_receiver(28, 3000), [9 * 20, 20]);
 }
 
-/// Beside the receiver, 20 ms from the sender, which sends three segments in each round trip. The
-/// third flight fills the window of 3000 octets; the acknowledgment of the second one says 9000.
+/// The capture is beside the receiver, 20 ms from the sender. It sends three segments in each round
+/// trip. The third flight fills the window of 3000 octets. The acknowledgment of the second flight
+/// opened the window to 9000.
 #[test]
 fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of_it() {
     let mut packets = vec![
@@ -354,9 +358,9 @@ fn beside_the_receiver_a_window_that_grows_counts_from_when_the_sender_learns_of
     assert_eq!(waited(&packets, waits), [3 * 20, 20 + 20]);
 }
 
-/// Beside the receiver, 20 ms from the sender, which sends four segments in each round trip. Of the
-/// fourth flight the first segment is lost. Its repair comes a round trip later, with `during` new
-/// segments, and a round trip after it the sender knows that it arrived.
+/// The capture is beside the receiver, 20 ms from the sender. It sends four segments in each round
+/// trip. The first segment of the fourth flight is lost. Its repair comes a round trip later, with
+/// `during` new segments. Another round trip later the sender knows that the repair arrived.
 fn repaired_at_receiver(during: u32) -> u64 {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
@@ -414,8 +418,9 @@ proptest! {
     }
 }
 
-/// At the sender: a flight of four segments every 30 ms. Of the fourth flight the first segment is
-/// lost, and repaired a round trip later. `during` segments leave while it is repaired.
+/// The capture is beside the sender, which sends four segments every 30 ms. The first segment of
+/// the fourth flight is lost, and repaired a round trip later. Meanwhile `during` new segments are
+/// sent.
 fn repaired(during: u32) -> u64 {
     let mut packets = opened(65_000);
     let mut next = 1;
@@ -447,9 +452,9 @@ fn a_repair_during_which_new_data_goes_on_as_before_is_no_wait() {
     assert_eq!(repaired(4), 0);
 }
 
-/// Between the ends, 1 ms from both: a segment each millisecond, which echoes the time stamp of the
-/// acknowledgment `queued` ms ago. The 41st segment is lost before the capture, and so are the nine
-/// that would be the last before it is repaired.
+/// The capture is between the ends, 1 ms from both. A segment comes each millisecond. It echoes the
+/// time stamp of the acknowledgment that came `queued` ms before. The 41st segment is lost before
+/// the capture, and so are the last nine segments before its repair.
 fn lost_before_the_capture(queued: u32) -> Vec<Option<Cause>> {
     let mut talk = Talk::midway();
     talk.handshake(true, 1.0, 1.0);

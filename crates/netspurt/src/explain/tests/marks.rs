@@ -5,8 +5,9 @@ use super::causes::Talk;
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment};
 
-/// A lone segment that is sent again, then two requests one after the other. `reduced` is the request
-/// that carries CWR, and `marked` says whether the receiver echoed a mark before.
+/// A lone segment is sent twice, and then two requests, one after the other. `reduced` is the
+/// number of the request that carries CWR. `marked` says whether the receiver echoed an ECN mark
+/// before.
 fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     let mut talk = Talk::opened(true, false);
     talk.octets(101.0, 0, 600).octets(381.0, 0, 600);
@@ -28,8 +29,8 @@ fn requests_with_ecn(reduced: u32, marked: bool) -> ExplainedRetransmission {
     talk.found()[0]
 }
 
-/// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces it at once
-/// (RFC 5681 §3.1), a probe when later octets are acknowledged (RFC 8985 §7.4.2).
+/// RFC 3168 §6.1.2: CWR is on the first new data after cwnd was reduced. A timeout reduces it at
+/// once (RFC 5681 §3.1), a probe when later octets are acknowledged (RFC 8985 §7.4.2).
 #[test]
 fn the_first_request_with_cwr_tells_a_probe_from_a_timeout() {
     let told = |found: ExplainedRetransmission| (found.cause.get(), found.rule);

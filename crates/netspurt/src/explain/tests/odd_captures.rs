@@ -8,7 +8,8 @@ use super::super::Verdict;
 use super::causes::{Talk, first_of_ten_lost};
 
 impl Talk {
-    /// This talk in a capture that also holds copies, so many milliseconds later.
+    /// Returns a capture that holds each packet of this talk twice; the copy comes so many
+    /// milliseconds later.
     fn with_copies(&self, later: &[f64]) -> Talk {
         let mut more = Talk::midway();
         for number in 0..self.len() {
@@ -19,7 +20,7 @@ impl Talk {
         more
     }
 
-    /// This talk in a capture that lacks the packets of the receiver.
+    /// Returns a capture of this talk without the packets of the receiver.
     fn of_sender(&self) -> Talk {
         let mut alone = Talk::midway();
         for number in (0..self.len()).filter(|number| self.side(*number) == Side::From) {
@@ -37,8 +38,8 @@ fn repaired() -> Talk {
     talk
 }
 
-/// RFC 6864 §4.1: the identification of IPv4 tells copies; IPv6 has none. The copies come from another
-/// interface, from two others, or from another point of the path, which the note tells.
+/// RFC 6864 §4.1: the identification of IPv4 tells copies; IPv6 has none. The copies come from
+/// another interface, from two others, or from another point of the path, which the note tells.
 #[test]
 fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_once() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];
@@ -81,7 +82,7 @@ fn a_capture_of_one_direction_tells_no_cause_of_what_acks_may_have_called_for() 
     assert_eq!(repaired().of_sender().causes(), [None, None, None]);
 }
 
-/// RFC 6298 §5.5: a peer that never answers leaves only timers.
+/// RFC 6298 §5.5: if a peer never answers, only timers send again.
 #[test]
 fn a_capture_of_a_peer_that_does_not_answer_tells_timeouts() {
     let mut talk = Talk::midway();
@@ -89,7 +90,7 @@ fn a_capture_of_a_peer_that_does_not_answer_tells_timeouts() {
     assert_eq!(talk.causes()[1..], [Some(Cause::Rto), Some(Cause::Rto)]);
 }
 
-/// RFC 5681 §4.2: a segment whose octets had arrived draws a duplicate ACK.
+/// RFC 5681 §4.2: the receiver answers a segment with a duplicate ACK if its octets had arrived.
 #[test]
 fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retransmission() {
     let mut talk = first_of_ten_lost(false);
@@ -100,8 +101,8 @@ fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retra
     assert_eq!(told[1], (Verdict::Spurious, VerdictEvidence::DuplicateAck));
 }
 
-/// RFC 9293 §3.8.6.1: a sender waits while the receiver's window is closed. The application also paused
-/// for 1 ms before its first data.
+/// RFC 9293 §3.8.6.1: a sender waits while the receiver's window is closed. The application also
+/// paused for 1 ms before its first data.
 #[test]
 fn a_closed_window_is_no_pause_of_the_application() {
     let ack =
@@ -130,7 +131,7 @@ fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
     for at in [1000.0, 1800.0, 3400.0, 6600.0] {
         talk.data(at, 11_000);
     }
-    // The sender goes on, so acknowledgments came.
+    // The sender sends new data, so acknowledgments came.
     talk.data(7000.0, 12_000);
     let causes = |talk: &Talk| -> Vec<_> {
         let way = talk.way();
@@ -139,7 +140,7 @@ fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.way().floors.waits().is_empty());
-    // With acknowledgments more is known.
+    // If acknowledgments are captured, more is known.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }

@@ -1,4 +1,4 @@
-//! Causes and verdicts where a sender or a receiver does otherwise than Linux.
+//! Causes and verdicts for senders and receivers that do not behave as Linux does.
 
 use crate::ids::Side;
 use crate::segment::{Cause, Flags, Segment, Timestamps};
@@ -8,7 +8,7 @@ use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked, verdict};
 
 const BACK: Option<Cause> = Some(Cause::GoBackN);
 
-/// RFC 6675 §4: a sender that uses SACK leaves out what was reported.
+/// RFC 6675 §4: a sender that uses SACK does not retransmit reported octets.
 #[test]
 fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
     let mut talk = first_of_ten_lost(true);
@@ -59,7 +59,8 @@ fn holes_sent_again_before_what_was_reported_have_the_same_cause() {
     assert_eq!(talk.causes(), [repair, BACK, BACK, BACK]);
 }
 
-/// RFC 2018 §8: a receiver may discard what it reported, and then acknowledges only what is before.
+/// RFC 2018 §8: a receiver may discard octets that it reported. Then it acknowledges only the
+/// octets before them.
 #[test]
 fn what_the_receiver_discarded_counts_as_not_reported() {
     let mut talk = first_of_ten_lost(true);
@@ -67,8 +68,8 @@ fn what_the_receiver_discarded_counts_as_not_reported() {
     assert_ne!(verdict(&talk).1, VerdictEvidence::Reported);
 }
 
-/// RFC 5681 §4.2. With SACK, that each repair filled its own hole may have been told by
-/// acknowledgments that were lost.
+/// RFC 5681 §4.2. With SACK, lost acknowledgments may have reported that each repair filled its
+/// own hole.
 #[test]
 fn an_ack_that_jumps_a_round_trip_later_tells_nothing_where_sack_is_used() {
     for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
@@ -86,7 +87,7 @@ fn an_ack_of_no_more_than_the_receiver_covers_at_once_is_no_jump() {
     assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// RFC 6298 §3: round trips of segments that were sent twice are not measured, so the estimate ages.
+/// RFC 6298 §3: a segment that was sent twice gives no round trip, so the estimate becomes old.
 #[test]
 fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_old() {
     let mut talk = Talk::opened(false, false);
@@ -173,13 +174,13 @@ fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
     assert_eq!(talk.way().habits.unwrap().traits.in_order, 0);
 }
 
-/// Whether RACK would have known of the last loss before the timeout.
+/// Returns whether RACK would have detected the last loss before the timeout.
 fn known_lost(talk: &Talk) -> bool {
     talk.way().floors.waits().last().unwrap().sacked
 }
 
-/// RFC 8985 §6.2: RACK needs something that was sent later and has arrived. RFC 2018 §8: a receiver
-/// may discard what it reported, and the sender is to send it again only after a timeout.
+/// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver
+/// may discard what it reported, and only after a timeout the sender sends this again.
 #[test]
 fn rack_knows_of_no_loss_without_later_octets_nor_of_what_the_receiver_discarded() {
     let mut waits = Talk::opened(true, false);

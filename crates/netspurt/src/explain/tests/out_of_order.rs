@@ -1,4 +1,4 @@
-//! Captures out of order, as of several queues.
+//! Captures whose packets are out of order, as after several queues of a network card.
 
 use crate::ids::Side;
 use crate::segment::Cause;
@@ -6,8 +6,8 @@ use crate::segment::Cause;
 use super::super::{Explainer, Explanation, LatePackets, WaitingFor};
 use super::causes::{Talk, at_receiver};
 
-/// Three flights over a path of 100 ms, captured at the sender. Of the second one a segment is lost,
-/// and a repair by SACK sends it again.
+/// Three flights on a path of 100 ms, captured beside the sender. A segment of the second flight is
+/// lost, and SACK recovery sends it again.
 fn repaired() -> Talk {
     let mut talk = Talk::opened(true, true);
     talk.flight(100.0, 0, 4).ack(200.1, 4000);
@@ -22,7 +22,7 @@ fn repaired() -> Talk {
     talk
 }
 
-/// The same with each packet up to 30 µs late.
+/// The same capture, but each packet is up to 30 µs late.
 fn shuffled(once: &Talk, seed: u64) -> Talk {
     let mut talk = Talk::midway();
     let mut state = seed;
@@ -63,7 +63,7 @@ fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
     assert_eq!(repaired().explained().notes.lines(), [""; 0]);
 }
 
-/// Beside the receiver an acknowledgment leaves as soon as a segment comes.
+/// Beside the receiver, an acknowledgment is sent as soon as a segment comes.
 #[test]
 fn an_acknowledgment_before_what_it_acknowledges_makes_no_retransmission() {
     let mut talk = Talk::midway();
@@ -90,9 +90,9 @@ fn a_syn_behind_its_answer_is_no_retransmission() {
     assert_eq!(again.sum::<usize>(), 0);
 }
 
-/// Fifty flights over a path of 100 ms that holds back all but the last segment of each flight: it
-/// comes first, and the others `apart` milliseconds after each other. Beside the receiver, or beside the
-/// sender.
+/// Fifty flights on a path of 100 ms, captured beside the receiver or the sender. The last segment
+/// of each flight comes first, because the path holds the others back. They come `apart`
+/// milliseconds after each other.
 fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
     let mut talk = if beside_receiver { at_receiver() } else { Talk::opened(true, true) };
     for flight in 0..50_u32 {
@@ -124,7 +124,7 @@ fn what_the_path_reordered_is_late_and_neither_disorder_nor_repair() {
     for (apart, v6) in [(0.02, false), (0.3, false), (5.0, false), (0.02, true), (5.0, true)] {
         let mut talk = reordered_by_the_path(apart, true);
         if v6 {
-            // Without identifications only the time tells a late original.
+            // Without identifications only the time shows a late original.
             talk.over_ipv6();
         }
         let found = talk.explained();
@@ -147,7 +147,7 @@ fn beside_the_sender_the_blocks_tell_how_many_packets_were_overtaken() {
     assert_eq!(late_of(&repaired(), |habits| habits.late_in_acks).packets, 0, "it was sent again");
 }
 
-/// A repair begins with a segment that is sent again and lasts until all is acknowledged.
+/// A repair begins with a retransmission and lasts until everything is acknowledged.
 #[test]
 fn a_hole_that_a_retransmission_fills_is_still_a_repair() {
     let mut talk = at_receiver();
@@ -161,13 +161,13 @@ fn a_hole_that_a_retransmission_fills_is_still_a_repair() {
     assert_eq!(found.connections[0].spent.of(WaitingFor::Repair).as_nanos(), 10_100_000);
 }
 
-/// All that is said of an explanation but the packets themselves.
+/// Everything in an explanation except the packets.
 fn told(found: &Explanation) -> String {
     format!("{:?} {:?} {:?}", found.passed, found.notes, found.connections)
 }
 
-/// Segments were taken in smaller batches with a transcript, and what is found in a batch depended on
-/// its size.
+/// With a transcript batches of segments are smaller. The result must not depend on the size of a
+/// batch.
 #[test]
 fn a_transcript_changes_nothing_in_what_is_explained() {
     let mut talks = vec![reordered_by_the_path(0.02, true), reordered_by_the_path(0.3, false)];
