@@ -54,10 +54,11 @@ impl Default for RowRoom {
     }
 }
 
-/// The text of a row. It is written from its end, because the last digit of a number is found first.
+/// The text of a row. It is written from its end to its beginning, because a division finds the
+/// last digit of a number first.
 ///
-/// Each method takes the text and returns it with more octets before it. So the place is in a
-/// register: in memory each step would have to wait for the one before.
+/// Each method takes the text and returns it with more octets before it. So the processor keeps the
+/// place in a register. If the place were in memory, each step would wait for the step before it.
 struct RowText<'a> {
     room: &'a mut [u8; RowRoom::OCTETS],
     /// The place of the first octet.
@@ -137,7 +138,7 @@ impl<'a> RowText<'a> {
     #[inline]
     fn pair(self, number: usize) -> Self {
         let Self { room, start } = self;
-        // Two octets one by one: a copy of a slice may be a call of a function.
+        // The octets are written one by one, because copying a slice may call a function.
         let [tens, ones] = PAIRS[number % 100];
         let two = &mut room[start - 2..start];
         (two[0], two[1]) = (tens, ones);
@@ -148,7 +149,7 @@ impl<'a> RowText<'a> {
     #[inline]
     fn whole(self, mut value: u64) -> Self {
         let mut this = self;
-        // Each division waits for the one before, so each finds four digits.
+        // Each division waits for the division before it, so each finds four digits.
         while value >= 10_000 {
             let four = (value % 10_000) as usize;
             this = this.pair(four % 100).pair(four / 100);
@@ -166,7 +167,7 @@ impl<'a> RowText<'a> {
     /// Puts a number with one digit after the decimal point.
     #[inline]
     fn tenths(self, value: f64) -> Self {
-        /// Below this, tenths are whole numbers of 64 bits.
+        /// Ten times a number below this fits into 64 bits.
         const LARGE: f64 = 1e17;
         if !(0.0..LARGE).contains(&value) {
             return self.text(format!("{value:.1}").as_bytes());
@@ -176,8 +177,9 @@ impl<'a> RowText<'a> {
     }
 }
 
-/// The whole number nearest to `value`, which is neither negative nor above 10¹⁸. As
-/// [`f64::round`], which is a call of a library where processors need not know how to round.
+/// Rounds `value` to the nearest whole number. It must be neither negative nor above 10¹⁸. The
+/// result is that of [`f64::round`], which calls a library unless all processors of the target can
+/// round.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

@@ -1,4 +1,4 @@
-//! Notes on a capture that one needs to interpret what is said about its connections.
+//! Notes on a capture. They say how far the results for its connections can be trusted.
 
 use core::ops::Add;
 
@@ -6,7 +6,7 @@ use crate::wire::{CapturedPacket, LinkType};
 
 use super::Disorder;
 
-/// Properties of a capture that limit what its packets tell.
+/// Properties of a capture that limit what its packets show.
 ///
 /// ```
 /// use netspurt::explain::CaptureNotes;
@@ -39,8 +39,8 @@ pub struct CaptureNotes {
     pub unread: Option<(LinkType, u64)>,
     /// Packets of TCP.
     pub tcp: u64,
-    /// Packets of TCP that are copies of earlier ones, and the longest time from one to its copy, in
-    /// nanoseconds.
+    /// Packets of TCP that are copies of earlier ones, and the longest time from one to its copy,
+    /// in nanoseconds.
     pub copies: u64,
     /// See [`copies`](Self::copies).
     pub copies_ns_max: u64,
@@ -51,9 +51,9 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
-    /// If one packet in this many is a copy, the capture was taken at several points.
+    /// If one in this number of packets is a copy, the capture was taken at several points.
     const SHARE_OF_COPIES: u64 = 4;
-    /// If fewer packets than one in this many are out of order, the path may have made them.
+    /// If fewer than one in this number of packets are out of order, the path may have caused it.
     const SHARE_LATE: u64 = 1000;
 
     /// Takes the next packet.

@@ -20,7 +20,7 @@ pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &Ende
         .map(|row| (row.connection.number, row.side, row.way))
 }
 
-/// A confidence for a table: of its decimals no more than four mean anything.
+/// Rounds a confidence for a table to four decimals. Further decimals would mean nothing.
 pub fn confidence(share: f32) -> f64 {
     (f64::from(share) * 1e4).round() / 1e4
 }

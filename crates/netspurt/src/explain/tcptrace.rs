@@ -10,7 +10,7 @@ use super::ended::EndedConnection;
 use super::ended_way::EndedWay;
 use super::{Repairs, Spread, Statistics};
 
-/// Whether the columns of octets outstanding are there, as with tcptrace's option `-W`.
+/// Whether there are columns of outstanding octets, as with tcptrace's option `-W`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owin {
     /// 148 columns.
@@ -25,7 +25,7 @@ impl Owin {
     }
 }
 
-/// What one direction of a connection was; all zeros if nothing of it was captured.
+/// What was captured of one direction of a connection. All values are zero if it was not captured.
 struct TcptraceDirection<'a> {
     statistics: &'a Statistics,
     repairs: Repairs,
@@ -42,7 +42,7 @@ fn or_na(value: Option<impl ToString>) -> Text {
     value.map_or("NA".to_owned(), |value| value.to_string())
 }
 
-/// The mean of octets as the whole number below.
+/// The mean of octets, rounded down.
 fn whole(value: Option<f64>) -> u64 {
     value.map_or(0, |value| value as u64)
 }
@@ -160,7 +160,7 @@ const COLUMNS: &[TcptraceColumn] = &[
     ("sdv_retr_time", |d| deviation(&d.repairs.gaps)),
 ];
 
-/// The name of the column `stem` of a direction; the heading of tcptrace spells one unlike the rest.
+/// The name of the column `stem` for a direction. tcptrace spells one of these names differently.
 fn spelt(stem: &str, direction: &str) -> Text {
     match (stem, direction) {
         ("RTT_full_sz_stdev", "a2b") => "RTT full_sz_stdev_a2b".to_owned(),

@@ -95,10 +95,10 @@ impl Transcript {
         self.packets[place as usize].sample = Some(sample).filter(|sample| !sample.ambiguous);
     }
 
-    /// Returns the tables of a run for the `connections`. The table `rto` has the values of Linux's
-    /// timer for their round trips, which backs off at each timeout. The tables of cwnd, queues and drops are empty, because a
-    /// capture does not show these. Times count from `start`. A flow's name is `c` and the number
-    /// of its connection.
+    /// Returns the tables of a run for the `connections`. The table `rto` has the values that
+    /// Linux's timer would have with these round trips. This timer backs off at each timeout. The
+    /// tables of cwnd, queues and drops are empty, because a capture does not show these. Times
+    /// count from `start`. A flow's name is `c` and the number of its connection.
     pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections)
@@ -133,7 +133,7 @@ impl Transcript {
                 recorder.take(&Event { at, what: What::Seen { node: 0, way, frame } });
             }
             let end = known.flow.end(packet.side);
-            // Before the first sample the sender's timer is not the one of this table.
+            // Before the first sample this table does not have the sender's timer.
             if let Some(timer) =
                 timers.get_mut(&end).filter(|_| segment.cause.get() == Some(Cause::Rto))
             {
