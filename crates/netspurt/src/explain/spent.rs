@@ -93,8 +93,8 @@ pub struct TimeSpent {
     delayed_place: WaitingFor,
     /// How long all data seemed to be sent, up to the last packet.
     all_sent: Duration,
-    /// The end whose data the last ACKs without data acknowledged, when the last of them came, and how
-    /// long all data seemed to be sent before them. `None` after data.
+    /// After ACKs without data: the end whose data they acknowledged, the time of the last of them,
+    /// and how long all data seemed to be sent before they came. `None` after data.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -182,7 +182,8 @@ impl TimeSpent {
     /// had this data already and waited for the ACK: the congestion window or Nagle's algorithm held
     /// the data back (RFC 9293 §3.7.4). Its application does not see ACKs.
     pub fn was_held(&mut self, side: Side, at: Time) {
-        /// By chance, an application writes so soon after an ACK at one of so many ACKs.
+        /// An application writes so soon after an ACK only by chance: after one of this number of
+        /// ACKs.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
