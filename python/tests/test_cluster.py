@@ -223,6 +223,39 @@ def test_a_sweep_of_listed_cases_runs_on_a_cluster(tmp_path: Path, two_nodes: An
     assert far.read().digest() == near.read().digest()
 
 
+def test_a_worker_that_lost_its_node_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from netspurt.sweep.cluster import NodeDiedError, run_chunks
+
+    def broken(_: object) -> None:
+        raise BrokenPipeError("Broken pipe")
+
+    monkeypatch.setattr(ray, "get", broken)
+    with pytest.raises(NodeDiedError, match="connection of a worker to its node was lost"):
+        run_chunks("a key", [None], [])
+
+
+def test_a_task_whose_node_died_while_it_read_the_sweep_is_repeated(
+    tmp_path: Path, two_nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from netspurt.sweep import cluster
+
+    del two_nodes
+    died, run_chunks, error = tmp_path / "died", cluster.run_chunks, cluster.NodeDiedError
+
+    def dies_once(*of: Any) -> Any:
+        if not died.exists():
+            died.touch()
+            raise error("the node died")
+        return run_chunks(*of)
+
+    monkeypatch.setattr(cluster, "run_chunks", dies_once)
+    sweep = Sweep.of(ns.Scenario.parse(LOSSY, "x.toml"))
+    far, _ = run_sweep(sweep, tmp_path / "ray", engine=cluster.Ray)
+    near, _ = run_sweep(sweep, tmp_path / "threads")
+    assert died.exists()
+    assert far.read().digest() == near.read().digest()
+
+
 def test_a_killed_worker_does_not_change_the_results(
     tmp_path: Path, two_nodes: Any, wanted: str
 ) -> None:

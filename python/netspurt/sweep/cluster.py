@@ -34,13 +34,27 @@ _SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _last_sweep: dict[str, Sweep] = {}
 
 
+class NodeDiedError(RuntimeError):
+    """The node of a worker died while the worker read the sweep. The task is repeated elsewhere."""
+
+
 def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Outcome]:
-    """Run chunks in a worker; `plan` holds Ray's reference to the sweep."""
+    """Run chunks in a worker; `plan` holds Ray's reference to the sweep.
+
+    Raises
+    ------
+    NodeDiedError
+        If the worker loses its connection to Ray before it has the sweep.
+    """
     import ray
 
     if key not in _last_sweep:
         _last_sweep.clear()
-        _last_sweep[key] = ray.get(plan[0])
+        try:
+            _last_sweep[key] = ray.get(plan[0])
+        except OSError as lost:
+            # A worker may live for a moment longer than its node.
+            raise NodeDiedError("the connection of a worker to its node was lost") from lost
     return [_last_sweep[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
 
 
@@ -103,7 +117,10 @@ class Ray:
         self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._key = f"{sweep.fingerprint}-{os.getpid()}-{id(self)}"
         self._plan = ray.put(sweep)
-        self._task: Any = ray.remote(max_retries=_RETRIES_MAX, num_cpus=1)(run_chunks)
+        remote = self._ray.remote(
+            max_retries=_RETRIES_MAX, retry_exceptions=[NodeDiedError], num_cpus=1
+        )
+        self._task: Any = remote(run_chunks)
         self._cases_per_task = max(1, math.ceil(task_s / max(seconds_per_case(sweep), 1e-6)))
         self._next_task: list[Chunk] = []
         self._running: dict[Any, list[Chunk]] = {}
