@@ -75,8 +75,15 @@ def printed(command: str, netspurt: Command, folder: Path) -> str:
     ).stdout
 
 
-#: Documents whose commands run the kernel's TCP in real time.
-LIVE = [path for path in DOCUMENTS if "$ netspurt live " in "".join(blocks(path, "console"))]
+#: Commands that send packets in real time: through the kernel's TCP, or as echo probes.
+IN_REAL_TIME = ("live", "probe")
+
+#: Documents with such commands.
+LIVE = [
+    path
+    for path in DOCUMENTS
+    if any(f"$ netspurt {name} " in "".join(blocks(path, "console")) for name in IN_REAL_TIME)
+]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +97,7 @@ def test_commands_in_documents_print_what_is_shown(
 
 @pytest.mark.parametrize("path", LIVE, ids=lambda p: str(p.relative_to(ROOT)))
 @real_time
-def test_commands_that_run_the_kernel_print_what_is_shown(
+def test_commands_in_real_time_print_what_is_shown(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     capabilities = {name: (available, why) for name, available, why, _ in _core.capabilities()}
@@ -103,7 +110,7 @@ def test_commands_that_run_the_kernel_print_what_is_shown(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that a document's commands print what it shows.
 
-    A late machine excuses only live runs and commands that read the results of live runs.
+    A late machine excuses only commands in real time and commands that read their results.
     """
     (tmp_path / "data").symlink_to(ROOT / "data")
     for block in [part for kind in ("python", "toml", "csv") for part in blocks(path, kind)]:
@@ -117,7 +124,8 @@ def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
         for command, expected in steps(block):
             output = printed(command, netspurt, tmp_path)
             words = shlex.split(command)
-            if words[:2] == ["netspurt", "live"] or live & set(words):
+            sends = words[0] == "netspurt" and not {*IN_REAL_TIME}.isdisjoint(words[1:2])
+            if sends or live & set(words):
                 live.update(word for option, word in pairwise(words) if option == "--out")
                 assert matches(expected, output), f"$ {command}\n{output}"
             elif not matches(expected, output):
