@@ -256,6 +256,27 @@ def test_an_interrupt_at_any_moment_prints_no_traceback(netspurt: Command, tmp_p
         assert process.returncode in {130, -signal.SIGINT}
 
 
+#: A program whose command fails with an error in a class that it defines.
+NAMING = """
+from netspurt.cli import main, start
+
+class Descriptor:
+    def __set_name__(self, owner, name):
+        raise {error}
+
+main._carry_out = lambda words: type("Owner", (), dict(name=Descriptor()))
+start()
+"""
+
+
+def test_an_interrupt_in_the_definition_of_a_class_prints_no_traceback() -> None:
+    for error, status in (("KeyboardInterrupt", 130), ("RuntimeError", 1)):
+        command = [sys.executable, "-c", NAMING.format(error=error)]
+        result = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert result.returncode == status
+        assert ("Traceback" in result.stderr) == (status == 1)
+
+
 #: A program that makes a run of about a second and shows progress after a tenth of a second.
 WATCHED = """
 import sys

@@ -170,6 +170,11 @@ def _run() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except RuntimeError as error:
+        # Python 3.11 wraps an interrupt that comes while a class names its descriptors.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        sys.exit(130)
     if status:
         sys.exit(status)
 
