@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netspurt::scenario::Scenario;
+use netspurt_scenario::scenario::Scenario;
 
 /// The most wake-ups of a run that are served.
 const SERVED_MAX: u64 = 500;

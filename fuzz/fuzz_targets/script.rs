@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netspurt::script::{Script, run};
+use netspurt_scenario::script::{Script, run};
 
 fuzz_target!(|text: &str| {
     let script = match Script::parse("fuzz.pkt", text) {

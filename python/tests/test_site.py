@@ -144,7 +144,7 @@ CHECKED = {
     "cddl": "test_qlog.py reads it",
     "csv": "test_docs.py writes it, for the commands of its page",
     "rust": "the core's tests compile docs/estimators.md",
-    "pkt": "crates/netspurt/tests/scripts.rs plays it",
+    "pkt": "crates/netspurt-scenario/tests/scripts.rs plays it",
     "{toctree}": "Sphinx",
     "floors": "the tidy tests",
 }

@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use netspurt::script::{Unreachable, UnreachableCode};
 use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
+use netspurt_scenario::script::{Unreachable, UnreachableCode};
 
 /// Our address if no call has named one.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);

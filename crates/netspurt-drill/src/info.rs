@@ -1,6 +1,6 @@
 //! The connection's state as the octets of Linux's `struct tcp_info` and of `SO_MEMINFO`.
 
-use netspurt::script::{Field, Info};
+use netspurt_scenario::script::{Field, Info};
 
 /// Octets of `struct tcp_info` up to the counters of accurate ECN.
 pub const TCP_INFO_BYTES: usize = 280;
@@ -80,7 +80,7 @@ const MEMORY: [(Field, usize, usize); 4] = [
 /// Returns the octets of `struct tcp_info`. A field that our connection does not have is 0.
 ///
 /// ```
-/// use netspurt::script::{Field, Info};
+/// use netspurt_scenario::script::{Field, Info};
 /// let mut info = Info::default();
 /// info.set(Field::SndCwnd, 10);
 /// assert_eq!(netspurt_drill::info::tcp_info(&info)[80..84], 10_u32.to_ne_bytes());

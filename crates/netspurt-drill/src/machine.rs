@@ -6,8 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration as RealSpan;
 
-use netspurt::script::{Call, CallOutcome, CallResult, Info};
 use netspurt::units::Duration;
+use netspurt_scenario::script::{Call, CallOutcome, CallResult, Info};
 
 use crate::world::DrillWorld;
 

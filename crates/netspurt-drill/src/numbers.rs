@@ -2,7 +2,9 @@
 
 use std::ffi::c_int;
 
-use netspurt::script::{EpollOperation, IoctlRequest, MessageFlags, Shutdown, SocketOption};
+use netspurt_scenario::script::{
+    EpollOperation, IoctlRequest, MessageFlags, Shutdown, SocketOption,
+};
 
 /// The numbers of errors that our host returns.
 const ERRORS: [(&str, c_int); 23] = [

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use netspurt::script::{
+use netspurt_scenario::script::{
     HostChange, Script, ScriptAction, ScriptDialect, SocketHost, SwitchSetting,
 };
 

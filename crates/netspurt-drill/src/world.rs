@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use netspurt::script::{
-    Call, CallOutcome, CallResult, EpollOperation, Fd, Info, SocketHost, Subject,
-};
 use netspurt::segment::Segment;
 use netspurt::units::{Duration, Time};
+use netspurt_scenario::script::{
+    Call, CallOutcome, CallResult, EpollOperation, Fd, Info, SocketHost, Subject,
+};
 
 use crate::clock::DrillClock;
 use crate::ends::{Incoming, WireEnds};

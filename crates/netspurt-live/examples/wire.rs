@@ -17,8 +17,8 @@ use std::thread;
 use std::time::{Duration as Span, Instant};
 
 use netspurt::ids::{EndId, Side};
+use netspurt::plan::{KernelEnd, NetworkEnd};
 use netspurt::record::flow_addresses;
-use netspurt::scenario::{KernelEnd, NetworkEnd, Scenario};
 use netspurt::segment::{Flags, Segment};
 use netspurt::wire::{Packet, TcpHead, encode};
 use netspurt_live::content;
@@ -29,6 +29,7 @@ use netspurt_live::run::watcher;
 use netspurt_live::sandbox::{HostPlan, KernelHost, PacketPort, RouteHints, Sandbox, Wire, Wiring};
 use netspurt_live::sys::{Batch, Outbox, OutgoingPacket};
 use netspurt_live::wall::WallClock;
+use netspurt_scenario::scenario::Scenario;
 use rustix::event::{PollFd, PollFlags, poll};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use netspurt::scenario::Simulation;
+use netspurt::plan::Simulation;
 use netspurt::units::Time;
 
 /// The time that has passed since a start.
@@ -53,7 +53,7 @@ pub fn run(simulation: &mut Simulation) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netspurt::scenario::{STARTING_POINT, Scenario};
+    use netspurt_scenario::scenario::{STARTING_POINT, Scenario};
 
     #[test]
     fn a_run_on_the_wall_clock_ends_as_in_virtual_time() {

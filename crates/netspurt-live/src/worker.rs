@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use netspurt::foreign::watched;
 use netspurt::results::{FolderWriter, LIVE, RunIdentity};
-use netspurt::scenario::{Scenario, ScenarioError};
 use netspurt::units::{Duration, Time};
+use netspurt_scenario::scenario::{Scenario, ScenarioError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 

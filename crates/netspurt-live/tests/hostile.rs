@@ -4,12 +4,12 @@ use netspurt::event::Event;
 use netspurt::ids::{FlowId, Side};
 use netspurt::record::Recorder;
 use netspurt::rng::Stream;
-use netspurt::scenario::Scenario;
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt::wire::{Packet, encode};
 use netspurt_live::labels::Labels;
 use netspurt_live::path::Path;
+use netspurt_scenario::scenario::Scenario;
 
 const SCENARIO: &str = r#"
 stop = "1000 s"

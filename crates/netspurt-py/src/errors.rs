@@ -44,7 +44,7 @@ create_exception!(
 );
 
 /// The exception for a mistake in a scenario, with its parts as attributes.
-pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError) -> PyErr {
+pub fn scenario_error(py: Python<'_>, error: &netspurt_scenario::scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
         set_attributes(instance, &error.message, &error.fix, &error.file)?;
@@ -62,7 +62,7 @@ create_exception!(
 );
 
 /// The exception for a mistake in a script, with its parts as attributes.
-pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
+pub fn script_error(py: Python<'_>, error: &netspurt_scenario::script::ScriptError) -> PyErr {
     let raised = ScriptError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
         set_attributes(instance, &error.message, &error.fix, &error.file)?;

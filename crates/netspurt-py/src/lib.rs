@@ -22,10 +22,10 @@ use std::path::PathBuf;
 
 use netspurt::results;
 use netspurt::rto::EstimatorConfig;
-use netspurt::scenario::{STARTING_POINT, TAKEN, schema};
 use netspurt::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount};
 use netspurt_live::capability::{self, Capability};
 use netspurt_live::{probe, worker};
+use netspurt_scenario::scenario::{STARTING_POINT, TAKEN, schema};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use netspurt::foreign::{Origin, watched};
+use netspurt::plan::Simulation;
 use netspurt::results::{FolderWriter, Results, RunIdentity};
-use netspurt::scenario as core;
 use netspurt::units::Time;
 use netspurt_live::folder::DiskFolder;
+use netspurt_scenario::scenario as core;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -174,10 +175,10 @@ impl PyScenario {
 
 /// A run in progress.
 #[pyclass(name = "Simulation", module = "netspurt._core")]
-pub struct PySimulation(Option<core::Simulation>);
+pub struct PySimulation(Option<Simulation>);
 
 impl PySimulation {
-    fn running(&self) -> PyResult<&core::Simulation> {
+    fn running(&self) -> PyResult<&Simulation> {
         self.0.as_ref().ok_or_else(|| PyRuntimeError::new_err("the run is finished"))
     }
 }

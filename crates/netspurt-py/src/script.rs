@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use netspurt::foreign::watched;
-use netspurt::script::{self as core, FailureKind, ScriptDialect, SwitchSetting, TranscriptEntry};
+use netspurt_scenario::script::{
+    self as core, FailureKind, ScriptDialect, SwitchSetting, TranscriptEntry,
+};
 use pyo3::prelude::*;
 
 use crate::errors::script_error;

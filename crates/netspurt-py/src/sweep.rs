@@ -3,12 +3,12 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use netspurt::scenario::{self as core, Budget, Label};
-use netspurt::sweep::{
-    CaseCounts, Chunk, Done, EndedCase, Engine, LiveEnd, Stopwatch, live_chunk, run_chunk,
-};
 use netspurt::units::{Duration, Time};
 use netspurt_live::wall::WallClock;
+use netspurt_scenario::scenario::{self as core, Budget, Label};
+use netspurt_scenario::sweep::{
+    CaseCounts, Chunk, Done, EndedCase, Engine, LiveEnd, Stopwatch, live_chunk, run_chunk,
+};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

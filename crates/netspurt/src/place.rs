@@ -42,8 +42,11 @@ impl Place {
         }
     }
 
-    /// The text below a message: the file, the line with marks, and the fix.
-    pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
+    /// Writes the text below a message: the file, the line with marks, and the fix.
+    ///
+    /// # Errors
+    /// When `f` cannot be written.
+    pub fn show(&self, f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         write!(f, "\n {gutter} --> {file}:{}:{}", self.line, self.column)?;
@@ -70,21 +73,21 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 /// The line of a byte of a text, from 1.
-pub(crate) fn line_of(text: &str, at: usize) -> usize {
+pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The text below a message if the mistake has no place in `file`.
-pub(crate) fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
+/// Writes the text below a message if the mistake has no place in `file`.
+///
+/// # Errors
+/// When `f` cannot be written.
+pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
     write!(f, "\n   --> {file}")?;
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
 /// Asks whether `word` is a misspelling of a name in `known`. All nearest names are suggested.
-pub(crate) fn did_you_mean<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if word.len() > 64 {
         return None;
     }

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use libc::msghdr;
-use netspurt::script::{NoticeKind, OptionValue, SocketNotice, StampEvent};
+use netspurt_scenario::script::{NoticeKind, OptionValue, SocketNotice, StampEvent};
 
 use super::guard::BorderResult;
 use super::memory;

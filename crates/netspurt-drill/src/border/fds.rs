@@ -1,7 +1,7 @@
 //! Converts between our host's socket numbers and the file descriptors that packetdrill sees, which
 //! are higher by `FIRST`.
 
-use netspurt::script::Fd;
+use netspurt_scenario::script::Fd;
 
 /// The first number of our sockets, above every number that Linux gives to a file.
 pub(super) const FIRST: Fd = 1 << 30;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netspurt::script::{Call, CallOutcome};
+use netspurt_scenario::script::{Call, CallOutcome};
 
 use crate::machine::DrillMachine;
 use crate::numbers;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use libc::socklen_t;
-use netspurt::script::{Call, OptionValue, SocketOption};
+use netspurt_scenario::script::{Call, OptionValue, SocketOption};
 
 use super::fds::own_fd;
 use super::guard::{BorderResult, Errno, answer_int, make, refuse, value};

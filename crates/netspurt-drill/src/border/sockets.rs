@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_long, c_void};
 
 use libc::socklen_t;
-use netspurt::script::{Call, status};
+use netspurt_scenario::script::{Call, status};
 
 use super::fds::{FIRST, own_fd};
 use super::guard::{BorderResult, Errno, answer, answer_int, make, refuse, value};

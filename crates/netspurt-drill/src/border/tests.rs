@@ -7,9 +7,9 @@ use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use netspurt::script::Call;
 use netspurt::segment::{Flags, Segment, SynOptions};
 use netspurt::wire::{Checks, Packet, decode, encode};
+use netspurt_scenario::script::Call;
 
 use super::fds::FIRST;
 use super::guard::{answer, answer_int, current};

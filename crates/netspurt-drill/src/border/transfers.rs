@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use libc::{iovec, msghdr, socklen_t};
-use netspurt::script::{Call, Fd, MessageFlags};
+use netspurt_scenario::script::{Call, Fd, MessageFlags};
 
 use super::control::put_control;
 use super::fds::own_fd;

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::slice;
 
 use libc::{epoll_event, pollfd, timeval};
-use netspurt::script::{Call, Fd, OptionValue, Readiness, Wait};
 use netspurt::units::Duration;
+use netspurt_scenario::script::{Call, Fd, OptionValue, Readiness, Wait};
 
 use super::fds::{FIRST, own_fd};
 use super::guard::{Errno, answer_int, make, value};

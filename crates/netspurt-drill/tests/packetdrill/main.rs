@@ -6,7 +6,7 @@
 //! VALIDATION.md explains.
 
 mod judge;
-#[path = "../../../netspurt/tests/packetdrill/player.rs"]
+#[path = "../../../netspurt-scenario/tests/packetdrill/player.rs"]
 mod player;
 mod strict;
 

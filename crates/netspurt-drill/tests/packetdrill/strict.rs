@@ -1,7 +1,7 @@
 //! Translates our own scripts, which are in the strict dialect, into scripts that packetdrill can
 //! run.
 
-use netspurt::script::{Script, ScriptDialect};
+use netspurt_scenario::script::{Script, ScriptDialect};
 
 /// Option lines that only our own player knows.
 const OWN_OPTIONS: [&str; 6] =

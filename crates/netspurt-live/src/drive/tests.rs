@@ -5,9 +5,9 @@ use std::os::unix::net::UnixDatagram;
 
 use netspurt::event::{DropReason, Way};
 use netspurt::ids::Side;
-use netspurt::scenario::Scenario;
 use netspurt::segment::{Flags, Part};
 use netspurt::wire::{Checks, Packet, decode, encode};
+use netspurt_scenario::scenario::Scenario;
 
 use super::*;
 use crate::content;
@@ -85,7 +85,7 @@ impl Watch for Seen {
     }
 }
 
-fn network(link: &str) -> netspurt::scenario::Network {
+fn network(link: &str) -> netspurt::plan::Network {
     let text = format!(
         r#"
 stop = "10 min"

@@ -15,8 +15,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use netspurt::ids::{EndId, FlowId};
+use netspurt::plan::{Network, NetworkEnd, ProgramsEnd};
 use netspurt::record::{Names, node_address};
-use netspurt::scenario::{Network, NetworkEnd, ProgramsEnd};
 use netspurt::units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};

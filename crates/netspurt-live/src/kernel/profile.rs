@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use netspurt::scenario::KernelTcp;
+use netspurt::plan::KernelTcp;
 
 /// The values under `/proc/sys/net/ipv4` for the configuration `tcp`.
 ///

@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use netspurt::ids::EndId;
+use netspurt::plan::{KernelEnd, Network, NetworkEnd};
 use netspurt::record::{Names, flow_addresses};
-use netspurt::scenario::{KernelEnd, Network, NetworkEnd};
 
 use super::error::LiveError;
 use super::sockets::Sockets;

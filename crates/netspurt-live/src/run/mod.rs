@@ -20,8 +20,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use netspurt::ids::{EndId, Side};
-use netspurt::scenario::{Network, NetworkEnd, Scenario};
+use netspurt::plan::{Network, NetworkEnd};
 use netspurt::units::Duration;
+use netspurt_scenario::scenario::Scenario;
 
 pub use error::LiveError;
 pub use ledger::Ledger;

@@ -5,14 +5,15 @@ use std::io;
 use netspurt::app::{Exchange, FlowResult, Program, Task};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
+use netspurt::plan::{Network, too_many_rows};
 use netspurt::record::{
     Capturing, EchoProbeSum, FlowSum, Names, PopulationSums, Retransmissions, SenderVerdict, Table,
 };
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
-use netspurt::scenario::{Network, Scenario, too_many_rows};
 use netspurt::segment::Cause;
 use netspurt::units::{Duration, Time};
+use netspurt_scenario::scenario::Scenario;
 
 use super::error::LiveError;
 use super::ledger::Ledger;

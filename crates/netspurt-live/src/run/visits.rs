@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 use netspurt::app::{Exchange, Task};
 use netspurt::ids::{EndId, FlowId, Side};
+use netspurt::plan::Network;
 use netspurt::record::{ConnectionSum, FlowSum, Names};
-use netspurt::scenario::Network;
 use netspurt::units::Time;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -10,9 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
 use netspurt::ids::EndId;
+use netspurt::plan::{Network, NetworkEnd};
 use netspurt::record::{FlowProperties, Recorder, flow_addresses};
 use netspurt::results::capture_files;
-use netspurt::scenario::{Network, NetworkEnd};
 use netspurt::segment::Segment;
 use netspurt::units::Time;
 use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};

@@ -3,14 +3,15 @@
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
+use netspurt::plan::Network;
 use netspurt::record::{Recorder, Table};
 use netspurt::rng::Stream;
-use netspurt::scenario::{Network, Scenario};
 use netspurt::segment::{Ecn, Flags, Segment};
 use netspurt::units::{Duration, Time};
 use netspurt_live::drive::{PacketArrival, simultaneous};
 use netspurt_live::path::{Departure, Path};
 use netspurt_live::run::replay;
+use netspurt_scenario::scenario::Scenario;
 use proptest::prelude::*;
 
 use super::common::{ack, data, ms, numbers, texts};

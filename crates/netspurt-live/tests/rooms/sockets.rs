@@ -4,7 +4,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 
-use netspurt::scenario::{KernelProfile, KernelTcp};
+use netspurt::plan::{KernelProfile, KernelTcp};
 use netspurt::units::Duration;
 use netspurt_live::kernel::{TcpInfo, open};
 use rustix::net::{getsockname, sockopt};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netspurt::scenario::{KernelProfile, KernelTcp};
+use netspurt::plan::{KernelProfile, KernelTcp};
 use netspurt::units::Duration;
 use netspurt_live::kernel::sysctls;
 

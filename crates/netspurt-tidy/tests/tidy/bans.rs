@@ -1,5 +1,6 @@
-//! Tests that the core uses no clocks, files, sockets, processes or standard streams, that only one
-//! room of the core uses threads, and that only a few rooms have `unsafe` code.
+//! Tests that the core and the readers of scenarios use no clocks, files, sockets, processes or
+//! standard streams, that only one of their rooms uses threads, and that only a few rooms have
+//! `unsafe` code.
 
 use std::fs;
 
@@ -31,10 +32,13 @@ const BANNED: &[&str] = &[
 /// The parts of `std::net` that are only addresses.
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
+/// The sources without clocks and files.
+const QUIET: [&str; 2] = ["crates/netspurt/src", "crates/netspurt-scenario/src"];
+
 /// The beginning of the paths that only the room `sweep` may use.
 const THREADS: &str = "std::thread";
 
-/// The one room of the core that has threads.
+/// The one room of these crates that has threads.
 const THREADED: &str = "sweep";
 
 fn banned_paths(facts: &Facts) -> Vec<String> {
@@ -50,29 +54,31 @@ fn banned_paths(facts: &Facts) -> Vec<String> {
     let imports = facts.paths.iter().filter(|written| written.import.is_some());
     let whole = imports.map(|written| written.path.as_str()).filter(whole);
     let paths = facts.paths.iter().map(|written| written.path.as_str()).filter(banned);
-    paths.chain(whole).map(|path| format!("the core may not use {path}")).collect()
+    paths.chain(whole).map(|path| format!("this crate may not use {path}")).collect()
 }
 
 #[test]
-fn the_core_reads_no_clock_and_opens_nothing() {
-    let src = root().join("crates/netspurt/src");
-    all(&src, |file, _| {
-        let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
-        let mut found = Facts::with(file, banned_paths);
-        found.retain(|ban| !(threaded && ban.contains(THREADS)));
-        found
-    });
+fn the_core_and_the_readers_of_scenarios_read_no_clock_and_open_nothing() {
+    for src in QUIET.map(|src| root().join(src)) {
+        all(&src, |file, _| {
+            let threaded = module_of(file, &src).first().is_some_and(|room| room == THREADED);
+            let mut found = Facts::with(file, banned_paths);
+            found.retain(|ban| !(threaded && ban.contains(THREADS)));
+            found
+        });
+    }
 }
 
 #[test]
-fn one_room_of_the_core_has_threads() {
-    let src = root().join("crates/netspurt/src");
+fn one_room_of_these_crates_has_threads() {
     let mut with_threads = Vec::new();
-    for file in sources(&src) {
-        let module = module_of(&file, &src);
+    let files = QUIET.map(|src| root().join(src)).map(|src| (sources(&src), src));
+    for (file, src) in files.iter().flat_map(|(files, src)| files.iter().map(move |one| (one, src)))
+    {
+        let module = module_of(file, src);
         let starts =
             |facts: &Facts| facts.paths.iter().any(|written| written.path.starts_with(THREADS));
-        if Facts::with(&file, starts) {
+        if Facts::with(file, starts) {
             with_threads.push(module.first().cloned().unwrap_or_default());
         }
     }

@@ -12,6 +12,7 @@ const CRATES: &[(&str, &str)] = &[
     ("core", "crates/netspurt/src"),
     ("drill", "crates/netspurt-drill/src"),
     ("live", "crates/netspurt-live/src"),
+    ("scenario", "crates/netspurt-scenario/src"),
 ];
 
 /// The text after the opening of the table of floors called `name`.
@@ -117,7 +118,7 @@ fn imports_point_down() {
 #[test]
 fn every_room_with_a_floor_is_described_and_every_described_room_has_a_floor() {
     let text = text_of("ARCHITECTURE.md");
-    for name in ["core", "drill", "live", "python"] {
+    for name in ["core", "drill", "live", "python", "scenario"] {
         assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");
     }
 }

@@ -37,8 +37,8 @@ static SOURCES: OnceForEach<Source> = OnceForEach::new();
 /// Every source of the crates except tests and examples, by its path below `crates`.
 fn all_sources() -> Vec<(String, PathBuf)> {
     let crates = root().join("crates");
-    let folders =
-        ["netspurt", "netspurt-live", "netspurt-py"].map(|name| crates.join(name).join("src"));
+    let folders = ["netspurt", "netspurt-live", "netspurt-py", "netspurt-scenario"]
+        .map(|name| crates.join(name).join("src"));
     let files = folders.iter().flat_map(|folder| sources(folder));
     let kept = files.filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs"));
     let named = |file: PathBuf| (file.strip_prefix(&crates).unwrap().display().to_string(), file);

@@ -137,7 +137,8 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
 /// The types of the sources.
 static TYPES: OnceForEach<Types> = OnceForEach::new();
 
-const CRATES: [&str; 4] = ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py"];
+const CRATES: [&str; 5] =
+    ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
 
 /// Whether a file is compiled for tests alone.
 fn is_test(file: &Path) -> bool {

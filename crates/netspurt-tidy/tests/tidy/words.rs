@@ -18,7 +18,11 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("LICENSE-APACHE", "law", "the words of the license"),
     ("python/tests/test_papers.py", "law", "the name of a claim"),
     ("bench/ns2.tcl", "resent", "a variable of the program as it was measured"),
-    ("crates/netspurt/src/scenario/echo_probes_plan.rs", "volleys", "the name of a random stream"),
+    (
+        "crates/netspurt-scenario/src/scenario/echo_probes_plan.rs",
+        "volleys",
+        "the name of a random stream",
+    ),
 ];
 
 /// Folders that hold no text of the project.

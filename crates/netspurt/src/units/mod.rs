@@ -4,10 +4,13 @@
 //! same results on every machine. People write quantities as text with a unit, `"25 ms"`, `"1.544
 //! Mbit/s"`, `"1000 B"`; [`UnitError`] describes mistakes.
 
+pub mod pattern;
+mod quantity;
 mod rate;
 mod text;
 mod time;
 
+pub use quantity::Quantity;
 pub use rate::BitRate;
 pub use text::{ByteCount, PacketCount, SegmentCount, UnitError};
 pub use time::{Duration, Time};

@@ -1,8 +1,8 @@
 //! Tests of the results of runs whose packets are made here: which runs are valid, and why.
 
 use netspurt::record::Capturing;
-use netspurt::scenario::Scenario;
 use netspurt::segment::Flags;
+use netspurt_scenario::scenario::Scenario;
 
 use super::*;
 use crate::drive::{Watch, simultaneous};

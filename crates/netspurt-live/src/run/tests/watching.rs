@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use netspurt::event::{CwndState, Event, RtoState, Way, What};
 use netspurt::ids::{EndId, Side};
-use netspurt::scenario::{Network, Scenario};
+use netspurt::plan::Network;
 use netspurt::segment::Flags;
 use netspurt::wire::{Checks, Packet, decode, encode};
+use netspurt_scenario::scenario::Scenario;
 
 use super::*;
 use crate::content::octets;

@@ -1,0 +1,126 @@
+//! A combination of a sweep's values, which can be run with any seed.
+
+use sha2::{Digest, Sha256};
+
+use netspurt::plan::Simulation;
+
+use super::document::Document;
+use super::error::{Problem, ScenarioError};
+use super::flow_spec::EndpointWord;
+use super::form;
+use super::number::Whole;
+use super::plan::plan;
+use super::spec::Spec;
+
+/// A combination of a sweep's values, which can be run with any seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    spec: Spec,
+    /// A hash of the resolved scenario: the first 16 octets of the SHA-256, in hexadecimal. The
+    /// parts that change no result are left out: the seed, the sweep, and the settings of `record`
+    /// for tables, shadows, captures and rows.
+    pub fingerprint: String,
+}
+
+impl Combination {
+    pub(super) fn new(mut spec: Spec) -> Self {
+        remove_what_changes_no_result(&mut spec);
+        let text = form::write(&spec);
+        Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
+    }
+
+    /// Does the same as [`new`](Self::new) for a scenario with the head and the links of `known`.
+    /// The text of the links is not hashed again.
+    pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
+        remove_what_changes_no_result(&mut spec);
+        let text = text_without_links(&mut spec);
+        let hash = known.hash.clone().chain_update(&text[known.head..]);
+        let fingerprint = shortened(hash);
+        debug_assert_eq!(fingerprint, short_hash(&[form::write(&spec).as_bytes()]));
+        Self { spec, fingerprint }
+    }
+
+    /// A run of the combination with `seed`. The run records only sums.
+    ///
+    /// # Errors
+    /// When the combination is inconsistent.
+    pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
+        self.spec.seed = Whole(seed);
+        if let Some(problem) = not_simulated(&self.spec) {
+            return Err(Document::new("", "").blame(&problem));
+        }
+        let plan = plan(&self.spec);
+        let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
+        Ok(Simulation::new(plan, self.spec.stop))
+    }
+}
+
+/// The hash of a scenario's resolved text up to the end of its links; the hash can be continued.
+/// The timelines of links are by far the longest part of the text, and few axes change them.
+#[derive(Clone, Debug)]
+pub(super) struct KnownLinks {
+    hash: Sha256,
+    /// The number of octets of the text before the links.
+    head: usize,
+}
+
+impl KnownLinks {
+    /// The known links of `spec`; `None` if the text does not consist of the head, the links and
+    /// the rest in this order.
+    pub(super) fn of(spec: &Spec) -> Option<Self> {
+        let mut spec = spec.clone();
+        remove_what_changes_no_result(&mut spec);
+        let whole = form::write(&spec);
+        let mut head = form::table(&spec);
+        head.retain(|_, value| !value.is_table() && !value.is_array());
+        let head = head.to_string();
+        let text = text_without_links(&mut spec);
+        let known = whole.strip_suffix(text.strip_prefix(&head)?)?;
+        known
+            .starts_with(&head)
+            .then(|| Self { hash: Sha256::new().chain_update(known), head: head.len() })
+    }
+}
+
+/// The resolved text of `spec` without its links.
+fn text_without_links(spec: &mut Spec) -> String {
+    let links = std::mem::take(&mut spec.links);
+    let text = form::write(spec);
+    spec.links = links;
+    text
+}
+
+/// Removes the parts of a scenario that do not change the results of a case.
+fn remove_what_changes_no_result(spec: &mut Spec) {
+    spec.sweep = None;
+    spec.seed = Whole(0);
+    spec.record.tables.clear();
+    spec.record.shadows.clear();
+    spec.record.capture = Some(false);
+    spec.record.rows = None;
+}
+
+/// The problem of a scenario in which the kernel plays an end. The kernel does not run in virtual
+/// time, so such a scenario cannot be simulated.
+pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
+    let flow = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
+    let own = spec.populations.iter().find(|(_, own)| own.endpoint == EndpointWord::Kernel);
+    let flow = flow.map(|(name, _)| ["flows", name, "endpoint"]);
+    let place = flow.or(own.map(|(name, _)| ["populations", name, "endpoint"]))?;
+    Some(Problem::at(place, KERNEL).fix(LIVE))
+}
+
+/// The message about an end that the kernel plays, in a simulated sweep.
+pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of a sweep";
+/// The fix for an end that the kernel plays, in a simulated sweep.
+pub(super) const LIVE: &str =
+    "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
+
+/// The first 16 octets of a SHA-256, in hexadecimal.
+pub(super) fn short_hash(parts: &[&[u8]]) -> String {
+    shortened(parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)))
+}
+
+fn shortened(hash: Sha256) -> String {
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,368 @@
+//! The text of a scenario, with the values that are set over it. It also finds the place in the
+//! text that caused a mistake.
+
+use core::ops::Range;
+
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+
+use netspurt::place::Place;
+
+use super::error::{Problem, ScenarioError};
+use super::followed::{self, Files, Followable};
+use super::form::{ReadError, read};
+use super::pins;
+use super::removal::without_key;
+use super::reword::reword;
+use super::spec::Spec;
+use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
+use super::unknown_name::unknown_name;
+
+/// The text of a scenario, and the values set over it.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    name: String,
+    text: String,
+    /// Each dotted path that is set, with its value as TOML.
+    overrides: Vec<(String, String)>,
+    /// Files by name: those that links may follow, and those with algorithms.
+    files: Files,
+    /// Whether the table `[sweep]` is used.
+    sweeps: bool,
+}
+
+impl Document {
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        let (overrides, files) = (Vec::new(), Files::new());
+        Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
+    }
+
+    /// Adds files by name: those that links may follow, and those with algorithms.
+    pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.files.extend(files);
+        self
+    }
+
+    /// The files by name: those that links may follow, and those with algorithms.
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The text, the values set over it, and the files.
+    pub(super) fn source(&self) -> (&str, &[(String, String)], &Files) {
+        (&self.text, &self.overrides, &self.files)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sets `path` to `value` over the text. A value that is not TOML is taken as text.
+    pub(super) fn with(mut self, path: &str, value: &str) -> Self {
+        self.overrides.retain(|(set, _)| set != path);
+        self.overrides.push((path.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Removes the key at `path` from the text, and all values that were set at the path or below.
+    ///
+    /// # Errors
+    /// When `path` is not a path, or there is neither such a key nor such a value.
+    pub(super) fn without(mut self, path: &str) -> Result<Self, ScenarioError> {
+        let keys = keys(path);
+        if keys.is_empty() {
+            return Err(self.blame(&no_path(path)));
+        }
+        let overrides = self.overrides.len();
+        self.overrides.retain(|(set, _)| !self::keys(set).starts_with(&keys));
+        match without_key(&self.text, &keys) {
+            Ok(text) => self.text = text,
+            Err(problem) if self.overrides.len() == overrides => return Err(self.blame(&problem)),
+            Err(_) => {}
+        }
+        Ok(self)
+    }
+
+    /// Reads the scenario.
+    pub(super) fn read(&self) -> Result<Spec, ScenarioError> {
+        if self.text.trim().is_empty() {
+            let problem = Problem::at([], "the scenario is empty");
+            return Err(self.blame(&problem.fix("`netspurt new` writes one to start from")));
+        }
+        let text = self.full_text()?;
+        read(&text).map_err(|error| self.explain(&text, &error))
+    }
+
+    /// Returns the document without its sweep: the scenario of a single run.
+    pub(super) fn without_sweep(self) -> Self {
+        Self { sweeps: false, ..self }
+    }
+
+    /// Reads the scenario as a table.
+    pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
+        let text = self.full_text()?;
+        read(&text).map_err(|error| self.explain(&text, &error))
+    }
+
+    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is wrong,
+    /// and `false` if the value is.
+    pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
+        let text = self.full_text().map_err(|slip| (true, slip))?;
+        read(&text).map_err(|error| {
+            let of_the_path = ["unknown field", "missing field"];
+            let path = of_the_path.iter().any(|start| error.message.starts_with(start));
+            (path, self.explain(&text, &error))
+        })
+    }
+
+    /// The text with the settings applied.
+    pub(super) fn full_text(&self) -> Result<String, ScenarioError> {
+        let follows = self.text.contains(followed::KEY);
+        let set = self.overrides.iter().map(|(_, value)| value.as_str());
+        let code = set.chain([self.text.as_str()]).any(pins::may_name_code);
+        if self.overrides.is_empty() && self.sweeps && !follows && !code {
+            return Ok(self.text.clone());
+        }
+        self.merged()
+    }
+
+    fn merged(&self) -> Result<String, ScenarioError> {
+        let mut document: DocumentMut =
+            self.text.parse().map_err(|error: toml_edit::TomlError| {
+                self.syntax(&self.text, error.message(), error.span())
+            })?;
+        if !self.sweeps {
+            document.remove("sweep");
+        }
+        for (path, value) in &self.overrides {
+            set_over(document.as_table_mut(), path, value)
+                .map_err(|problem| self.blame(&problem))?;
+        }
+        let set: Vec<Vec<String>> = self.overrides.iter().map(|(path, _)| keys(path)).collect();
+        let followable = Followable { files: &self.files, set: &set };
+        followed::fill_in(&mut document, followable).map_err(|problem| self.blame(&problem))?;
+        pins::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
+        Ok(document.to_string())
+    }
+
+    fn syntax(&self, text: &str, message: &str, span: Option<Range<usize>>) -> ScenarioError {
+        let bare = span.as_ref().and_then(|span| bare_text(text, span.start));
+        let (message, fix) = match bare {
+            Some(bare) => ("a text without quotes", format!("write `\"{bare}\"`")),
+            None => (message, String::new()),
+        };
+        ScenarioError {
+            message: format!("not TOML: {}", message.replace('\n', ", ")),
+            fix,
+            file: self.name.clone(),
+            key: String::new(),
+            value: String::new(),
+            set: false,
+            place: span.map(|span| Place::of(text, &span)),
+        }
+    }
+
+    /// Turns the parser's error about `text` into ours.
+    fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
+        let span = error.span.clone().unwrap_or(0..0);
+        let Ok(tree) = toml_edit::Document::parse(text) else {
+            return self.syntax(text, &error.message, error.span.clone());
+        };
+        let path = path_to(TreeNode::Table(tree.as_table()), &span);
+        let written = text.get(span.clone()).unwrap_or_default();
+        let (message, fix) = if error.message.starts_with("wanted string") {
+            (format!("wrong type: `{written}` is not a word"), words(text, &span))
+        } else {
+            reword(&error.message, written)
+        };
+        let key = error.message.starts_with("unknown field");
+        let incomplete = error.message.starts_with("missing field");
+        self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
+    }
+
+    /// Makes the error for `problem`, with its place in the text, in a followed file, or in a
+    /// setting.
+    pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
+        let tree = toml_edit::Document::parse(self.text.as_str()).ok();
+        let table = tree.as_ref().map(|tree| tree.as_table());
+        let unknown_name = table.and_then(|table| unknown_name(table, &self.overrides, problem));
+        let problem = unknown_name.as_ref().unwrap_or(problem);
+        let found = table.and_then(|table| find(TreeNode::Table(table), &problem.path));
+        let mut error = ScenarioError {
+            message: problem.message.clone(),
+            fix: problem.fix.clone(),
+            file: self.name.clone(),
+            key: dotted(&problem.path),
+            value: String::new(),
+            place: None,
+            set: false,
+        };
+        if let Some(followed) = self.followed(table, &problem.path)
+            && let Some(place) = followed.place(problem.key)
+        {
+            error.file = followed.shown;
+            error.place = Some(place);
+        } else if let Some((path, value)) = self.culprit(table, problem) {
+            error.key.clone_from(path);
+            error.value.clone_from(value);
+            error.set = true;
+        } else if let Some(found) = found {
+            let value = if problem.key { None } else { found.value };
+            error.value = value.clone().and_then(|v| self.text.get(v)).unwrap_or_default().into();
+            if found.is_exact {
+                error.key = dotted(&found.path);
+            }
+            let span = value.filter(|_| found.is_exact).unwrap_or(found.key);
+            error.place = Some(Place::of(&self.text, &span));
+        }
+        error
+    }
+
+    /// The name, for people, of the file that the link at `path` follows; `None` if it follows no
+    /// file.
+    pub(super) fn file_of(&self, path: &[String]) -> Option<String> {
+        let tree = toml_edit::Document::parse(self.text.as_str()).ok()?;
+        let below = [path, &[followed::KEY.to_owned()]].concat();
+        self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
+    }
+
+    /// The place of `path` in the file that its link follows; `None` if the link follows no file.
+    fn followed(&self, table: Option<&Table>, path: &[String]) -> Option<Followed<'_>> {
+        let (link, rest) = followed::split(path)?;
+        let key = [link, &[followed::KEY.to_owned()]].concat();
+        let set = self.overrides.iter().rev().find(|(set, _)| keys(set) == key);
+        let (name, folder) = match set {
+            Some((_, value)) => (value.trim_matches(['"', '\'']), None),
+            None => {
+                let found = find(TreeNode::Table(table?), &key).filter(|found| found.is_exact)?;
+                let value = self.text.get(found.value?)?.trim_matches(['"', '\'']);
+                (value, self.name.rsplit_once('/').map(|(folder, _)| folder))
+            }
+        };
+        let shown = folder.map_or(name.to_owned(), |folder| format!("{folder}/{name}"));
+        Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
+    }
+
+    /// Returns the setting that caused `problem`: the setting at the problem's path or at a path
+    /// around it, or else a setting below it. The file was consistent before anything was set, so a
+    /// single setting is always to blame.
+    fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
+        let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
+            .chain(&problem.also)
+            .map(|path| path.iter().filter(|step| !is_entry(step)).cloned().collect())
+            .collect();
+        let missing = |path: &[String]| {
+            let found = file.and_then(|file| find(TreeNode::Table(file), path));
+            found.is_none_or(|found| !found.is_exact)
+        };
+        let set = |made: &dyn Fn(&[String], &[String]) -> bool| {
+            let by = |path: &Vec<String>| {
+                self.overrides.iter().rev().find(|(set, _)| made(&keys(set), path))
+            };
+            paths.iter().filter(|path| !path.is_empty()).find_map(by)
+        };
+        let around = |set: &[String], path: &[String]| !set.is_empty() && path.starts_with(set);
+        let below = |set: &[String], path: &[String]| set.starts_with(path);
+        set(&|s, path| around(s, path) || missing(path) && below(s, path))
+            .or_else(|| set(&below))
+            .or(match self.overrides.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            })
+    }
+}
+
+/// A path below a link that follows a file; the path leads to a value in that file.
+struct Followed<'a> {
+    /// The name of the file, for people.
+    shown: String,
+    text: &'a str,
+    path: Vec<String>,
+}
+
+impl Followed<'_> {
+    /// The place of the value at the path, or of its key; `None` if the file has no such key.
+    fn place(&self, of_the_key: bool) -> Option<Place> {
+        let tree = toml_edit::Document::parse(self.text).ok()?;
+        tree.as_table().get(self.path.first()?)?;
+        let found = find(TreeNode::Table(tree.as_table()), &self.path)?;
+        let value = found.value.filter(|_| found.is_exact && !of_the_key);
+        Some(Place::of(self.text, &value.unwrap_or(found.key)))
+    }
+}
+
+/// The words that are allowed at `span`. To find them, an invalid word is put there and parsed.
+fn words(text: &str, span: &Range<usize>) -> String {
+    let probe_text = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
+    let answer = read::<Spec>(&probe_text).map_err(|error| error.message);
+    let known = answer.err().filter(|message| message.starts_with("unknown variant"));
+    match known.as_deref().and_then(|message| message.split_once(", expected ")) {
+        Some((_, words)) => format!("write {}, in quotes", words.replace('`', "\"")),
+        None => "write a text in quotes".to_owned(),
+    }
+}
+
+/// The value around the octet `at` of a TOML text, if the value looks like a text without its
+/// quotes.
+fn bare_text(text: &str, at: usize) -> Option<&str> {
+    let rest = text.get(at..)?;
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let start = text[line..at].rfind('=').map_or(line, |equals| line + equals + 1);
+    let end = rest.find(['\n', '#', ',', '}', ']']).map_or(text.len(), |length| at + length);
+    let bare = text[start..end].trim();
+    let quoted = |c: char| matches!(c, '"' | '\'' | '[' | '{' | '=');
+    let is_word = bare.contains(char::is_alphabetic) && !bare.contains(quoted) && start > line;
+    is_word.then_some(bare)
+}
+
+/// What is wrong with a text that is not a path.
+fn no_path(text: &str) -> Problem {
+    let mut problem = Problem::at([], format!("`{text}` is not a path of keys joined by dots"));
+    problem.path = vec![text.to_owned()];
+    problem.fix(
+        "write it as in `links.modem.rate`, a key with other signs in quotes: `links.\"a b\".rate`",
+    )
+}
+
+/// Sets `value` at a dotted path. A value that is not TOML is taken as text.
+fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
+    let keys = keys(path);
+    let problem = |message: String| {
+        let mut problem = Problem::at([], message);
+        problem.path.clone_from(&keys);
+        problem
+    };
+    if keys.is_empty() {
+        return Err(no_path(path));
+    }
+    let digits = value.trim_start_matches(['+', '-']);
+    let value = match value.parse::<Value>() {
+        Ok(value) => value,
+        Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            let fix = "write a whole number from 0 to 2^63 - 1";
+            return Err(problem(format!("the number `{value}` is too large")).fix(fix));
+        }
+        Err(_) => Value::from(value),
+    };
+    set(table, &keys, value).map_err(|depth| {
+        let above = dotted(&keys[..=depth]);
+        let fix = format!("set `{above}` as a whole");
+        problem(format!("`{above}` is not a table in the file, so it has no keys")).fix(fix)
+    })
+}
+
+/// Sets `keys` below `table`, and makes tables on the way. On an error, returns the number of keys
+/// before the first one that is not a table.
+pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
+    let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
+    if rest.is_empty() {
+        table.insert(first, Item::Value(value));
+        return Ok(());
+    }
+    if !table.contains_key(first) {
+        table.insert(first, toml_edit::table());
+    }
+    match table.get_mut(first).and_then(Item::as_table_like_mut) {
+        Some(inner) => set(inner, rest, value).map_err(|depth| depth + 1),
+        None => Err(0),
+    }
+}

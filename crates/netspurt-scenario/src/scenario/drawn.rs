@@ -1,0 +1,233 @@
+//! The links of a scenario, including those of its short forms, and the graph that they form.
+
+use indexmap::IndexSet;
+
+use netspurt::ids::Direction;
+use netspurt::link::LinkConfig;
+use netspurt::place::did_you_mean;
+use netspurt::plan::PlannedLink;
+use netspurt::sim::{Graph, Routes};
+use netspurt::units::Duration;
+
+use super::error::Problem;
+use super::link_place::LinkPlace;
+use super::link_plan::both_ways;
+use super::link_spec::LinkSpec;
+use super::slots_plan::moved;
+use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec};
+use super::tree::entry;
+
+/// One direction of a link.
+pub(super) struct LaidLink {
+    pub(super) name: String,
+    /// The path of its table in the file.
+    pub(super) place: Vec<String>,
+    pub(super) direction: Direction,
+    pub(super) config: LinkConfig,
+}
+
+impl LaidLink {
+    /// The link without its place in the file.
+    pub(super) fn planned(self) -> PlannedLink {
+        let Self { name, direction, config, .. } = self;
+        PlannedLink { name, direction, config }
+    }
+}
+
+/// A link with its place in the file.
+pub(super) struct Drawn<'a> {
+    pub(super) name: String,
+    pub(super) between: [String; 2],
+    pub(super) path: Vec<String>,
+    pub(super) spec: &'a LinkSpec,
+}
+
+fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
+    steps.into_iter().map(str::to_owned).collect()
+}
+
+/// All links of the file, including those of the short forms.
+pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
+    let mut drawn = Vec::new();
+    for (name, link) in &spec.links {
+        let between = link.between.clone().ok_or_else(|| {
+            Problem::at(["links", name], format!("link `{name}` joins no nodes"))
+                .fix("add `between = [\"a\", \"b\"]`")
+                .incomplete()
+        })?;
+        if between[0] == between[1] {
+            let message = format!("link `{name}` joins `{}` to itself", between[0]);
+            return Err(
+                Problem::at(["links", name, "between"], message).fix("write two different nodes")
+            );
+        }
+        drawn.push(Drawn { name: name.clone(), between, path: path(["links", name]), spec: link });
+    }
+    if let Some(path) = &spec.path {
+        draw_path(path, &mut drawn)?;
+    }
+    if let Some(dumbbell) = &spec.dumbbell {
+        draw_dumbbell(dumbbell, &mut drawn)?;
+    }
+    let mut names = IndexSet::new();
+    if let Some(twice) = drawn.iter().find(|link| !names.insert(&link.name)) {
+        let message = format!("two links are called `{}`", twice.name);
+        let mut problem = Problem::at([], message);
+        problem.path.clone_from(&twice.path);
+        return Err(problem
+            .fix("`[path]` and `[dumbbell]` name links after their nodes: choose another name"));
+    }
+    if drawn.is_empty() {
+        return Err(Problem::at([], "the scenario has no links")
+            .fix("add `[links]`, `[path]` or `[dumbbell]`"));
+    }
+    Ok(drawn)
+}
+
+fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
+    if spec.between.is_none() {
+        return Ok(());
+    }
+    let mut problem = Problem::at([], "the short form already says which nodes this link joins");
+    problem.path = [path, &["between".to_owned()]].concat();
+    Err(problem.fix("leave `between` out"))
+}
+
+fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
+    let nodes = chain.nodes.len();
+    if nodes < 2 {
+        let message = "a path needs at least two nodes";
+        return Err(
+            Problem::at(["path", "nodes"], message).fix("write it as in `nodes = [\"a\", \"b\"]`")
+        );
+    }
+    if nodes != chain.links.len() + 1 {
+        let (wanted, there) = (nodes - 1, chain.links.len());
+        let message = format!("a path of {nodes} nodes needs {wanted} links, not {there}");
+        let fix = "write one link for each two neighbouring nodes";
+        return Err(Problem::at(["path", "links"], message).also(["path", "nodes"]).fix(fix));
+    }
+    let mut met = IndexSet::new();
+    if let Some(n) = chain.nodes.iter().position(|node| !met.insert(node)) {
+        let message = format!("the path already has a node `{}`", chain.nodes[n]);
+        return Err(Problem::at(["path", "nodes", &entry(n)], message).fix("choose another name"));
+    }
+    for (n, (pair, link)) in chain.nodes.windows(2).zip(&chain.links).enumerate() {
+        let place = path(["path", "links", &entry(n)]);
+        without_between(link, &place)?;
+        drawn.push(Drawn {
+            name: format!("{}-{}", pair[0], pair[1]),
+            between: [pair[0].clone(), pair[1].clone()],
+            path: place,
+            spec: link,
+        });
+    }
+    Ok(())
+}
+
+fn draw_dumbbell<'a>(
+    dumbbell: &'a DumbbellSpec,
+    drawn: &mut Vec<Drawn<'a>>,
+) -> Result<(), Problem> {
+    without_between(&dumbbell.access, &path(["dumbbell", "access"]))?;
+    without_between(&dumbbell.bottleneck, &path(["dumbbell", "bottleneck"]))?;
+    let mut add = |name: String, from: &str, to: &str, key, spec| {
+        let between = [from.to_owned(), to.to_owned()];
+        drawn.push(Drawn { name, between, path: path(["dumbbell", key]), spec });
+    };
+    add("bottleneck".into(), "west", "east", "bottleneck", &dumbbell.bottleneck);
+    for i in 0..dumbbell.pairs.small() {
+        let (west, east) = (format!("west{i}"), format!("east{i}"));
+        add(west.clone(), &west, "west", "access", &dumbbell.access);
+        add(east.clone(), "east", &east, "access", &dumbbell.access);
+    }
+    Ok(())
+}
+
+/// The graph of the nodes, and the two directions of each link.
+pub(super) fn lay(
+    drawn: &[Drawn<'_>],
+    nodes: &IndexSet<String>,
+    seed: u64,
+    stop: Duration,
+) -> Result<(Graph, Vec<LaidLink>), Problem> {
+    let number = |name: &String| u32::try_from(nodes.get_index_of(name).unwrap_or(0)).unwrap_or(0);
+    let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+    let mut links = Vec::new();
+    for link in drawn {
+        let name = LinkPlace { path: &link.path, name: &link.name, seed, way: 0 };
+        let [a, b] = [number(&link.between[0]), number(&link.between[1])];
+        graph.add_link(a, b);
+        graph.add_link(b, a);
+        let spec = moved(link.spec, &name, stop)?;
+        for (config, direction) in both_ways(&spec, &name)?.into_iter().zip(Direction::BOTH) {
+            links.push(LaidLink {
+                name: link.name.clone(),
+                place: link.path.clone(),
+                direction,
+                config,
+            });
+        }
+    }
+    Ok((graph, links))
+}
+
+/// The number of the node called `name`, which is at `path` in the file.
+pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Result<u32, Problem> {
+    if let Some(index) = nodes.get_index_of(name) {
+        return Ok(u32::try_from(index).unwrap_or(u32::MAX));
+    }
+    let mut problem = Problem::at([], format!("no link leads to a node `{name}`"));
+    problem.path = path.iter().map(|key| (*key).to_owned()).collect();
+    Err(match did_you_mean(name, nodes.iter().map(String::as_str)) {
+        Some(question) => problem.fix(question),
+        None => {
+            let known: Vec<&str> = nodes.iter().take(8).map(String::as_str).collect();
+            let more = if nodes.len() > known.len() { ", and more" } else { "" };
+            problem.fix(format!("the nodes are {}{more}", known.join(", ")))
+        }
+    })
+}
+
+/// Sets the route that is entry `place` of the list `routes`.
+pub(super) fn set_route(
+    routes: &mut Routes,
+    place: usize,
+    route: &RouteSpec,
+    drawn: &[Drawn<'_>],
+    nodes: &IndexSet<String>,
+) -> Result<(), Problem> {
+    let place = entry(place);
+    let to = node(nodes, &route.to, &["routes", &place, "to"])?;
+    let mut at = &route.from;
+    let mut here = node(nodes, at, &["routes", &place, "from"])?;
+    for (n, next) in route.via.iter().chain([&route.to]).enumerate() {
+        let n = entry(n);
+        let step = ["routes", &place, "via", &n];
+        let step = if *n == entry(route.via.len()) { &["routes", &place, "to"] } else { &step[..] };
+        let there = node(nodes, next, step)?;
+        let link = drawn.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
+            [a, b] if a == at && b == next => Some(2 * i),
+            [a, b] if b == at && a == next => Some(2 * i + 1),
+            _ => None,
+        });
+        let link = link.ok_or_else(|| {
+            let mut problem = Problem::at([], format!("no link joins `{at}` and `{next}`"));
+            problem.path = step.iter().map(|key| (*key).to_owned()).collect();
+            problem.fix("write all nodes of the route: a link must join each node to the next one")
+        })?;
+        routes.set(here, to, link);
+        (at, here) = (next, there);
+    }
+    Ok(())
+}
+
+/// The nodes of `spec`, and the nodes with a single link, both in the order of the file.
+pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
+    let drawn = draw(spec)?;
+    let ends = || drawn.iter().flat_map(|link| &link.between);
+    let nodes: Vec<String> = ends().cloned().collect::<IndexSet<_>>().into_iter().collect();
+    let alone = |node: &&String| ends().filter(|other| other == node).count() == 1;
+    let leaves = nodes.iter().filter(alone).cloned().collect();
+    Ok([nodes, leaves])
+}

@@ -1,0 +1,70 @@
+//! Finds the files that links follow and that end before the run.
+
+use netspurt::units::Duration;
+
+use super::drawn::draw;
+use super::link_spec::{LinkSpec, LossTable};
+use super::quantity::WordOr;
+use super::whole::Scenario;
+
+/// A file that a link follows, and whose last change comes before the end of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowedEnd {
+    /// The name of the link.
+    pub link: String,
+    /// The name of the file.
+    pub file: String,
+    /// The instant of the last change in the file. From then on the last values stay.
+    pub at: Duration,
+}
+
+impl Scenario {
+    /// The files that links follow and whose last change comes before the end of a run.
+    ///
+    /// # Panics
+    /// Never: the links were planned when the scenario was read.
+    pub fn followed_ends(&self) -> Vec<FollowedEnd> {
+        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let ended = drawn.iter().filter_map(|link| {
+            let at = last_change(link.spec).filter(|at| *at < self.spec.stop)?;
+            let file = self.document.file_of(&link.path)?;
+            Some(FollowedEnd { link: link.name.clone(), file, at })
+        });
+        ended.collect()
+    }
+}
+
+/// The last instant at which a value of a link changes. `None` if no value changes, or if the link
+/// has opportunities, which begin again at their end.
+fn last_change(link: &LinkSpec) -> Option<Duration> {
+    let mut last = Vec::new();
+    for way in 0..2 {
+        if let WordOr::Table(delay) = link.delay.each()[way] {
+            last.extend(end(delay.timeline.iter().map(|point| point[0])));
+        }
+        if let WordOr::Table(rate) = link.rate.each()[way] {
+            if rate.opportunities.is_some() {
+                return None;
+            }
+            last.extend(rate.timeline.as_ref().and_then(|all| end(all.iter().map(|p| p.0))));
+        }
+        if let WordOr::Table(loss) = link.loss.each()[way] {
+            last.extend(of_loss(loss));
+        }
+    }
+    last.extend(link.handovers.iter().map(|handover| handover.at + handover.dead));
+    last.into_iter().max()
+}
+
+fn of_loss(loss: &LossTable) -> Option<Duration> {
+    let moving = [&loss.probability, &loss.bit_error_rate].map(|share| match share {
+        Some(WordOr::Table(table)) => end(table.timeline.iter().map(|point| point.0)),
+        _ => None,
+    });
+    moving.into_iter().flatten().max()
+}
+
+/// The instant of the last of several points; `None` for a single point, whose value never changes.
+fn end(points: impl ExactSizeIterator<Item = Duration>) -> Option<Duration> {
+    if points.len() > 1 { points.last() } else { None }
+}

@@ -1,0 +1,179 @@
+//! The file of a sweep with its axes. The first values of each axis are checked before anything
+//! runs.
+
+use indexmap::{IndexMap, IndexSet};
+
+use netspurt::units::Duration;
+
+use super::axis::{Axis, AxisSetting, Point, path_keys};
+use super::combination::{KERNEL, LIVE, not_simulated};
+use super::document::Document;
+use super::error::{Problem, ScenarioError};
+use super::plan::plan;
+use super::random_axis::RandomAxis;
+use super::spec::Spec;
+use super::sweep_spec::SweepSpec;
+use super::varied::Varied;
+
+/// The file of a sweep, and its axes.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// The file without its `[sweep]`.
+    pub(super) document: Document,
+    pub(super) varied: Varied,
+    pub(super) seed: u64,
+    /// The axes whose points form combinations.
+    pub(super) axes: Vec<Axis>,
+    /// The axes from which every run draws its values.
+    pub(super) drawn: Vec<RandomAxis>,
+}
+
+impl Grid {
+    /// The grid of a consistent file; `None` if the file has no `[sweep]`. Checks that each of the
+    /// first values of an axis, taken alone, can be set at its place. Whether the values of a case
+    /// fit together is checked later, case by case.
+    pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
+        let Some(sweep) = &spec.sweep else { return Ok(None) };
+        let blamed = |problem: Problem| document.blame(&problem);
+        if sweep.time.is_some_and(Duration::is_zero) {
+            let problem =
+                Problem::at(["sweep", "time"], "a `time` of zero would stop every case at once");
+            return Err(blamed(problem.fix("write a value above zero")));
+        }
+        let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
+        let axes = over(false).map(|(name, axis)| Axis::new(name, axis));
+        let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
+        let drawn = over(true).map(|(name, axis)| RandomAxis::new(name, axis));
+        let drawn: Vec<RandomAxis> = drawn.collect::<Result<_, _>>().map_err(blamed)?;
+        too_many(&axes, sweep).map_err(blamed)?;
+        let single = document.clone().without_sweep();
+        let varied = Varied::new(&single)?;
+        let grid = Self { varied, document: single, seed: spec.seed.0, axes, drawn };
+        overwritten(&grid.by_axis()).map_err(blamed)?;
+        grid.check().map_err(blamed)?;
+        Ok(Some(grid))
+    }
+
+    /// Checks that each of the first values of an axis, taken alone, can be set at its place.
+    fn check(&self) -> Result<(), Problem> {
+        for (_, points) in self.by_axis() {
+            // All values of a range have the same type, so a thousand of them are enough.
+            for point in points.iter().take(CHECKED) {
+                try_point(self, point)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The points of each axis, by the axis's name. Axes whose values are drawn are included.
+    fn by_axis(&self) -> Vec<(&str, &[Point])> {
+        let points = self.axes.iter().map(|axis| (&*axis.name, &*axis.points));
+        points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
+    }
+
+    /// The problem to report if the kernel's TCP runs at an end in some case. It points to the
+    /// first place that says so. `None` if there is no such case. If an axis sets an `endpoint`,
+    /// the ends that the file itself sets are not checked here.
+    pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
+        let axes = self.by_axis();
+        let points = || axes.iter().flat_map(|(_, points)| *points);
+        let ends =
+            |setting: &AxisSetting| path_keys(setting).last().is_some_and(|key| key == "endpoint");
+        let of_kernel = |setting: &AxisSetting| {
+            let names_it = setting.value.to_string().contains("\"kernel\"");
+            names_it && (ends(setting) || setting.value.is_table())
+        };
+        if let Some(point) = points().find(|point| point.settings.iter().any(of_kernel)) {
+            let mut problem = Problem::at([], KERNEL);
+            problem.path.clone_from(&point.place);
+            return Some(problem.fix(LIVE));
+        }
+        let varied = points().flat_map(|point| &point.settings).any(ends);
+        not_simulated(spec).filter(|_| !varied)
+    }
+}
+
+/// The maximum number of values of an axis that are checked before a sweep starts.
+const CHECKED: usize = 1000;
+
+/// The maximum number of cases of a sweep.
+const MOST: u64 = 100_000_000;
+
+fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
+    let lengths = axes.iter().map(|axis| axis.points.len() as u64).chain([sweep.seeds.0]);
+    let cases = lengths.fold(1_u64, u64::saturating_mul);
+    if cases <= MOST {
+        return Ok(());
+    }
+    let message = format!("{cases} cases; the maximum is {MOST}");
+    Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
+}
+
+/// Finds a setting of one axis that a later axis overwrites, so that the earlier one would have no
+/// effect.
+fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
+    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
+    for (name, points) in axes {
+        let settings = || points.iter().flat_map(|point| &point.settings);
+        let mut tried = IndexSet::new();
+        for setting in settings().filter(|setting| tried.insert(&setting.path)) {
+            let keys = path_keys(setting);
+            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
+                continue;
+            };
+            let message = format!("the axis `{first}` varies `{}`, too", setting.path);
+            let mut problem = Problem::at([], message);
+            problem.path.clone_from(&setting.place);
+            return Err(problem.fix(
+                "vary another path, or use one axis with `sets`; `--set 'sweep.over={ ... }'` replaces all axes",
+            ));
+        }
+        before.extend(settings().map(|setting| (path_keys(setting), *name)));
+    }
+    Ok(())
+}
+
+/// Checks a single point. A path that leads nowhere and an invalid value are mistakes.
+fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
+    for setting in &point.settings {
+        let keys = path_keys(setting);
+        let own = ["seed", "sweep", "record"];
+        let at = |message: String, place: &[String]| {
+            let mut problem = Problem::at([], message);
+            problem.path = place.to_vec();
+            problem
+        };
+        if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
+            let message = format!("a sweep cannot vary `{first}`");
+            return Err(
+                at(message, &setting.place).fix("vary another key; for several seeds, set `seeds`")
+            );
+        }
+        let quick = grid.varied.spec(std::iter::once(setting));
+        if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
+            continue;
+        }
+        // The whole document is read with the setting, for a good error message.
+        let with_setting = grid.document.clone().with(&setting.path, &setting.value.to_string());
+        let Err((path, mistake)) = is_valid_alone(&with_setting) else { continue };
+        let place = if path { &setting.place } else { &point.place };
+        return Err(at(mistake.message, place).fix(mistake.fix));
+    }
+    Ok(())
+}
+
+/// Checks that the document's settings are valid at their places. On a mistake, also returns
+/// whether the path is to blame, and not the value.
+fn is_valid_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
+    let mut spec = document.read_or_blame()?;
+    spec.fill_in();
+    is_complete(&spec).map_err(|problem| (true, document.blame(&problem)))
+}
+
+/// Checks that the scenario has every key that it must have.
+fn is_complete(spec: &Spec) -> Result<(), Problem> {
+    match plan(spec) {
+        Err(problem) if problem.incomplete => Err(problem),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! The configurations and the shims of flows that use the running kernel's TCP.
+
+use netspurt::congestion::CongestionConfig;
+use netspurt::ids::Side;
+use netspurt::plan::KernelTcp;
+use netspurt::shim::ShimConfig;
+use netspurt::units::ByteCount;
+
+use super::error::Problem;
+use super::flow_spec::{EndpointWord, Family, FlowSpec};
+use super::profile::Profile;
+use super::quantity::WordOr;
+use super::switch::{self, SwitchValue, TcpSpec};
+
+/// The ends of a flow that the kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KernelPart {
+    /// The kernel has both ends.
+    BothEnds,
+    /// A model sends, and the kernel receives.
+    Receiver,
+    /// The kernel sends, and a model receives.
+    Sender,
+    /// The kernel has one end, and both ends send: requests in one direction, replies in the other.
+    Peer,
+}
+
+impl KernelPart {
+    /// The part of a kernel at the end `side` of a flow.
+    pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
+        match (flow.ends(), &flow.app, side) {
+            ([EndpointWord::Kernel, EndpointWord::Kernel], ..) => Self::BothEnds,
+            (_, WordOr::Table(_), _) => Self::Peer,
+            (.., Side::From) => Self::Sender,
+            (.., Side::To) => Self::Receiver,
+        }
+    }
+}
+
+/// The configuration of the kernel for flow `name`, in which the kernel has this `part`.
+pub(super) fn kernel_tcp(
+    name: &str,
+    profile: Profile,
+    tcp: &TcpSpec,
+    family: Family,
+    part: KernelPart,
+) -> Result<KernelTcp, Problem> {
+    let Some(base) = profile.kernel() else {
+        let problem =
+            Problem::at(["flows", name, "profile"], "the kernel does not have this profile");
+        return Err(problem
+            .also(["flows", name, "endpoint"])
+            .fix("write `reno-1998`, `reno-2005` or `linux-default`"));
+    };
+    let base = KernelTcp { header_bytes: base.header_bytes + family.more_bytes(), ..base };
+    let text = tcp.get("congestion").and_then(SwitchValue::text);
+    let of_the_model = match part {
+        KernelPart::BothEnds | KernelPart::Sender => false,
+        KernelPart::Receiver => true,
+        KernelPart::Peer => text.is_some_and(|text| CongestionConfig::named(text).is_none()),
+    };
+    let tcp = if of_the_model { &tcp.without(&["congestion"]) } else { tcp };
+    let tcp = switch::kernel(name, &base, tcp, part == KernelPart::BothEnds)?;
+    least_packet(name, family, tcp.packet_bytes)?;
+    Ok(tcp)
+}
+
+/// The shims at the two ends of flow `name`.
+pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 2], Problem> {
+    let Some(texts) = &flow.shim else { return Ok([None; 2]) };
+    let read = |text: &String, word: EndpointWord| {
+        let at = |message: String| Problem::at(["flows", name, "shim"], message);
+        if text == "off" {
+            return Ok(None);
+        }
+        if word != EndpointWord::Kernel {
+            return Err(at("a shim works only at an end that the kernel plays".into())
+                .also(["flows", name, "endpoint"])
+                .fix("write `\"off\"` for this end; set a model's timer by `tcp.rto.estimator`"));
+        }
+        ShimConfig::parse(text).map(Some).map_err(|error| at(error.message).fix(error.fix))
+    };
+    let [from, to] = texts.each();
+    let words = flow.ends();
+    Ok([read(from, words[0])?, read(to, words[1])?])
+}
+
+/// Checks the size of the packets of a kernel's end. Linux sends no segment of less than 48 octets
+/// (`tcp_min_snd_mss`). IPv6 needs an MTU of at least 1280 octets (RFC 8200 §5).
+fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
+    let least = if family == Family::Ipv6 { 1280 } else { 128 };
+    if bytes < least {
+        let message = format!("the kernel cannot use packets of {}", ByteCount(bytes.into()));
+        let problem = Problem::at(["flows", name, "tcp", "packet_size"], message);
+        return Err(problem.fix(format!("write {least} B to 65535 B")));
+    }
+    Ok(())
+}

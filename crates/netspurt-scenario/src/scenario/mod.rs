@@ -1,0 +1,78 @@
+//! Scenarios: reads a file as plain data, and builds a world from the data.
+//!
+//! Nothing is ignored: an unknown key, a missing unit, or a meaningless combination is an error
+//! that names its place and its fix.
+
+mod axis;
+mod combination;
+mod document;
+mod drawn;
+mod echo_probes_plan;
+mod echo_probes_spec;
+mod ends;
+mod error;
+mod flow_plan;
+mod flow_spec;
+mod followed;
+mod form;
+mod grid;
+mod kernel;
+mod link_place;
+mod link_plan;
+mod link_spec;
+mod moves;
+mod names;
+mod number;
+mod origins;
+mod parse;
+mod pins;
+mod plan;
+mod population_plan;
+mod population_spec;
+mod profile;
+mod programs;
+mod programs_plan;
+mod quantity;
+mod queue_plan;
+mod queue_spec;
+mod random_axis;
+mod reach;
+mod removal;
+mod reword;
+mod slots_plan;
+mod slots_spec;
+mod spec;
+mod sweep;
+mod sweep_spec;
+mod switch;
+mod switch_page;
+mod switches;
+mod tree;
+mod unknown_name;
+mod varied;
+mod whole;
+
+use schemars::schema_for;
+
+pub use axis::{Axis, Label, Point, TAKEN};
+pub use combination::Combination;
+pub use ends::FollowedEnd;
+pub use error::ScenarioError;
+pub use random_axis::RandomAxis;
+use spec::Spec;
+pub use sweep::{Budget, Sweep};
+pub use switch::congestion_called;
+pub use switch_page::{profiles_table, switches_table};
+pub use switches::{SwitchError, tcp_config};
+pub use whole::Scenario;
+
+/// The text of a commented scenario to start from.
+pub const STARTING_POINT: &str = include_str!("starting_point.toml");
+
+/// The JSON Schema of scenario files.
+pub fn schema() -> serde_json::Value {
+    schema_for!(Spec).to_value()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Makes the text of a file from the changes of one link of a scenario. Other links can follow this
+//! file.
+
+use serde::Serialize;
+
+use netspurt::units::{BitRate, Duration};
+
+use super::drawn::draw;
+use super::error::{Problem, ScenarioError};
+use super::form;
+use super::link_place::LinkPlace;
+use super::link_spec::{HandoverTable, LinkSpec, RateTable, TimelineSpec};
+use super::quantity::{BothWays, WordOr};
+use super::slots_plan::moved;
+use super::whole::Scenario;
+
+/// The values of a link that change with time. Losses and duplicates are not among them.
+#[derive(Serialize)]
+struct Moves {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<BothWays<WordOr<Duration, TimelineSpec>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<BothWays<WordOr<BitRate, RateTable>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    handovers: Vec<HandoverTable>,
+}
+
+/// Why the links can be drawn again.
+const DRAWN: &str = "the links were already drawn when the scenario was read";
+
+impl Scenario {
+    /// Returns the changes of the link called `name` during a run, as the text of a file that links
+    /// can follow. The text has only those of delay, rate and handovers that change. The values of
+    /// the link's slots are drawn with the scenario's seed.
+    ///
+    /// # Errors
+    /// When there is no such link, or none of these values changes.
+    ///
+    /// # Panics
+    /// Never: the links were already drawn when the scenario was read.
+    pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
+        let blamed = |problem: Problem| self.document.blame(&problem);
+        let drawn = draw(&self.spec).expect(DRAWN);
+        let Some(link) = drawn.iter().find(|link| link.name == name) else {
+            let names: Vec<&str> = drawn.iter().take(8).map(|link| &*link.name).collect();
+            let more = if drawn.len() > names.len() { ", and more" } else { "" };
+            let problem = Problem::at([], format!("no link is called `{name}`"));
+            return Err(blamed(problem.fix(format!("the links are {}{more}", names.join(", ")))));
+        };
+        let place =
+            LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
+        let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
+        let moves = Moves::of(&link);
+        if moves.is_empty() {
+            let message = format!(
+                "link `{name}` has no handovers, and its delay and rate do not change in a run"
+            );
+            let fix = "name a link with `slots`, `handovers`, or a `delay` or `rate` that changes";
+            return Err(blamed(Problem::at([], message).fix(fix)));
+        }
+        Ok(one_point_per_line(&form::write(&moves)))
+    }
+
+    /// The names of the links that change during a run, in the order of the scenario.
+    ///
+    /// # Panics
+    /// Never: the links were already drawn when the scenario was read.
+    pub fn moving(&self) -> Vec<String> {
+        let drawn = draw(&self.spec).expect(DRAWN);
+        let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
+        drawn.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
+    }
+}
+
+/// Writes each point of a timeline on a line of its own; `text` is TOML.
+fn one_point_per_line(text: &str) -> String {
+    let spread = |line: &str| {
+        let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;
+        let points = match key {
+            "timeline" => list.replace("], [", "],\n  ["),
+            "opportunities" => list.replace(", ", ",\n  "),
+            _ => return None,
+        };
+        Some(format!("{key} = [\n  {points},\n]\n"))
+    };
+    text.lines().map(|line| spread(line).unwrap_or_else(|| format!("{line}\n"))).collect()
+}
+
+impl Moves {
+    fn of(link: &LinkSpec) -> Self {
+        let moves = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
+        let delay = link.delay.each().iter().any(moves).then(|| link.delay.clone());
+        let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
+        let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
+        Self { delay, rate, handovers: link.handovers.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.delay.is_none() && self.rate.is_none() && self.handovers.is_empty()
+    }
+}

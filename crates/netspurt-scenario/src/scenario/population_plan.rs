@@ -1,0 +1,306 @@
+//! Plans the populations of a scenario.
+
+use std::sync::Arc;
+
+use netspurt::app::Task;
+use netspurt::distribution::{Distribution, DistributionUnit};
+use netspurt::ids::Side;
+use netspurt::link::Rate;
+use netspurt::plan::{ArrivingConnections, ConnectionDistributions, PlannedPopulation};
+use netspurt::units::Time;
+use netspurt::wire::BARE_HEADER_BYTES;
+
+use super::drawn::node;
+use super::error::Problem;
+use super::flow_plan::planned_end;
+use super::flow_spec::Family;
+use super::kernel::shims;
+use super::population_spec::{LoadSpec, PopulationSpec};
+use super::reach::Reach;
+use super::spec::Spec;
+
+/// The populations of `spec`, in the order of the file.
+pub(super) fn plan_populations(
+    spec: &Spec,
+    net: &Reach<'_>,
+) -> Result<Vec<Arc<PlannedPopulation>>, Problem> {
+    let plan = |(name, own): (&String, &PopulationSpec)| {
+        // A mistake of the connections is reported below `populations`, and not below `flows`.
+        let of_flows = |mut problem: Problem| {
+            for path in problem.also.iter_mut().chain([&mut problem.path]) {
+                if path.first().is_some_and(|first| first == "flows") {
+                    "populations".clone_into(&mut path[0]);
+                }
+            }
+            problem
+        };
+        plan_population(name, own, spec, net).map(Arc::new).map_err(of_flows)
+    };
+    let all: Vec<Arc<PlannedPopulation>> =
+        spec.populations.iter().map(plan).collect::<Result<_, _>>()?;
+    check_real(spec, &all)?;
+    Ok(all)
+}
+
+/// Checks that a live run can have the population that uses the kernel's TCP: there may be no other
+/// population and no programs, because a live run has one pair of hosts, and no IPv6.
+fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
+    let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
+    let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
+    if let Some(other) = all.iter().find(|other| other.name != real.name) {
+        let problem = at("a live run can have only one population");
+        return Err(problem
+            .also(["populations", &other.name])
+            .fix("keep one of them, or use `model`"));
+    }
+    if let Some((name, _)) = spec.flows.iter().find(|(_, flow)| flow.is_of_programs()) {
+        let problem = at("programs and the population each need two hosts");
+        return Err(problem.also(["flows", name, "app"]).fix("keep one of them"));
+    }
+    if real.ipv6 {
+        let problem = Problem::at(
+            ["populations", &real.name, "family"],
+            "in a live run the hosts of populations use IPv4 only",
+        );
+        return Err(problem.fix("leave `family` out"));
+    }
+    Ok(())
+}
+
+/// The tasks of the connections of a population that arrive in a run, in order.
+pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
+    let mut arrivals = ArrivingConnections::new(population.clone());
+    let mut all = Vec::new();
+    while arrivals.next() < Time::NEVER {
+        all.push(arrivals.take().1);
+        if all.len() > VISITS_MAX {
+            let message = format!("a live run has at most {VISITS_MAX} connections");
+            return Err(Problem::at(["populations", &population.name, "arrivals"], message)
+                .also(["stop"])
+                .fix("write a lower rate, a lower `most`, or a shorter run"));
+        }
+    }
+    Ok(all)
+}
+
+/// The maximum number of connections of a live run. Each has sockets that are made before the run
+/// begins.
+const VISITS_MAX: usize = 4000;
+
+fn plan_population(
+    name: &str,
+    own: &PopulationSpec,
+    spec: &Spec,
+    net: &Reach<'_>,
+) -> Result<PlannedPopulation, Problem> {
+    let place = |key: &str, host: &str| node(net.nodes, host, &["populations", name, key]);
+    let (from, to) = (place("from", &own.from)?, place("to", &own.to)?);
+    let flow = own.as_flow();
+    let end = planned_end(name, &flow, own.endpoint, Side::From)?;
+    net.check(["populations", name], (from, to), [end.packet_bytes(); 2])?;
+    let ipv6 = own.family == Family::Ipv6;
+    if ipv6 {
+        net.check_uncut(name, (from, to), end.packet_bytes())?;
+    }
+    // Options are not subtracted, so that senders with different options have the same arrivals.
+    let header = BARE_HEADER_BYTES + own.family.more_bytes();
+    let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
+    let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;
+    let until = own.until.unwrap_or(spec.stop).min(spec.stop);
+    if own.start >= until {
+        let message = format!("no connection of `{name}` arrives from {} to {until}", own.start);
+        let early = own.until.is_some_and(|until| until < spec.stop);
+        let (key, fix) = if early {
+            ("until", "write a later time")
+        } else {
+            ("start", "write an earlier time")
+        };
+        return Err(Problem::at(["populations", name, key], message).fix(fix));
+    }
+    Ok(PlannedPopulation {
+        name: name.to_owned(),
+        from,
+        to,
+        ipv6,
+        end,
+        shims: shims(name, &flow)?,
+        drawn,
+        gap,
+        at_once: own.arrivals.starts_with("every"),
+        start: Time::ZERO + own.start,
+        until: Time::ZERO + until,
+        most: own.most.map_or(u64::MAX, |most| most.0),
+        seed: spec.seed.0,
+    })
+}
+
+/// The distributions from which the connections are drawn, and that of the time between two
+/// arrivals.
+fn drawn_at_rate(
+    name: &str,
+    own: &PopulationSpec,
+    link: ((u32, u32), [u16; 2]),
+    net: &Reach<'_>,
+) -> Result<(ConnectionDistributions, Distribution), Problem> {
+    let Some(load) = &own.load else {
+        let gap = gap(name, &own.arrivals)?;
+        let rate = gap.mean().map_or(PACKMIME_RATE_MIN, |mean| 1e9 / mean);
+        return Ok((distributions(name, own, rate)?, gap));
+    };
+    // PackMime's sizes depend slightly on the rate. Therefore the rate is computed again with the
+    // new sizes until it no longer changes.
+    let mut rate = PACKMIME_RATE_MIN;
+    for _ in 0..ROUNDS {
+        let drawn = distributions(name, own, rate)?;
+        let next = rate_of_load(name, load, &drawn, link, net)?;
+        let settled = (next - rate).abs() <= 1e-12 * next;
+        rate = next;
+        if settled {
+            break;
+        }
+    }
+    let gap = gap(name, &with_rate(name, &own.arrivals, rate)?)?;
+    Ok((distributions(name, own, rate)?, gap))
+}
+
+/// The lowest rate of PackMime, in connections a second.
+const PACKMIME_RATE_MIN: f64 = 0.1;
+/// The maximum number of times that a rate is computed again.
+const ROUNDS: u32 = 200;
+
+/// The text of a distribution of sizes. PackMime's sizes without a rate get the rate of the
+/// arrivals.
+fn at_rate(text: &str, per_second: f64) -> String {
+    if matches!(text.trim(), "packmime-request" | "packmime-reply") {
+        return format!("{}:rate={per_second}/s", text.trim());
+    }
+    text.to_owned()
+}
+
+/// The distributions from which the connections are drawn, if `rate` connections arrive a second.
+fn distributions(
+    name: &str,
+    own: &PopulationSpec,
+    rate: f64,
+) -> Result<ConnectionDistributions, Problem> {
+    let read = |key, text, unit| distribution(name, key, text, unit);
+    let of_replies = [
+        ("serve", own.serve.as_str(), "0 s"),
+        ("think", own.think.as_str(), "0 s"),
+        ("requests", own.requests.as_str(), "1"),
+    ];
+    if own.reply.is_none()
+        && let Some((key, ..)) = of_replies.into_iter().find(|(_, text, default)| text != default)
+    {
+        let message = format!("`{key}` applies only to requests");
+        let problem = Problem::at(["populations", name, key], message).of_the_key();
+        return Err(problem.fix("add `reply`, as in `reply = \"20 kB\"`"));
+    }
+    let size = |key, text| distribution(name, key, &at_rate(text, rate), DistributionUnit::Octets);
+    let reply = own.reply.as_ref().map(|text| size("reply", text));
+    Ok(ConnectionDistributions {
+        send: size("send", &own.send)?,
+        reply: reply.transpose()?,
+        serve: read("serve", &own.serve, DistributionUnit::Span)?,
+        requests: read("requests", &own.requests, DistributionUnit::Count)?,
+        think: read("think", &own.think, DistributionUnit::Span)?,
+    })
+}
+
+/// The distribution that `text`, the value of `key`, names, or that of the values in a followed
+/// file.
+fn distribution(
+    name: &str,
+    key: &str,
+    text: &str,
+    unit: DistributionUnit,
+) -> Result<Distribution, Problem> {
+    let read = match text.strip_prefix("empirical:values=") {
+        None => Distribution::parse(text, unit),
+        Some(values) => (values.split('|'))
+            .map(|value| Ok(Distribution::parse(value, unit)?.mean().unwrap_or_default()))
+            .collect::<Result<Vec<f64>, _>>()
+            .and_then(|values| Distribution::empirical(values, unit)),
+    };
+    read.map_err(|slip| Problem::at(["populations", name, key], slip.message).fix(slip.fix))
+}
+
+/// The distribution of the time from one arrival to the next.
+fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
+    let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
+    if gap.mean().is_some_and(|mean| mean < GAP_NS_MIN) {
+        let message = format!("more than {} connections a second", 1e9 / GAP_NS_MIN);
+        return Err(
+            Problem::at(["populations", name, "arrivals"], message).fix("write a lower rate")
+        );
+    }
+    Ok(gap)
+}
+
+/// The shortest mean time between two arrivals, in nanoseconds.
+const GAP_NS_MIN: f64 = 1e3;
+
+/// The text of a process with a rate; `arrivals` names the process without one.
+fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
+    if matches!(arrivals, "poisson" | "packmime") {
+        return Ok(format!("{arrivals}:rate={per_second}/s"));
+    }
+    let message =
+        format!("`{arrivals}` has a rate, but `load` already determines the rate of arrivals");
+    Err(Problem::at(["populations", name, "arrivals"], message)
+        .also(["populations", name, "load"])
+        .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
+}
+
+/// The number of segments without data that an end sends for a connection, apart from the ACKs
+/// counted with its segments: the handshake, the ACK of the other end's data, and the end.
+const BARE_SEGMENTS: f64 = 3.0;
+
+/// The number of connections a second that load a link with a share of its rate on average. The
+/// load consists of the payload, a header for each segment, and the segments without data.
+/// Retransmissions are not counted.
+fn rate_of_load(
+    name: &str,
+    load: &LoadSpec,
+    drawn: &ConnectionDistributions,
+    ((from, to), [smss, header]): ((u32, u32), [u16; 2]),
+    net: &Reach<'_>,
+) -> Result<f64, Problem> {
+    let at = |key: &str, message: String| Problem::at(["populations", name, key], message);
+    let mean = |key: &str, of: &Distribution| {
+        of.mean().ok_or_else(|| {
+            at(key, "this distribution has no mean, so that no `load` can be computed".to_owned())
+                .also(["populations", name, "load"])
+                .fix("write a distribution with a mean, or `arrivals` with a rate in place of `load`")
+        })
+    };
+    let requests = mean("requests", &drawn.requests)?;
+    let forward = mean("send", &drawn.send)?;
+    let reverse = drawn.reply.as_ref().map_or(Ok(0.0), |of| mean("reply", of))?;
+    let ends = if forward > reverse { (from, to) } else { (to, from) };
+    // The last segment of each message is half full on average.
+    let payload = forward.max(reverse);
+    let segments = payload / f64::from(smss) + 0.5;
+    let octets =
+        requests * (payload + segments * f64::from(header)) + BARE_SEGMENTS * f64::from(header);
+    let path = net.routes.path(net.graph, ends.0, ends.1).unwrap_or_default();
+    let crossed = path.iter().map(|link| &net.links[*link as usize]);
+    let Some(link) = crossed.into_iter().find(|link| link.name == load.link) else {
+        let mut problem =
+            at("load", format!("the connections do not cross a link `{}`", load.link));
+        problem.path.push("link".to_owned());
+        let names: Vec<&str> = path.iter().map(|l| &*net.links[*l as usize].name).collect();
+        return Err(problem.fix(format!("they cross {}", names.join(", "))));
+    };
+    let bits = match &link.config.rate {
+        Rate::Constant(rate) => rate.bits_per_second(),
+        _ => None,
+    };
+    let Some(bits) = bits else {
+        let message = format!("link `{}` has no constant rate for a `load`", load.link);
+        return Err(at("load", message).fix("write `arrivals` with a rate in place of `load`"));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
+    let rate = load.share.0 * bits as f64 / (8.0 * octets);
+    Ok(rate)
+}

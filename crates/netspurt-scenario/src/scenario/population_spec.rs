@@ -1,0 +1,122 @@
+//! The populations of a scenario file: connections that arrive and end during the run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use netspurt::units::Duration;
+
+use super::flow_spec::{EndpointWord, Family, FlowSpec};
+use super::number::{LoadShare, Ordinal, Whole};
+use super::profile::Profile;
+use super::quantity::{Amount, BothWays, WordOr};
+use super::switch::TcpSpec;
+
+/// Connections that arrive one after the other, exchange data, and close.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PopulationSpec {
+    /// The node that opens the connections.
+    pub from: String,
+    /// The node that accepts them.
+    pub to: String,
+    /// The TCP at both ends: the simulator's (`model`), or the kernel's (`kernel`, in a live run).
+    #[serde(default = "model")]
+    pub endpoint: EndpointWord,
+    /// The version of IP.
+    #[serde(default)]
+    pub family: Family,
+    /// A named set of TCP switches.
+    #[serde(default)]
+    pub profile: Profile,
+    /// Switches that differ from the profile's.
+    #[serde(default)]
+    pub tcp: TcpSpec,
+    /// A timer at the hosts' edges that retransmits for the kernel's TCP, as in flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<BothWays<String>>,
+    /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
+    /// `"packmime:rate=18/s"`. With `load` the rate is left out.
+    pub arrivals: String,
+    /// A load that determines the rate of arrivals: the share of a link's rate that the payload and
+    /// the headers of the connections take on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadSpec>,
+    /// The earliest arrival of a connection.
+    #[serde(default)]
+    pub start: Duration,
+    /// No connection arrives from this instant on; by default the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Duration>,
+    /// The maximum number of connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<Ordinal>,
+    /// The octets that the opener sends: in each request, or in all if there are no replies. A
+    /// length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900 B,sigma=1.6"`.
+    /// PackMime's sizes without a rate get the rate of the arrivals.
+    pub send: String,
+    /// The octets of each reply, in the same form. Without it, the opener sends data and gets no
+    /// reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// The time from a request until its reply is written: a time or a distribution.
+    #[serde(default = "no_time")]
+    pub serve: String,
+    /// The number of requests of each connection: a number or a distribution.
+    #[serde(default = "once")]
+    pub requests: String,
+    /// The time from a reply until the next request is written: a time or a distribution.
+    #[serde(default = "no_time")]
+    pub think: String,
+}
+
+/// A load of a link.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// The share of the link's rate, on average.
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    pub share: LoadShare,
+    /// The name of the link. Only the direction with more octets of the connections counts.
+    pub link: String,
+}
+
+impl PopulationSpec {
+    /// A flow that stands for one of the connections. Its transfer has no end.
+    pub(super) fn as_flow(&self) -> FlowSpec {
+        FlowSpec {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            endpoint: BothWays::Same(self.endpoint),
+            family: self.family,
+            profile: self.profile,
+            tcp: self.tcp.clone(),
+            app: WordOr::Word(super::flow_spec::AppWord::Bulk),
+            send: Amount::Unlimited,
+            shim: self.shim.clone(),
+            start: self.start,
+            spread: Duration::ZERO,
+            pause: Duration::ZERO,
+            count: Whole(1),
+            every: Duration::ZERO,
+        }
+    }
+
+    /// Fills in the values of the profile that the file does not set.
+    pub(super) fn fill_in(&mut self) {
+        let mut flow = self.as_flow();
+        flow.fill_in();
+        self.tcp = flow.tcp;
+    }
+}
+
+fn model() -> EndpointWord {
+    EndpointWord::Model
+}
+
+fn no_time() -> String {
+    "0 s".to_owned()
+}
+
+fn once() -> String {
+    "1".to_owned()
+}

@@ -1,0 +1,105 @@
+//! Scenarios for programs. A file without a flow of programs gets one.
+
+use super::document::Document;
+use super::drawn::nodes_and_leaves;
+use super::error::{Problem, ScenarioError};
+use super::spec::Spec;
+use super::whole::Scenario;
+
+/// The name of the flow that is added.
+const NAME: &str = "programs";
+
+impl Scenario {
+    /// Reads the text of a scenario for programs at two of its nodes, without the keys `unset` and
+    /// then with `values` set over it, as in [`without`](Self::without), and with the `files` that
+    /// its links follow.
+    ///
+    /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
+    /// are `ends`. If a node is `None`, the path must have exactly two ends, and the remaining one
+    /// is taken.
+    ///
+    /// ```
+    /// use netspurt_scenario::scenario::Scenario;
+    /// let text = r#"
+    /// stop = "1 min"
+    /// links.wire = { between = ["home", "away"], rate = "5 Mbit/s", delay = "10 ms" }
+    /// "#;
+    /// let scenario = Scenario::for_programs("here", text, vec![], &[], &[], [None, None]).unwrap();
+    /// assert_eq!(scenario.programs_flow(), Some("programs"));
+    /// let shim = [("flows.programs.shim", "sfr")];
+    /// assert!(Scenario::for_programs("here", text, vec![], &[], &shim, [None, Some("home")]).is_ok());
+    /// assert!(Scenario::for_programs("here", text, vec![], &[], &[], [Some("hom"), None]).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// For the same reasons as [`without`](Self::without), and when it is not clear which nodes are
+    /// the ends.
+    pub fn for_programs(
+        name: &str,
+        text: &str,
+        files: Vec<(String, String)>,
+        unset: &[&str],
+        values: &[(&str, &str)],
+        ends: [Option<&str>; 2],
+    ) -> Result<Self, ScenarioError> {
+        let mut document = Document::new(name, text).with_files(files).without_sweep();
+        for path in unset {
+            document = document.without(path)?;
+        }
+        // Settings of the flow are applied after the flow was added.
+        let (own, others): (Vec<_>, Vec<_>) =
+            values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));
+        for (path, value) in others {
+            document = document.with(path, value);
+        }
+        let spec = document.read()?;
+        let existing = spec.flows.iter().find(|(_, flow)| flow.is_of_programs());
+        let flow = existing.map_or(NAME, |(name, _)| name).to_owned();
+        let chosen = if existing.is_some() {
+            ends.map(|end| end.map(str::to_owned))
+        } else {
+            choose(&spec, ends).map_err(|problem| document.blame(&problem))?.map(Some)
+        };
+        let mut set = |key: &str, value: &str| {
+            let path = format!("flows.{flow}.{key}");
+            document = document.clone().with(&path, value);
+        };
+        if existing.is_none() {
+            set("app", "\"programs\"");
+            set("endpoint", "\"kernel\"");
+            set("profile", "\"linux-default\"");
+        }
+        for (key, end) in ["from", "to"].into_iter().zip(chosen) {
+            if let Some(end) = end {
+                set(key, &format!("{end:?}"));
+            }
+        }
+        for (path, value) in own {
+            document = document.with(path, value);
+        }
+        Self::of(document)
+    }
+}
+
+/// Chooses the two nodes of the flow of programs.
+fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> {
+    let [nodes, mut leaves] = nodes_and_leaves(spec)?;
+    if spec.flows.contains_key(NAME) {
+        let problem = Problem::at(["flows", NAME], "the flow called `programs` has another `app`");
+        return Err(problem
+            .of_the_key()
+            .fix("give the flow another name, or write `app = \"programs\"`"));
+    }
+    leaves.retain(|leaf| !ends.contains(&Some(leaf)));
+    let mut remaining_leaves = leaves.iter();
+    let wanted = ends.iter().filter(|end| end.is_none()).count();
+    // Unknown nodes are reported later, when the whole scenario is planned.
+    let real = ends.iter().flatten().all(|end| nodes.iter().any(|node| node == end));
+    if leaves.len() != wanted && wanted > 0 && real {
+        let message = "it is not clear between which nodes programs run";
+        return Err(Problem::at([], message).fix("name both, as in `--side NODE --peer NODE`"));
+    }
+    Ok(ends.map(|end| {
+        end.map_or_else(|| remaining_leaves.next().cloned().unwrap_or_default(), str::to_owned)
+    }))
+}

@@ -1,0 +1,90 @@
+//! Axes of a sweep from which every run draws its own values.
+
+use netspurt::rng::Stream;
+
+use super::axis::{Axis, AxisRange, AxisSetting, Label, Point};
+use super::error::Problem;
+use super::number::Whole;
+use super::sweep_spec::AxisSpec;
+
+/// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
+#[derive(Clone, Debug)]
+pub struct RandomAxis {
+    /// The points of a list, or the ends of the range.
+    axis: Axis,
+    range: Option<AxisRange>,
+    /// The name of the random stream. It consists of the paths that the axis sets.
+    stream: String,
+}
+
+impl RandomAxis {
+    /// Reads the axis called `name`.
+    pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
+        if spec.count.is_some() {
+            let problem = Problem::at(
+                ["sweep", "over", name, "count"],
+                "with `draw`, each run draws one value",
+            );
+            return Err(problem
+                .of_the_key()
+                .fix("leave `count` out; `seeds` is the number of draws"));
+        }
+        let range = match (&spec.from, &spec.to) {
+            (Some(from), Some(to)) => {
+                AxisRange::new(from, to, spec.spacing.unwrap_or_default()).ok()
+            }
+            _ => None,
+        };
+        let count = spec.from.is_some().then_some(Whole(2));
+        let axis = Axis::new(name, &AxisSpec { count, ..spec.clone() })?;
+        let settings = axis.points.iter().flat_map(|point| &point.settings);
+        let mut paths: Vec<&str> = settings.map(|setting| &*setting.path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let stream = format!("sweep/{}", paths.join(" "));
+        Ok(Self { axis, range, stream })
+    }
+
+    /// The name of the axis.
+    pub fn name(&self) -> &str {
+        &self.axis.name
+    }
+
+    /// The points of a list, or the ends of the range.
+    pub fn points(&self) -> &[Point] {
+        &self.axis.points
+    }
+
+    /// The point that a run with `seed` draws.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a place in a list of at most 100 000"
+    )]
+    pub(super) fn draw(&self, seed: u64) -> Point {
+        let share = Stream::named(seed, &self.stream).uniform();
+        let points = &self.axis.points;
+        let Some(range) = &self.range else {
+            return points[(share * points.len() as f64) as usize].clone();
+        };
+        let value = range.drawn(share);
+        let set = |setting: &AxisSetting| AxisSetting { value: value.clone(), ..setting.clone() };
+        let first = &points[0];
+        Point {
+            label: Label::from(&value),
+            settings: first.settings.iter().map(set).collect(),
+            place: first.place.clone(),
+        }
+    }
+
+    /// A text with everything on which the draws depend.
+    pub(super) fn identity(&self) -> String {
+        let range = self.range.as_ref().map(AxisRange::identity);
+        let points = self.axis.points.iter().map(|point| {
+            let settings = point.settings.iter().map(|own| (&own.path, &own.value));
+            (&point.label, settings.collect::<Vec<_>>())
+        });
+        format!("{:?} {range:?} {:?}", self.axis.name, points.collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,75 @@
+//! Rewords the parser's messages for users.
+
+use netspurt::place::did_you_mean;
+
+/// The character between the mistake and the fix in our own messages that pass through the parser.
+const FIX: char = '\u{1f}';
+
+/// Joins a mistake and a fix to one message that can pass through the parser.
+pub(super) fn with_fix(message: &str, fix: &str) -> String {
+    format!("{message}{FIX}{fix}")
+}
+
+/// Rewords a message of the parser; returns the mistake and the fix.
+pub(super) fn reword(message: &str, written: &str) -> (String, String) {
+    if let Some((what, fix)) = message.split_once(FIX) {
+        return (what.to_owned(), fix.to_owned());
+    }
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    if message.starts_with("unknown field") {
+        let key = quoted.next().unwrap_or(written);
+        let known: Vec<&str> = quoted.collect();
+        return (format!("unknown key `{key}`"), suggestion(key, &known));
+    }
+    if message.starts_with("unknown variant") {
+        let word = quoted.next().unwrap_or(written);
+        let known: Vec<&str> = quoted.collect();
+        let fix = match known[..] {
+            ["none"] => NONE_OR_TABLE.to_owned(),
+            ["bulk", "programs"] => {
+                "`bulk`, `programs`, or a table, as in `{ reply = \"20 kB\" }`".to_owned()
+            }
+            _ => suggestion(word, &known),
+        };
+        return (format!("`{word}` is not known here"), fix);
+    }
+    if message.starts_with("missing field") {
+        let key = quoted.next().unwrap_or_default();
+        return (format!("the key `{key}` is missing"), format!("add `{key} = ...`"));
+    }
+    if let Some((what, expected)) = message.split_once(", expected ") {
+        let plain = plain_type(expected);
+        let what = what.replace("invalid type", "wrong type");
+        return (what.replace("invalid length", "a list of length"), format!("write {plain}"));
+    }
+    // The messages of quantities have the form `MISTAKE: FIX`.
+    match message.split_once(": write ") {
+        Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
+        None => (message.to_owned(), String::new()),
+    }
+}
+
+/// The forms of losses, duplicates and delayed packets.
+const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
+
+/// The name for users of a type that the parser names.
+fn plain_type(expected: &str) -> String {
+    match expected {
+        "u64" | "u32" => "a whole number from 0 to 2^63 - 1".into(),
+        "f64" => "a number".into(),
+        "a boolean" => "`true` or `false`".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        "enum NoneWord" => NONE_OR_TABLE.into(),
+        "an array of length 2" | "a tuple of size 2" => "two values".into(),
+        _ if expected.starts_with("enum ") => "a word in quotes".into(),
+        _ if expected.starts_with("struct ") => "a table".into(),
+        _ if expected.starts_with("a tuple") => "a list".into(),
+        _ => expected.into(),
+    }
+}
+
+fn suggestion(word: &str, known: &[&str]) -> String {
+    did_you_mean(word, known.iter().copied())
+        .unwrap_or_else(|| format!("known here: {}", known.join(", ")))
+}

@@ -1,0 +1,119 @@
+//! Paths over low satellites. In each slot the terminal uses one satellite, which determines the
+//! delay.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use netspurt::units::Duration;
+
+use super::number::Probability;
+use super::quantity::above_zero;
+
+/// A delay that is drawn again in each slot, and the effects of a change of slots. All delays are
+/// one-way. They apply in both directions, and only the jitter is drawn separately for each. The
+/// draws use the run's seed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotsTable {
+    /// The length of a slot.
+    #[serde(default = "period")]
+    #[schemars(schema_with = "above_zero")]
+    pub period: Duration,
+    /// The instant of one boundary between two slots. All other boundaries are whole periods away.
+    #[serde(default = "phase")]
+    pub phase: Duration,
+    /// The bounds of the delay at the start of a slot. The delay is added to the link's `delay`.
+    #[serde(default = "base")]
+    pub base: [Duration; 2],
+    /// The maximum by which the delay rises or falls in one second of a slot.
+    #[serde(default)]
+    pub drift: Duration,
+    /// Random changes of the delay from step to step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterTable>,
+    /// An additional delay after each boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spike: Option<SpikeTable>,
+    /// A gap after some boundaries. Packets that arrive at the link in a gap are dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<GapTable>,
+    /// The bounds of the share of the link's `rate` in a slot. The logarithm of the share is
+    /// uniform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<[Probability; 2]>,
+    /// Times without a satellite in sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<OutagesTable>,
+}
+
+fn period() -> Duration {
+    Duration::from_secs(15)
+}
+
+fn phase() -> Duration {
+    Duration::from_secs(12)
+}
+
+fn base() -> [Duration; 2] {
+    [Duration::from_millis(15), Duration::from_millis(40)]
+}
+
+/// Random changes of the delay: an autoregressive process of first order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JitterTable {
+    /// The mean absolute difference between the delays of two successive probes.
+    pub difference: Duration,
+    /// The time between two successive probes.
+    #[serde(default = "twenty")]
+    #[schemars(schema_with = "above_zero")]
+    pub probes: Duration,
+    /// The time in which the correlation of the process falls to 1/e.
+    #[serde(default = "twenty")]
+    #[schemars(schema_with = "above_zero")]
+    pub memory: Duration,
+    /// The time between two steps of the process.
+    #[serde(default = "one")]
+    #[schemars(schema_with = "above_zero")]
+    pub step: Duration,
+}
+
+fn twenty() -> Duration {
+    Duration::from_millis(20)
+}
+
+fn one() -> Duration {
+    Duration::from_millis(1)
+}
+
+/// An additional delay after each boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpikeTable {
+    /// The bounds of the additional delay.
+    pub height: [Duration; 2],
+    /// The bounds of the time that the additional delay lasts. It ends at the latest with the slot.
+    pub lasts: [Duration; 2],
+}
+
+/// A gap after some boundaries.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GapTable {
+    /// The probability of a gap after a boundary.
+    pub probability: Probability,
+    /// The time in which nothing is transmitted. Packets that are already propagating
+    /// still arrive.
+    pub dead: Duration,
+}
+
+/// Times without a satellite in sight, at random instants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutagesTable {
+    /// The mean time from the end of an outage to the start of the next.
+    #[schemars(schema_with = "above_zero")]
+    pub every: Duration,
+    /// The length of an outage. Packets that are propagating are dropped.
+    pub dead: Duration,
+}

@@ -1,0 +1,116 @@
+//! The sweep of a scenario file as plain data.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use netspurt::units::Duration;
+
+use super::number::{Ordinal, Whole};
+use super::quantity::above_zero;
+
+/// The number of runs of each combination.
+pub type Seeds = Whole<1, 1_000_000>;
+
+/// The number of values of a range.
+pub type Steps = Whole<2, 100_000>;
+
+/// Runs the scenario many times with other values and other random draws.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepSpec {
+    /// The number of runs of each combination of values. Each run has other random draws.
+    #[serde(default = "once")]
+    pub seeds: Seeds,
+    /// Whether the n-th run of every combination has the same seed, and so the same arrivals and
+    /// losses.
+    #[serde(default = "yes")]
+    pub paired: bool,
+    /// The number of wake-ups after which a case is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Ordinal>,
+    /// The wall-clock time after which a case is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "above_zero")]
+    pub time: Option<Duration>,
+    /// The axes, by name. Every combination of their values is a case; the last axis varies
+    /// fastest.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub over: IndexMap<String, AxisSpec>,
+}
+
+fn once() -> Seeds {
+    Whole(1)
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One axis: `path` with a list of `values` or with a range, or named `sets`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AxisSpec {
+    /// The path that is set, as in `links.modem.rate`, or several paths that all get the same
+    /// value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Paths>,
+    /// The values, one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<serde_json::Value>>")]
+    pub values: Option<Vec<Value>>,
+    /// The first value of a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub from: Option<Value>,
+    /// The last value of a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub to: Option<Value>,
+    /// The number of values of a range, including both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Steps>,
+    /// Whether the values of a range have even distances or even ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+    /// Whether each run draws a value from the list, the range or the sets. Otherwise each value is
+    /// a case.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub draw: bool,
+    /// Named sets of values. Each set gives values to paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<IndexMap<String, IndexMap<String, serde_json::Value>>>")]
+    pub sets: Option<IndexMap<String, IndexMap<String, Value>>>,
+}
+
+/// One dotted path, or several.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged, expecting = "a path in quotes, or a list of such")]
+pub enum Paths {
+    /// One path.
+    One(String),
+    /// Several paths, which get the same value.
+    All(Vec<String>),
+}
+
+impl Paths {
+    /// The paths.
+    pub(super) fn each(&self) -> &[String] {
+        match self {
+            Paths::One(path) => core::slice::from_ref(path),
+            Paths::All(paths) => paths,
+        }
+    }
+}
+
+/// The spacing of the values of a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Even distances.
+    #[default]
+    Even,
+    /// Even ratios.
+    Log,
+}

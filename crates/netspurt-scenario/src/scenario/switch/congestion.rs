@@ -1,0 +1,409 @@
+//! The switches of congestion control: the algorithm, its slow start, and how its window is
+//! counted.
+
+use netspurt::congestion::{
+    CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
+    WestwoodConfig,
+};
+use netspurt::foreign::unpinned;
+use netspurt::plan::KernelTcp;
+use netspurt::tcp::RfcConfig;
+use netspurt::units::Duration;
+
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, Word};
+use super::value::SwitchValue;
+
+/// The switches. The algorithm comes first, because it determines the default slow start.
+pub const SWITCHES: &[Switch] = &[
+    Switch::new(
+        "congestion",
+        "The congestion control algorithm",
+        SwitchKind::Algorithm(|| ALGORITHMS.to_vec()),
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Word(c.congestion.name())),
+        write: choose,
+    })
+    .kernel_rule(Rule {
+        read: |c: &KernelTcp| Some(SwitchValue::Word(c.congestion)),
+        write: |c, value| {
+            let word = value.text().unwrap_or_default();
+            let known = ALGORITHMS.iter().find(|known| known.word == word);
+            c.congestion = known.map(|known| known.word).ok_or_else(|| of_no_kernel(word))?;
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "abc_limit",
+        "The maximum number of segments by which an ACK increases cwnd in slow start (RFC 3465). \
+         `\"0 segments\"` counts ACKs instead of octets; `\"1000000 segments\"` means no limit",
+        SwitchKind::segments(0),
+    )
+    .rfc_rule(Rule { read: read_limit, write: write_limit }),
+    Switch::new(
+        "slow_start_exit",
+        "What ends slow start before a loss",
+        SwitchKind::Word(|| EXITS.to_vec()),
+    )
+    .rfc_rule(Rule { read: read_exit, write: write_exit }),
+    Switch::new(
+        "hystart_train_allowance",
+        "HyStart compares how long a train of ACKs lasts with half of a sum: the minimum round \
+         trip plus this time. If the train lasts longer, slow start ends. Linux adds 1 ms, for \
+         segmentation offload",
+        SwitchKind::TIME,
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| match exit_of(&c.congestion)? {
+            SlowStartExit::HyStart(hystart) => {
+                Some(SwitchValue::Number(hystart.train_allowance.as_nanos()))
+            }
+            _ => None,
+        },
+        write: |c, value| match exit_mut(&mut c.congestion) {
+            Some(SlowStartExit::HyStart(hystart)) => {
+                hystart.train_allowance = Duration::from_nanos(value.number());
+                Ok(())
+            }
+            _ => {
+                let message = "`hystart_train_allowance` is a constant of HyStart";
+                Err(Refusal::new(message, "write `slow_start_exit = \"hystart\"`, or leave it out"))
+            }
+        },
+    }),
+    Switch::flag(
+        "fast_convergence",
+        "CUBIC lowers its plateau if the next loss comes before cwnd has reached the plateau again \
+         (RFC 9438 §4.7)",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.fast_convergence)),
+        write: |c, value| {
+            cubic(c, "fast_convergence")?.fast_convergence = value.flag();
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "cubic_first_climb",
+        "Before the first loss CUBIC increases cwnd by at least one segment for this number of \
+         acknowledged segments, as in Linux. `\"0 segments\"` sets no such minimum",
+        SwitchKind::segments(0),
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| {
+            let cubic = cubic_of(c)?;
+            Some(SwitchValue::Number(cubic.initial_segs_per_increase_max.unwrap_or(0).into()))
+        },
+        write: |c, value| {
+            let segs = value.small();
+            cubic(c, "cubic_first_climb")?.initial_segs_per_increase_max =
+                (segs > 0).then_some(segs);
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cubic_whole_segments",
+        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does. Without the switch \
+         it computes in octets and nanoseconds",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.whole_segments)),
+        write: |c, value| {
+            cubic(c, "cubic_whole_segments")?.whole_segments = value.flag();
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cubic_idle_from_sending",
+        "After a pause CUBIC leaves the idle time out of its computation. With the switch the idle \
+         time begins with the last transmission, as in Linux. Without the switch it begins with \
+         the last ACK (RFC 9438 §5.8)",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.idle_from_sending)),
+        write: |c, value| {
+            cubic(c, "cubic_idle_from_sending")?.idle_from_sending = value.flag();
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cwnd.whole_segments",
+        "cwnd counts whole segments, and not octets (`tcp_packets_in_flight`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.whole_segments)),
+    Switch::flag(
+        "cwnd.cut_from_cwnd",
+        "A cut sets ssthresh to a share of cwnd (`tcp_init_cwnd_reduction`). Without the switch it \
+         is a share of FlightSize (RFC 5681 §3.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.cut_from_cwnd)),
+    Switch::flag(
+        "cwnd.timeout_keeps_cut",
+        "A timeout does not cut again while an earlier cut is in progress (`tcp_enter_loss`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_keeps_cut)),
+    Switch::flag(
+        "cwnd.timeout_adds_to_pipe",
+        "After a timeout cwnd is the data that may still be in flight, plus one segment \
+         (`tcp_enter_loss`). Without the switch it is one segment (RFC 5681 §3.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.timeout_adds_to_pipe)),
+    Switch::flag(
+        "cwnd.last_repair_ack_grows",
+        "The ACK that ends a recovery may increase cwnd (`tcp_ack`). Without the switch only later \
+         ACKs may",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_grows)),
+    Switch::flag(
+        "cwnd.growth_by_delivery",
+        "cwnd grows by the octets that an ACK acknowledges or reports by SACK for the first time \
+         (`tcp_cong_avoid`). Without the switch it grows by the octets that the ACK acknowledges, \
+         even if SACK had reported them before",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.growth_by_delivery)),
+    Switch::flag(
+        "cwnd.validation",
+        "cwnd grows only if the sender used it: all of it or, in slow start, more than half. If \
+         the application had no data and cwnd did not grow for an RTO, half of the unused part is \
+         given up (RFC 2861). Without the switch only ACKs of data that was sent while cwnd was \
+         full increase cwnd, and nothing is given up",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
+    Switch::flag(
+        "cwnd.mark_cut_ends_beyond",
+        "A cut for a congestion mark ends when data is acknowledged that was sent after the cut \
+         began (`tcp_fastretrans_alert`). Without the switch it ends when the data sent before is \
+         acknowledged",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
+    Switch::flag(
+        "cwnd.repair_ends_beyond",
+        "For connections without SACK: a repair ends when data is acknowledged that was sent after \
+         the repair began (`tcp_is_non_sack_preventing_reopen`). Without the switch it ends when \
+         the data sent before is acknowledged (RFC 6582 §3.2)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
+    Switch::flag(
+        "cwnd.mark_cut_goes_on",
+        "If a loss is found during a cut for a congestion mark, this cut continues, and the loss \
+         is repaired within it. The first retransmission then waits for room in cwnd \
+         (`tcp_enter_recovery`). Without the switch a new recovery begins, and its first \
+         retransmission leaves immediately",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
+    Switch::flag(
+        "cwnd.last_repair_ack_cuts",
+        "If the last ACK of a repair echoes a congestion mark, cwnd is cut again \
+         (`tcp_try_to_open`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
+    Switch::flag(
+        "cwnd.idle_decay",
+        "After an idle time cwnd is halved for each RTO that passed (RFC 2861). Without the switch \
+         it is cut to the initial window at once (RFC 5681 §4.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
+    Switch::flag(
+        "cwnd.reordered_reports_grow",
+        "On a path that reorders, an ACK may increase cwnd even if it only reports segments by \
+         SACK (`tcp_may_raise_cwnd`). This begins when one segment was overtaken by more than \
+         `dup_thresh` others. Without the switch only an ACK of new octets increases cwnd",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
+    Switch::flag(
+        "cwnd.idle_restart",
+        "An idle cwnd shrinks (RFC 5681 §4.1). With `cwnd.validation` an unused cwnd shrinks, too \
+         (Linux's `tcp_slow_start_after_idle`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
+];
+
+const ALGORITHMS: [Word; 4] = [
+    Word { word: "reno", doc: "Reno (RFC 5681)" },
+    Word { word: "cubic", doc: "CUBIC (RFC 9438)" },
+    Word { word: "bbr", doc: "BBR, version 1" },
+    Word { word: "westwood", doc: "Westwood+, for losses that are not caused by congestion" },
+];
+
+const EXITS: [Word; 3] = [
+    Word { word: "none", doc: "nothing" },
+    Word { word: "hystart", doc: "HyStart as in Linux" },
+    Word { word: "hystart++", doc: "HyStart++ (RFC 9406)" },
+];
+
+fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let word = value.text().unwrap_or_default();
+    if word == config.congestion.name() {
+        return Ok(());
+    }
+    let named = CongestionConfig::named(word).map(Ok).or_else(|| CongestionConfig::foreign(word));
+    let named = named.expect("reading checks words");
+    let named = named.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
+    config.congestion = in_place_of(&config.congestion, named);
+    Ok(())
+}
+
+/// Returns the core's algorithm called `word`, with the constants that it gets when it replaces the
+/// algorithm of `config`. `None` if the core has no such algorithm.
+///
+/// ```
+/// use netspurt_scenario::scenario::congestion_called;
+/// use netspurt::tcp::RfcConfig;
+/// let config = RfcConfig::linux_6();
+/// assert_eq!(congestion_called("cubic", &config), Some(config.congestion));
+/// assert_eq!(congestion_called("vegas", &config), None);
+/// ```
+pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionConfig> {
+    if word == config.congestion.name() {
+        return Some(config.congestion);
+    }
+    CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
+}
+
+/// Adapts the algorithm `named` to replace `before`. If an ACK could increase cwnd without limit
+/// under `before`, it still can under Reno and Westwood.
+fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
+    if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
+        reno.abc_limit_segs = Some(NO_ABC_LIMIT);
+        reno.slow_start_exit = SlowStartExit::None;
+    }
+    named
+}
+
+/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. Reno or Westwood in
+/// place of this algorithm then has no limit either, and no HyStart.
+fn grows_freely(algorithm: &CongestionConfig) -> bool {
+    matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
+}
+
+/// Returns Reno's constants, if the algorithm increases cwnd as Reno does.
+fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
+    match algorithm {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            Some(reno)
+        }
+        _ => None,
+    }
+}
+
+fn cubic_of(config: &RfcConfig) -> Option<&CubicConfig> {
+    match &config.congestion {
+        CongestionConfig::Cubic(cubic) => Some(cubic),
+        _ => None,
+    }
+}
+
+fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig, Refusal> {
+    match &mut config.congestion {
+        CongestionConfig::Cubic(cubic) => Ok(cubic),
+        _ => {
+            let message = format!("`{key}` is a switch of CUBIC");
+            Err(Refusal::new(
+                message,
+                format!("write `congestion = \"cubic\"`, or leave `{key}` out"),
+            ))
+        }
+    }
+}
+
+/// Makes the refusal of an algorithm that is not part of the kernel.
+fn of_no_kernel(text: &str) -> Refusal {
+    let message = format!("the kernel cannot run `{}`, which is not part of it", unpinned(text));
+    Refusal::new(
+        message,
+        "name an algorithm that the kernel has, or make the sending end a `model`",
+    )
+}
+
+/// Makes the refusal of a switch of slow start for BBR, which has its own start-up phase.
+fn not_of_bbr(key: &str) -> Refusal {
+    let message = format!("BBR has its own start-up phase and ignores `{key}`");
+    Refusal::new(message, format!("leave `{key}` out"))
+}
+
+/// Makes the refusal of a switch of slow start for an algorithm in another language.
+fn not_of_foreign(text: &str, key: &str) -> Refusal {
+    let text = unpinned(text);
+    let message = format!("`{text}` opens the window itself and has no `{key}`");
+    Refusal::new(message, format!("leave `{key}` out, or write it as a constant of the class"))
+}
+
+fn read_limit(config: &RfcConfig) -> Option<SwitchValue> {
+    let segs = match config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.abc_limit_segs.unwrap_or(0)
+        }
+        CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs,
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => return None,
+    };
+    Some(SwitchValue::Number(segs.into()))
+}
+
+fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let segs = value.small();
+    match &mut config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.abc_limit_segs = (segs > 0).then_some(segs);
+        }
+        CongestionConfig::Cubic(_) if segs == 0 => {
+            return Err(Refusal::new(
+                "CUBIC counts octets, not ACKs",
+                "write at least `1 segment`",
+            ));
+        }
+        CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs = segs,
+        CongestionConfig::Bbr(_) => return Err(not_of_bbr("abc_limit")),
+        CongestionConfig::Foreign(own) => return Err(not_of_foreign(own.text(), "abc_limit")),
+    }
+    Ok(())
+}
+
+/// Returns the setting for the early end of slow start; `None` if the algorithm has no such
+/// setting.
+fn exit_of(congestion: &CongestionConfig) -> Option<SlowStartExit> {
+    match congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            Some(reno.slow_start_exit)
+        }
+        CongestionConfig::Cubic(cubic) => Some(cubic.slow_start_exit),
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => None,
+    }
+}
+
+fn exit_mut(congestion: &mut CongestionConfig) -> Option<&mut SlowStartExit> {
+    match congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            Some(&mut reno.slow_start_exit)
+        }
+        CongestionConfig::Cubic(cubic) => Some(&mut cubic.slow_start_exit),
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => None,
+    }
+}
+
+fn read_exit(config: &RfcConfig) -> Option<SwitchValue> {
+    Some(SwitchValue::Word(match exit_of(&config.congestion)? {
+        SlowStartExit::None => "none",
+        SlowStartExit::HyStart(_) => "hystart",
+        SlowStartExit::HyStartPlusPlus(_) => "hystart++",
+    }))
+}
+
+fn write_exit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let exit = match value.text().unwrap_or_default() {
+        "none" => SlowStartExit::None,
+        "hystart" => SlowStartExit::HyStart(HyStartConfig::default()),
+        _ => SlowStartExit::default(),
+    };
+    match &mut config.congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            reno.slow_start_exit = exit;
+        }
+        CongestionConfig::Cubic(cubic) => cubic.slow_start_exit = exit,
+        CongestionConfig::Bbr(_) => return Err(not_of_bbr("slow_start_exit")),
+        CongestionConfig::Foreign(own) => {
+            return Err(not_of_foreign(own.text(), "slow_start_exit"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! The switches of loss recovery: detection, repair, and undo.
+
+use netspurt::plan::KernelTcp;
+use netspurt::rto::SfrConfig;
+use netspurt::tcp::{NsConfig, NsVariant, Recovery, RfcConfig, SfrResponse, Undo};
+
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, SwitchPart, SwitchUnit, Word};
+use super::value::SwitchValue;
+use super::words::{Words, words};
+
+/// The switches.
+pub const SWITCHES: &[Switch] = &[
+    Switch::word::<Recovery>("recovery", "How losses are found and repaired")
+        .ns_rule(Rule { read: |c: &NsConfig| Some(ns_word(c.variant)), write: set_variant })
+        .rfc(|c| Field::Word(&mut c.recovery))
+        .kernel_rule(Rule {
+            read: |c: &KernelTcp| {
+                let recovery = if c.rack { Recovery::Rack } else { Recovery::NewReno };
+                Some(SwitchValue::Word(recovery.word()))
+            },
+            write: |c, value| {
+                c.rack = value.text() == Some(Recovery::Rack.word());
+                Ok(())
+            },
+        }),
+    Switch::new(
+        "dup_thresh",
+        "The number of duplicate ACKs, or of segments in SACK blocks, that indicates a loss (RFC \
+         5681 §3.2)",
+        SwitchKind::whole(1, u32::MAX),
+    )
+    .rfc(|c| Field::Small(&mut c.dup_thresh))
+    .kernel(|c| Field::Small(&mut c.dup_thresh))
+    // `tcp_max_reordering`.
+    .kernel_bounds(1, 300),
+    Switch::flag(
+        "limited_transmit",
+        "Sends a new segment on each of the first two duplicate ACKs (RFC 3042; ns-2's \
+         `singledup_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.limited_transmit))
+    .rfc(|c| Field::Flag(&mut c.limited_transmit)),
+    Switch::flag(
+        "bugfix",
+        "One window of data causes at most one fast retransmit (ns-2's `bugFix_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.bugfix)),
+    Switch::flag(
+        "bugfix_ss",
+        "With `bugfix`: a fast retransmit of the second packet is always allowed. After a timeout \
+         before the first ACK the initial window is one segment (ns-2's `bugfix_ss_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.bugfix_ss)),
+    Switch::flag(
+        "precise_cut",
+        "When cwnd is halved, the result is not rounded to whole segments (ns-2's \
+         `precisionReduce_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.precise_cut)),
+    Switch::flag(
+        "newreno.impatient",
+        "Only the first partial ACK of a recovery restarts the timer (RFC 2582 §4; ns-2's \
+         `newreno_changes1_`). Without the switch each partial ACK restarts it",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.impatient)),
+    Switch::flag(
+        "newreno.deflates",
+        "A partial ACK reduces cwnd by the segments that it covers (ns-2's \
+         `partial_window_deflation_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.deflates)),
+    Switch::flag(
+        "newreno.exit_fix",
+        "At the end of a recovery cwnd becomes the smaller of ssthresh and the outstanding data \
+         (ns-2's `exit_recovery_fix_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
+    Switch::flag(
+        "newreno.less_careful",
+        "With `bugfix`: a fast retransmit is already allowed when everything sent before the last \
+         loss is acknowledged (RFC 2582 §5; ns-2's `lessCareful_`). Without the switch newer data \
+         must be acknowledged, too",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
+    Switch::flag(
+        "newreno.bugfix_ack",
+        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
+         three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
+    Switch::flag(
+        "newreno.bugfix_ts",
+        "With `bugfix` and timestamps: a fast retransmit is also allowed if the last new ACK \
+         answered the last transmission of its segment. The sender compares the echoed timestamp \
+         with the time of this transmission (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
+    Switch::flag(
+        "partial_ack_sends",
+        "With `recovery = \"sack\"`: a partial ACK sends two segments (ns-2's `partial_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
+    Switch::flag(
+        "early_retransmit",
+        "Fewer duplicate ACKs suffice if few segments are outstanding (RFC 5827)",
+    )
+    .rfc(|c| Field::Flag(&mut c.early_retransmit)),
+    Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
+    Switch::flag("tlp", "Tail loss probes (RFC 8985 §7); only with a `recovery` that uses SACK")
+        .rfc(|c| Field::Flag(&mut c.tlp))
+        .kernel(|c| Field::Flag(&mut c.tlp)),
+    Switch::new(
+        "tlp_wait",
+        "How many round trips a sender waits before a tail loss probe (RFC 8985 §7.2)",
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 1, max: 10_000 },
+    )
+    .rfc(|c| Field::Small(&mut c.tlp_wait_percent)),
+    Switch::new(
+        "max_ack_delay",
+        "If a single segment is outstanding, a tail loss probe waits this much longer for the \
+         peer's delayed ACK (RFC 8985 §7.2)",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.max_ack_delay)),
+    Switch::new(
+        "timer_slack",
+        "RACK's timer fires this much later. If several segments are outstanding, a tail loss \
+         probe also leaves this much later, as in Linux",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.timer_slack)),
+    Switch::new(
+        "reorder_window",
+        "RACK's initial reordering window, as a share of the minimum round trip (RFC 8985 §6.2)",
+        SwitchKind::Number { unit: SwitchUnit::Hundredths, min: 0, max: 10_000 },
+    )
+    .rfc(|c| Field::Small(&mut c.reorder_window_percent)),
+    Switch::flag(
+        "rack_checks_echo",
+        "RACK ignores the round trip of a retransmission if the ACK echoes a timestamp from before \
+         the retransmission (RFC 8985 §6.2)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
+    Switch::flag(
+        "rack_timer_delivers",
+        "When RACK's timer begins a recovery, `prr` counts one segment as delivered, and the timer \
+         sends no new data, as in Linux. Without the switch `prr` counts no delivery",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
+    Switch::flag(
+        "rack.reports_first",
+        "An ACK may acknowledge some segments and report others by SACK. RACK handles the reported \
+         segments first, and takes its round trip from the segment that it handles last \
+         (`tcp_ack`). Without the switch it handles the acknowledged segments first",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
+    Switch::flag(
+        "rack.spares_unsent",
+        "If an undo comes before segments that RACK called lost are retransmitted, RACK ignores \
+         these segments until they are sent again (`tcp_rack_detect_loss`). Without the switch it \
+         may call them lost again",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
+    Switch::flag(
+        "rack.needs_news",
+        "RACK looks for losses only after an ACK that gives RACK a new round trip, or that undoes \
+         a cut of cwnd (`tcp_rack_mark_lost`). Without the switch it looks after each ACK that may \
+         show a loss",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
+    Switch::flag(
+        "rack.reports_need_reordering",
+        "If the receiver reports a duplicate, RACK widens its reordering window only in this case: \
+         reordering was seen before, and the duplicate is not a tail loss probe \
+         (`tcp_dsack_seen`). Without the switch each report may widen it (RFC 8985 §6.2)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
+    Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
+        .ns(|c| Field::Flag(&mut c.frto))
+        .rfc(|c| Field::Flag(&mut c.frto))
+        .kernel(|c| Field::Flag(&mut c.frto)),
+    Switch::flag(
+        "frto_at_once",
+        "With `frto` and SACK: the first ACK after a timeout decides, as in Linux. Without the \
+         switch the second one decides (RFC 5682 §3.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.frto_at_once)),
+    Switch::flag("eifel", "Detects spurious retransmissions from timestamps (RFC 3522)")
+        .rfc(|c| Field::Flag(&mut c.eifel)),
+    Switch::flag("dsack", "The receiver reports duplicates to the sender (RFC 2883)")
+        .rfc(|c| Field::Flag(&mut c.dsack)),
+    Switch::flag(
+        "dsack_undo",
+        "Undoes a repair whose retransmissions were all reported as duplicates (RFC 3708)",
+    )
+    .rfc(|c| Field::Flag(&mut c.dsack_undo)),
+    Switch::flag(
+        "spurious.old_acks_report",
+        "An ACK may arrive after a later ACK. If it reports duplicates, these reports count even \
+         if nothing is outstanding (`tcp_ack`). Without the switch they count only while data is \
+         outstanding",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
+    Switch::flag(
+        "spurious.waits_for_copies",
+        "With `eifel`: the timestamp of a partial ACK may prove that a retransmission was \
+         spurious. If retransmissions are outstanding then, this ACK undoes nothing, and the \
+         sender retransmits nothing on it (`tcp_try_undo_partial`). Without the switch outstanding \
+         retransmissions make no difference",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
+    Switch::flag(
+        "spurious.teaches_reordering",
+        "With `eifel`: if the timestamp of a partial ACK proves that a retransmission was \
+         spurious, RACK learns that the path reorders (`tcp_try_undo_partial`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
+    Switch::flag(
+        "spurious.doubts_copies",
+        "The sender stays in the state Disorder while a retransmission is outstanding, or while \
+         the oldest segment is one that was sent more than once (`tcp_try_keep_open`). In this \
+         state it sends no tail loss probe",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
+    Switch::flag(
+        "spurious.marks_keep_cuts",
+        "With `undo = \"prior\"`: an ACK that echoes a congestion mark makes the last cut of cwnd \
+         permanent. The cut is not undone, even if it proves spurious (`tcp_fastretrans_alert`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
+    Switch::flag(
+        "spurious.reports_need_copies",
+        "The receiver may report more duplicates than segments were ever retransmitted. The sender \
+         ignores the reports beyond this number (`tcp_dsack_seen`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
+    Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
+        .rfc(|c| Field::Word(&mut c.undo)),
+    Switch::new(
+        "sfr",
+        "Super Fast Retransmit (Tarr and Ghita 2005, §5)",
+        SwitchKind::WordOr(off, SFR_PARTS),
+    )
+    .rfc_rule(Rule { read: read_sfr, write: write_sfr }),
+];
+
+const SFR_PARTS: &[SwitchPart] = &[
+    SwitchPart {
+        key: "factor",
+        doc: "The timer in round trips of the handshake, 3 by default",
+        kind: SwitchKind::Number {
+            unit: SwitchUnit::Halves,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
+        },
+        needed: false,
+    },
+    SwitchPart {
+        key: "cutout",
+        doc: "The timer stops permanently when this amount of data was acknowledged; by default it \
+              does not stop",
+        kind: SwitchKind::bytes(0, u64::MAX),
+        needed: false,
+    },
+    SwitchPart {
+        key: "response",
+        doc: "The effect of a retransmission on cwnd, `none` by default",
+        kind: SwitchKind::Word(words::<SfrResponse>),
+        needed: false,
+    },
+    SwitchPart {
+        key: "next",
+        doc: "If an ACK acknowledges only a part of the data that was outstanding when the timer \
+              fired, the next segment is retransmitted after this many round trips of the \
+              handshake; by default the timer rests until a new segment is sent",
+        kind: SwitchKind::Number {
+            unit: SwitchUnit::Halves,
+            min: SfrConfig::FACTORS_HALVES[0] as u64,
+            max: SfrConfig::FACTORS_HALVES[1] as u64,
+        },
+        needed: false,
+    },
+    SwitchPart {
+        key: "yields",
+        doc: "With `true` the timer stops when another repair retransmits the first unacknowledged \
+              segment; by default it continues, and may retransmit this segment again",
+        kind: SwitchKind::Flag,
+        needed: false,
+    },
+];
+
+fn off() -> Vec<Word> {
+    vec![Word { word: "off", doc: "switched off" }]
+}
+
+fn read_sfr(config: &RfcConfig) -> Option<SwitchValue> {
+    let Some(SfrConfig { factor_halves, cutout_bytes }) = config.sfr else {
+        return Some(SwitchValue::Word("off"));
+    };
+    let factor = ("factor", SwitchValue::Number(factor_halves.into()));
+    let cutout = cutout_bytes.map(|bytes| ("cutout", SwitchValue::Number(bytes)));
+    let response = ("response", SwitchValue::Word(config.sfr_response.word()));
+    let next = config.sfr_next_halves.map(|halves| ("next", SwitchValue::Number(halves.into())));
+    let yields = config.sfr_yields.then_some(("yields", SwitchValue::Flag(true)));
+    let parts = [Some(factor), cutout, Some(response), next, yields];
+    Some(SwitchValue::Table(parts.into_iter().flatten().collect()))
+}
+
+fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    config.sfr = matches!(value, SwitchValue::Table(_)).then(|| SfrConfig {
+        factor_halves: value
+            .part("factor")
+            .map_or(SfrConfig::default().factor_halves, SwitchValue::small),
+        cutout_bytes: value.part("cutout").map(SwitchValue::number),
+    });
+    let response = value.part("response").and_then(SwitchValue::text);
+    config.sfr_response = response.and_then(SfrResponse::of_word).unwrap_or(SfrResponse::None);
+    config.sfr_next_halves = value.part("next").map(SwitchValue::small);
+    config.sfr_yields = value.part("yields").is_some_and(SwitchValue::flag);
+    Ok(())
+}
+
+/// Each of ns-2's senders, with the recovery that has the sender's word in a scenario.
+const VARIANTS: [(NsVariant, Recovery); 5] = [
+    (NsVariant::Tahoe, Recovery::Tahoe),
+    (NsVariant::Reno, Recovery::Reno),
+    (NsVariant::NewReno, Recovery::NewReno),
+    (NsVariant::Sack, Recovery::Sack),
+    (NsVariant::Fack, Recovery::Fack),
+];
+
+fn ns_word(variant: NsVariant) -> SwitchValue {
+    let found = VARIANTS.iter().find(|(known, _)| *known == variant);
+    SwitchValue::Word(found.expect("every sender is listed").1.word())
+}
+
+fn set_variant(config: &mut NsConfig, value: &SwitchValue) -> Result<(), Refusal> {
+    let word = value.text().unwrap_or_default();
+    let found = VARIANTS.iter().find(|(_, recovery)| recovery.word() == word);
+    let Some((variant, _)) = found else {
+        let message = format!("ns-2's senders have no `{word}`");
+        return Err(Refusal::new(message, "give the flow another `profile`"));
+    };
+    config.variant = *variant;
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The switches of time: the clock, the firing of timers, and the retransmission timer.
+
+use netspurt::clock::Clock;
+use netspurt::foreign::unpinned;
+use netspurt::plan::KernelTcp;
+use netspurt::rto::{Bounds, EstimatorConfig};
+use netspurt::tcp::{NsConfig, Restart, RfcConfig, Sampling};
+use netspurt::units::Duration;
+
+use super::definition::{Field, Refusal, Rule, Switch};
+use super::kind::{SwitchKind, SwitchPart};
+use super::value::SwitchValue;
+use super::words::clock_words;
+
+/// The switches. Clocks come first, because the timer counts in their units; the estimator comes
+/// before its bounds.
+pub const SWITCHES: &[Switch] = &[
+    Switch::new(
+        "clock",
+        "The clock with which the sender measures round trips. In `ns-2` the RTO is also computed \
+         in its ticks",
+        SwitchKind::WordOr(clock_words, CLOCK_PARTS),
+    )
+    .ns_rule(Rule {
+        read: |c: &NsConfig| Some(clock_value(c.clock)),
+        write: |c, value| {
+            c.clock = clock(value)?;
+            c.rto.tick = c.clock.tick().unwrap_or(Duration::from_nanos(1));
+            Ok(())
+        },
+    })
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(clock_value(c.clock)),
+        write: |c, value| {
+            c.clock = clock(value)?;
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "timer_clock",
+        "The clock that decides when timers fire",
+        SwitchKind::WordOr(clock_words, CLOCK_PARTS),
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(clock_value(c.timer_clock)),
+        write: |c, value| {
+            c.timer_clock = clock(value)?;
+            c.rto = c.rto.on(c.timer_clock);
+            Ok(())
+        },
+    }),
+    Switch::new(
+        "rto.estimator",
+        "The retransmission timer: an algorithm, and the constants that differ from the published \
+         ones",
+        SwitchKind::Timer,
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Text(c.rto.unbounded_text_on(c.timer_clock))),
+        write: |c, value| {
+            let text = value.text().unwrap_or_default();
+            let timer = EstimatorConfig::parse_on(text, c.timer_clock);
+            c.rto = timer.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
+            Ok(())
+        },
+    }),
+    Switch::new("rto.initial", "The RTO before the first sample", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.initial))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().initial.map(nanos),
+            write: |c, value| bound(c, Bounds { initial: Some(time(value)), ..NONE }),
+        }),
+    Switch::new("rto.min", "The minimum RTO", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.min))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().min.map(nanos),
+            write: |c, value| bound(c, Bounds { min: Some(time(value)), ..NONE }),
+        })
+        .kernel(|c: &mut KernelTcp| Field::Time(&mut c.rto_min))
+        .kernel_bounds(1_000, 120_000_000_000),
+    Switch::new("rto.max", "The maximum RTO", SwitchKind::TIME)
+        .ns(|c| Field::Time(&mut c.rto.max))
+        .rfc_rule(Rule {
+            read: |c: &RfcConfig| c.rto.bounds().max.map(nanos),
+            write: |c, value| bound(c, Bounds { max: Some(time(value)), ..NONE }),
+        }),
+    Switch::word::<Sampling>("rto.sampling", "Which round trips the timer gets as samples")
+        .rfc(|c| Field::Word(&mut c.sampling)),
+    Switch::word::<Restart>("rto.restart", "The effect of an ACK of new octets on a running timer")
+        .rfc(|c| Field::Word(&mut c.restart)),
+    Switch::flag(
+        "rto.old_reports_restart",
+        "An ACK without new octets may report by SACK a segment that was sent before the last \
+         transmission of the first outstanding segment. Such an ACK restarts the timer \
+         (`tcp_clean_rtx_queue`). Without the switch it does not",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
+    Switch::flag(
+        "rto.head_copy_restarts",
+        "A retransmission of the first outstanding segment restarts a running timer \
+         (`tcp_xmit_retransmit_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
+    Switch::flag(
+        "rto.counts_from_head",
+        "If RACK's timer was armed, the next restart of the retransmission timer counts from the \
+         last transmission of the first outstanding segment (`tcp_rearm_rto`). Without the switch \
+         it counts from the instant that `rto.restart` sets",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
+    Switch::flag(
+        "rto.reneging_hurries",
+        "An ACK may end just before a segment that SACK had reported: the receiver seems to have \
+         discarded this segment. The sender then retransmits nothing on this ACK. The timer fires \
+         half a round trip later, but not before 10 ms, and all segments count as lost \
+         (`tcp_check_sack_reneging`). Without the switch the ACK is handled as any other",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
+    Switch::flag(
+        "rto.head_bounds_probes",
+        "With `tlp`: a probe after new data leaves at the latest one RTO after the last \
+         transmission of the first outstanding segment (`tcp_rto_delta_us`). Without the switch \
+         only the running timer sets a latest time",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
+    Switch::flag(
+        "rto.rounds_end_beyond",
+        "A round of samples ends with an ACK of the first octet that was sent after the round \
+         began (`rtt_seq`). Without the switch it ends when the octets sent before are \
+         acknowledged",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
+    Switch::flag(
+        "rto.yields_to_rack",
+        "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
+         RFC 8985 §8). It is set again when RACK's timer has fired, or with an ACK of new octets",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
+    Switch::flag(
+        "karn",
+        "Labels samples of retransmitted segments as ambiguous (Karn and Partridge 1987)",
+    )
+    .rfc(|c| Field::Flag(&mut c.karn)),
+];
+
+const TICK: &str = "tick";
+const PHASE: &str = "phase";
+
+const CLOCK_PARTS: &[SwitchPart] = &[
+    SwitchPart {
+        key: TICK,
+        doc: "The clock's granularity",
+        kind: SwitchKind::TIME_ABOVE_ZERO,
+        needed: true,
+    },
+    SwitchPart {
+        key: PHASE,
+        doc: "The time from the clock's last tick before the run to the start of the run; by \
+              default 0.555880716 ticks, which ns-2 draws for its first sender with seed 1",
+        kind: SwitchKind::TIME,
+        needed: false,
+    },
+];
+
+const NONE: Bounds = Bounds { initial: None, min: None, max: None };
+
+fn nanos(time: Duration) -> SwitchValue {
+    SwitchValue::Number(time.as_nanos())
+}
+
+fn time(value: &SwitchValue) -> Duration {
+    Duration::from_nanos(value.number())
+}
+
+/// Sets a bound of the timer.
+fn bound(config: &mut RfcConfig, bounds: Bounds) -> Result<(), Refusal> {
+    config.rto = config.rto.within(bounds).map_err(|key| {
+        let message = format!("`{}` has no `{key}`", unpinned(config.rto.name()));
+        Refusal::new(message, format!("leave `{key}` out"))
+    })?;
+    Ok(())
+}
+
+/// Returns `clock` as a switch's value: the name of the clock, or a table of tick and phase.
+fn clock_value(clock: Clock) -> SwitchValue {
+    let named = Clock::NAMED.iter().find(|(_, known, _)| *known == clock);
+    match (named, clock.ticks()) {
+        (Some((name, ..)), _) => SwitchValue::Word(name),
+        (None, Some((tick, phase))) => {
+            SwitchValue::Table(vec![(TICK, nanos(tick)), (PHASE, nanos(phase))])
+        }
+        (None, None) => unreachable!("scenarios have no other clock"),
+    }
+}
+
+/// Returns the clock that a switch's value describes.
+fn clock(value: &SwitchValue) -> Result<Clock, Refusal> {
+    if let Some(word) = value.text() {
+        return word.parse().map_err(|_| Refusal::new(format!("`{word}` is not a clock"), ""));
+    }
+    let tick = value.part(TICK).map_or(Duration::ZERO, time);
+    let phase = value.part(PHASE).map_or_else(|| Clock::ns2_phase(tick), time);
+    Clock::ticking(tick, phase).ok_or_else(|| {
+        let fix = format!("write a phase below the tick of {tick}");
+        Refusal::new("the phase is not within the tick", fix).of_part(PHASE)
+    })
+}

@@ -1,0 +1,77 @@
+//! Finds flows, links and other named tables that exist only because a setting misspells a name.
+
+use toml_edit::{Item, TableLike};
+
+use netspurt::place::did_you_mean;
+
+use super::error::Problem;
+use super::tree::keys;
+
+/// If `problem` says that a named table lacks a required key, but the file has no table of that
+/// name, returns the real mistake: the unknown name.
+pub(super) fn unknown_name(
+    file: &dyn TableLike,
+    overrides: &[(String, String)],
+    problem: &Problem,
+) -> Option<Problem> {
+    let [section, name] = problem.path.as_slice() else { return None };
+    let what = match section.as_str() {
+        "flows" => "flow",
+        "links" => "link",
+        "populations" => "population",
+        "echo_probes" => "echo probes",
+        _ => return None,
+    };
+    let own = names(file, section);
+    let set = overrides.iter().map(|(path, _)| keys(path)).find(|k| k.starts_with(&problem.path));
+    if !problem.incomplete || own.contains(&name.as_str()) || set.is_none() {
+        return None;
+    }
+    let path = [section.as_str(), name.as_str()];
+    if let (Some((form, place)), Some(set)) = (drawn(file, name).filter(|_| what == "link"), set) {
+        let rest: String = set[2..].iter().map(|key| format!(".{key}")).collect();
+        let message = format!("`[{form}]` draws the link `{name}`");
+        return Some(Problem::at(path, message).fix(match place {
+            DrawnBy::Key(key) => format!("write `{form}.{key}{rest}`"),
+            DrawnBy::Entry(nth) => {
+                format!("set the whole list `{form}.links`, or change its entry {nth} in the file")
+            }
+        }));
+    }
+    let problem = Problem::at(path, format!("no {what} `{name}`"));
+    Some(match did_you_mean(name, own.iter().copied()) {
+        Some(question) => problem.fix(question),
+        None if own.is_empty() => problem.fix(format!("the file has no `[{section}]`")),
+        None => problem.fix(format!("the file has {}", own.join(", "))),
+    })
+}
+
+/// The names of the tables in a section of the file.
+fn names<'a>(file: &'a dyn TableLike, section: &str) -> Vec<&'a str> {
+    let table = file.get(section).and_then(Item::as_table_like);
+    table.map(|table| table.iter().map(|(name, _)| name).collect()).unwrap_or_default()
+}
+
+/// Where the properties of a link are in a short form.
+enum DrawnBy {
+    Key(&'static str),
+    /// The number of the link's entry in the list, from 1.
+    Entry(usize),
+}
+
+/// The short form that makes the link `name`, and the place of its properties.
+fn drawn(file: &dyn TableLike, name: &str) -> Option<(&'static str, DrawnBy)> {
+    if file.contains_key("dumbbell") {
+        let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));
+        if name == "bottleneck" {
+            return Some(("dumbbell", DrawnBy::Key("bottleneck")));
+        } else if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+            return Some(("dumbbell", DrawnBy::Key("access")));
+        }
+    }
+    let path = file.get("path")?.as_table_like()?;
+    let nodes = path.get("nodes")?.as_array()?;
+    let nodes: Vec<&str> = nodes.iter().map(|node| node.as_str().unwrap_or_default()).collect();
+    let between = nodes.windows(2).position(|pair| pair.join("-") == name)?;
+    Some(("path", DrawnBy::Entry(between + 1)))
+}

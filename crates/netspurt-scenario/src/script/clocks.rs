@@ -1,0 +1,188 @@
+//! The times of a connection that the script's host records, in addition to those that the
+//! connection records itself.
+
+use netspurt::clock::Clock;
+use netspurt::segment::{Cause, Flags, Segment};
+use netspurt::tcp::{ConnectionInfo, TcpState};
+use netspurt::units::{Duration, Time};
+
+use super::info::{Field, Info};
+use super::send_buffer::SendProgress;
+
+/// The states between which the time of a sender with data is divided (`tcp_chrono`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Limit {
+    /// There is no data to send.
+    #[default]
+    Idle,
+    /// Only the network limits the sender.
+    Busy,
+    /// The peer's window is full.
+    PeerWindow,
+    /// The send buffer is full, and all of it is sent.
+    SendBuffer,
+}
+
+/// Sums of times, and instants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostClocks {
+    limit: Limit,
+    /// The instant up to which the sums count.
+    until: Time,
+    busy: Duration,
+    peer_window: Duration,
+    send_buffer: Duration,
+    data_received: Time,
+    data_sent: Time,
+    ack_received: Time,
+    /// The end of the sent octets, as a number on the wire.
+    newest: Option<u32>,
+    /// When the first of the retransmissions that no ACK has answered was sent.
+    repeats_since: Option<Time>,
+    /// The numbers of segments that arrived and that were sent, as Linux counts them for a socket.
+    segments: (u64, u64),
+    /// `TCP_USER_TIMEOUT`.
+    user_timeout: Option<Duration>,
+}
+
+impl HostClocks {
+    /// The times of a new connection.
+    pub(super) fn begin(&mut self, now: Time) {
+        let user_timeout = self.user_timeout;
+        *self = Self { until: now, user_timeout, ..Self::default() };
+    }
+
+    /// Called when a segment arrived.
+    pub(super) fn count_received(&mut self) {
+        self.segments.0 += 1;
+    }
+
+    /// The handshake is over. The socket of a `passive` opener is made only now
+    /// (`tcp_create_openreq_child`). It counts one SYN and this segment as received.
+    pub(super) fn open(&mut self, now: Time, passive: bool) {
+        if passive {
+            self.segments = (2, 0);
+        }
+        (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
+    }
+
+    /// A segment arrived. `has_news` says whether it acknowledged new octets.
+    pub(super) fn received(&mut self, segment: &Segment, has_news: bool, now: Time) {
+        if segment.len > 0 {
+            self.data_received = now;
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.ack_received = now;
+        }
+        if has_news {
+            self.repeats_since = None;
+        }
+    }
+
+    /// Called when a segment is sent.
+    pub(super) fn sent(&mut self, segment: &Segment, now: Time) {
+        self.segments.1 += 1;
+        let extra =
+            [Flags::SYN, Flags::FIN].iter().filter(|flag| segment.flags.has(**flag)).count();
+        let occupied = u32::from(segment.len) + u32::try_from(extra).unwrap_or(0);
+        if segment.len > 0 {
+            self.data_sent = now;
+        }
+        let end = segment.seq.wrapping_add(occupied);
+        let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
+        match self.newest {
+            // Octets up to the newest one were sent before, and so was the old number of a window
+            // probe. A tail loss probe does not count (`retrans_stamp`).
+            Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
+                if segment.cause.get() != Some(Cause::Tlp) {
+                    self.repeats_since.get_or_insert(now);
+                }
+            }
+            _ => self.newest = Some(end),
+        }
+    }
+
+    /// Called when the host's queue dropped a retransmission.
+    pub(super) fn repeated(&mut self, now: Time) {
+        self.repeats_since.get_or_insert(now);
+    }
+
+    /// Adds the time up to `now` to the sums, and records what limits the sender after it.
+    pub(super) fn advance(
+        &mut self,
+        now: Time,
+        info: &ConnectionInfo,
+        send: (&SendProgress, bool),
+        clock: Clock,
+    ) {
+        let span = clock.jiffies_between(self.until, now);
+        self.until = now;
+        match self.limit {
+            Limit::Idle => {}
+            Limit::Busy => self.busy = self.busy + span,
+            Limit::PeerWindow => self.peer_window = self.peer_window + span,
+            Limit::SendBuffer => self.send_buffer = self.send_buffer + span,
+        }
+        self.limit = limit(info, send);
+    }
+
+    /// Returns when the last segment of the peer arrived (`keepalive_time_elapsed`).
+    pub(super) fn quiet_since(&self) -> Time {
+        self.data_received.max(self.ack_received)
+    }
+
+    pub(super) fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.user_timeout = timeout;
+    }
+
+    pub(super) fn user_timeout(&self) -> Option<Duration> {
+        self.user_timeout
+    }
+
+    /// Returns when the connection is given up because the peer does not answer.
+    pub(super) fn gives_up_at(&self) -> Option<Time> {
+        Some(self.repeats_since? + self.user_timeout?)
+    }
+
+    /// Sets the fields of `info` that these clocks determine.
+    pub(super) fn tell(&self, info: &mut Info, now: Time, clock: Clock) {
+        let millis = |at: Time| micros(clock.jiffies_between(at, now)) / 1000;
+        let since = clock.jiffies_between(self.until, now);
+        let with = |limit: Limit, sum: Duration| {
+            micros(if self.limit == limit { sum + since } else { sum })
+        };
+        let (peer_window, send_buffer) =
+            (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
+        // In all three times the sender had data, so the busy time is their sum.
+        info.set(Field::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
+        info.set(Field::RwndLimited, peer_window);
+        info.set(Field::SndbufLimited, send_buffer);
+        let count = |segments| i64::try_from(segments).unwrap_or(i64::MAX);
+        info.set(Field::SegsIn, count(self.segments.0));
+        info.set(Field::SegsOut, count(self.segments.1));
+        info.set(Field::LastDataSent, millis(self.data_sent));
+        info.set(Field::LastDataRecv, millis(self.data_received));
+        info.set(Field::LastAckRecv, millis(self.ack_received));
+    }
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
+}
+
+/// Returns what limits a sender. `send` is its send buffer, and says whether a writer waits for it.
+fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
+    let has_cwnd = progress.flight_segs < progress.cwnd_segs;
+    let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);
+    if info.flight == 0 && info.unsent == 0 || opening || info.state == TcpState::SynReceived {
+        Limit::Idle
+    } else if info.unsent > 0 {
+        let next = info.unsent.min(progress.smss);
+        let room = info.peer_window.saturating_sub(info.flight);
+        if has_cwnd && room < next { Limit::PeerWindow } else { Limit::Busy }
+    } else if is_awaited && has_cwnd {
+        Limit::SendBuffer
+    } else {
+        Limit::Busy
+    }
+}

@@ -1,0 +1,216 @@
+//! Reads the shell commands of a script as changes. Nothing is ever executed.
+
+use core::ops::Range;
+
+use netspurt::place::line_of;
+
+use super::change::{Change, HostChange, SwitchSetting};
+use super::cursor::Cursor;
+use super::error::Mistake;
+use super::shell::{ShellCommand, commands, on_linux};
+use super::sysctl;
+
+/// Finds the text of a file that a script names, by the name in the script.
+pub(super) type NamedFiles<'f> = dyn FnMut(&str) -> Option<String> + 'f;
+
+/// Reads the commands up to the closing backtick, after the opening one.
+pub(super) fn backquoted(
+    cursor: &mut Cursor<'_>,
+    files: &mut NamedFiles<'_>,
+) -> Result<Vec<Change>, Mistake> {
+    let start = cursor.at();
+    let Some(length) = cursor.rest().find('`') else {
+        return Err(Mistake::new(start - 1..start, "this command does not end").fix("add `` ` ``"));
+    };
+    let text = &cursor.rest()[..length];
+    let mut changes = Vec::new();
+    for command in commands(text) {
+        let span = start + command.span.start..start + command.span.end;
+        let line = line_of(cursor.source(), span.start);
+        changes.extend(CommandReader { files: &mut *files, line }.read(&command, span)?);
+    }
+    while cursor.at() < start + length + 1 {
+        cursor.bump();
+    }
+    Ok(changes)
+}
+
+struct CommandReader<'f, 'g> {
+    files: &'f mut NamedFiles<'g>,
+    line: usize,
+}
+
+impl CommandReader<'_, '_> {
+    fn read(&mut self, command: &ShellCommand, span: Range<usize>) -> Result<Vec<Change>, Mistake> {
+        let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+        let (name, arguments) = words.split_first().expect("a command has a word");
+        let wrong = |(what, why): (String, String)| {
+            Mistake::new(span.clone(), format!("`{what}` {why}")).fix(FIX)
+        };
+        match (name.rsplit('/').next().unwrap_or(name), arguments) {
+            ("sysctl" | "set_sysctls.py", settings) => self.sysctls(settings).map_err(wrong),
+            (script, []) if script.starts_with("sysctl_restore_") => Ok(Vec::new()),
+            (script, []) if script.ends_with(".sh") => self.file(name, &span, FILES_DEPTH),
+            ("ethtool", ["-K", _, ..]) => Ok(Vec::new()),
+            ("rm", ["-f", path]) => Ok(vec![file(path, None)]),
+            ("dd", operands) => zeros(operands).map_err(wrong),
+            ("ip", ["tcp_metrics", "flush", "all"]) => Ok(Vec::new()),
+            ("ip", ["route", "change" | "replace", route @ ..])
+            | ("ip", ["-6", "route", "change" | "replace", route @ ..]) => {
+                self.route(route).map_err(wrong)
+            }
+            ("tc", ["qdisc", verb, "dev", _, "root", queue @ ..]) => {
+                self.queue(verb, queue).map_err(wrong)
+            }
+            ("echo", [value, ..]) if command.target.as_deref() == Some(HYSTART) => {
+                self.hystart(value).map_err(wrong)
+            }
+            _ => {
+                let why = "is a command that scripts cannot use here".to_owned();
+                Err(wrong((words.join(" "), why)))
+            }
+        }
+    }
+
+    /// Reads `name=value` settings, whose names may be those of files below `/proc/sys`.
+    fn sysctls(&self, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
+        let mut changes = Vec::new();
+        for word in words.iter().filter(|word| !word.starts_with('-')) {
+            let Some((path, value)) = word.split_once('=') else {
+                return Err(((*word).to_owned(), "is not `name=value`".to_owned()));
+            };
+            let path = path.trim_start_matches("/proc/sys/").replace('/', ".");
+            let Some(name) = path.strip_prefix("net.ipv4.") else {
+                return Err((path, "is not a sysctl of `net.ipv4`".to_owned()));
+            };
+            let found = sysctl::changes(name, value, self.line);
+            changes.extend(found.map_err(|why| (name.to_owned(), why))?);
+        }
+        Ok(changes)
+    }
+
+    /// Reads the sysctls that a file sets, and those of the files that it includes with `.`. Such
+    /// files may include others, at most `depth` levels deep. All other commands are ignored.
+    fn file(
+        &mut self,
+        name: &str,
+        span: &Range<usize>,
+        depth: u32,
+    ) -> Result<Vec<Change>, Mistake> {
+        let Some(text) = (self.files)(name) else {
+            let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
+            return Err(mistake.fix(
+                "its sysctls are needed: this path must lead to it from the script's folder, or from where \
+                 you are, so play packetdrill's scripts within their tree",
+            ));
+        };
+        let mut changes = Vec::new();
+        for command in on_linux(commands(&text)) {
+            let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
+            match words.as_slice() {
+                ["sysctl", settings @ ..] => {
+                    let found = self.sysctls(settings);
+                    changes.extend(found.map_err(|(what, why)| {
+                        Mistake::new(span.clone(), format!("in `{name}`: `{what}` {why}")).fix(FIX)
+                    })?);
+                }
+                ["." | "source", other] if depth > 0 => {
+                    changes.extend(self.file(other, span, depth - 1)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Reads the properties that a route sets for the connections over it.
+    fn route(&self, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
+        let mut changes = Vec::new();
+        let mut rest = words.get(1..).unwrap_or_default();
+        while let [key, value, after @ ..] = rest {
+            match *key {
+                "via" | "dev" => {}
+                "initcwnd" => {
+                    changes.push(self.switch("initial_window", format!("\"{value} segments\"")));
+                }
+                "rto_min" => {
+                    let number = value.trim_end_matches("ms");
+                    changes.push(self.switch("rto.min", format!("\"{number} ms\"")));
+                }
+                "congctl" => changes.push(self.switch("congestion", format!("\"{value}\""))),
+                "advmss" | "mtu" => {
+                    let why =
+                        "is a property of routes that our connection does not have".to_owned();
+                    return Err(((*key).to_owned(), why));
+                }
+                _ => {
+                    return Err((
+                        (*key).to_owned(),
+                        "is not a known property of routes".to_owned(),
+                    ));
+                }
+            }
+            rest = after;
+        }
+        Ok(changes)
+    }
+
+    /// Reads the queue of the link.
+    fn queue(&self, verb: &str, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
+        let drops = |drops| Ok(vec![Change::Host(HostChange::DropsAll(drops))]);
+        match (verb, words) {
+            ("delete" | "del", []) | ("add" | "replace", ["pfifo" | "pfifo_fast"]) => drops(false),
+            ("add" | "replace", ["pfifo", "limit", "0"]) => drops(true),
+            ("add" | "replace", ["fq"]) => Ok(vec![self.switch("pacing", "true".to_owned())]),
+            _ => Err((words.join(" "), "is not a queue that the link can have here".to_owned())),
+        }
+    }
+
+    /// Reads the bits of `hystart_detect`: 1 for trains of ACKs, 2 for delay.
+    fn hystart(&self, value: &str) -> Result<Vec<Change>, (String, String)> {
+        match value {
+            "0" => Ok(vec![self.switch("slow_start_exit", "\"none\"".to_owned())]),
+            "3" => Ok(vec![self.switch("slow_start_exit", "\"hystart\"".to_owned())]),
+            _ => Err((
+                value.to_owned(),
+                "leaves HyStart one of its two rules, which no switch does".to_owned(),
+            )),
+        }
+    }
+
+    fn switch(&self, path: &str, value: String) -> Change {
+        Change::Switch(SwitchSetting { path: path.to_owned(), value, line: self.line })
+    }
+}
+
+/// A file with this number of octets, or a file that does not exist.
+fn file(path: &str, bytes: Option<u64>) -> Change {
+    Change::Host(HostChange::File { path: path.to_owned(), bytes })
+}
+
+/// Reads what `dd` makes: a file of zeros.
+fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
+    let operand = |name: &str| {
+        let of = |word: &&str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+        operands.iter().find_map(of)
+    };
+    let number = |name| operand(name).and_then(|text| text.parse::<u64>().ok());
+    let source = operand("if").filter(|source| source == "/dev/zero");
+    match (source, operand("of"), number("bs"), number("count")) {
+        (Some(_), Some(path), Some(size), Some(count)) => {
+            Ok(vec![file(&path, Some(size.saturating_mul(count)))])
+        }
+        _ => {
+            let why = "makes no file of zeros: write `bs`, `count`, `if=/dev/zero` and `of`";
+            Err((format!("dd {}", operands.join(" ")), why.to_owned()))
+        }
+    }
+}
+
+/// The maximum depth of files that include other files.
+const FILES_DEPTH: u32 = 4;
+
+/// The file that says which rules of HyStart are on.
+const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";
+
+const FIX: &str = "remove it, or set a switch with an option line `--set=path=value`";

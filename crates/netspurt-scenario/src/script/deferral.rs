@@ -1,0 +1,93 @@
+//! Implements `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data, and not
+//! after the ACK of the SYN-ACK.
+
+use netspurt::segment::{Flags, Segment};
+
+/// The first RTO of a SYN-ACK and the longest one, in seconds, as Linux counts them here.
+const FIRST_WAIT_S: u64 = 1;
+const WAIT_MAX_S: u64 = 120;
+/// The maximum number of timeouts that the option counts.
+const TIMEOUTS_MAX: usize = 255;
+
+/// The successive RTOs of a SYN-ACK, in seconds.
+fn waits() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(FIRST_WAIT_S), |wait| Some((2 * wait).min(WAIT_MAX_S)))
+}
+
+/// A handshake whose last ACK may be ignored.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deferral {
+    /// An ACK without data is ignored until this number of timeouts of the SYN-ACK; 0: never.
+    timeouts_max: u32,
+    /// SYN-ACKs sent.
+    sent: u32,
+    /// Whether an ACK was ignored.
+    acked: bool,
+}
+
+impl Deferral {
+    /// Sets the option to `seconds` seconds (`secs_to_retrans`).
+    pub(super) fn set(&mut self, seconds: u64) {
+        let mut period = 0;
+        let shorter = waits().take(TIMEOUTS_MAX - 1).take_while(|wait| {
+            period += wait;
+            period < seconds
+        });
+        let timeouts = if seconds > 0 { 1 + shorter.count() } else { 0 };
+        self.timeouts_max = u32::try_from(timeouts).expect("at most 255");
+    }
+
+    /// The seconds that `getsockopt` returns for the option (`retrans_to_secs`).
+    pub(super) fn seconds(&self) -> u64 {
+        waits().take(self.timeouts_max as usize).sum()
+    }
+
+    /// A handshake begins.
+    pub(super) fn begin(&mut self) {
+        (self.sent, self.acked) = (0, false);
+    }
+
+    /// Whether this segment, which acknowledges our SYN-ACK, is ignored (`tcp_check_req`).
+    pub(super) fn ignores(&mut self, segment: &Segment, acknowledges: bool) -> bool {
+        let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
+        let out = bare && acknowledges && self.sent <= self.timeouts_max;
+        self.acked |= out;
+        out
+    }
+
+    /// Whether a SYN-ACK that is due is sent. It is not sent while the peer has acknowledged an
+    /// earlier one and only the peer's data is missing (`syn_ack_recalc`).
+    pub(super) fn sends_syn_ack(&mut self) -> bool {
+        self.sent += 1;
+        !self.acked || self.sent > self.timeouts_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's `secs_to_retrans` and back.
+    #[test]
+    fn seconds_are_rounded_up_to_timeouts_of_the_syn_ack() {
+        let rounded = |seconds| {
+            let mut deferral = Deferral::default();
+            deferral.set(seconds);
+            (deferral.timeouts_max, deferral.seconds())
+        };
+        assert_eq!([0, 1, 2, 5, 8].map(rounded), [(0, 0), (1, 1), (2, 3), (3, 7), (4, 15)]);
+    }
+
+    #[test]
+    fn the_ack_is_ignored_until_the_timeouts_are_used_up() {
+        let ack = Segment { flags: Flags::ACK, ..Segment::default() };
+        let data = Segment { len: 1, ..ack };
+        let mut deferral = Deferral::default();
+        deferral.set(1);
+        assert!(deferral.sends_syn_ack());
+        assert!(!deferral.ignores(&data, true) && !deferral.ignores(&ack, false));
+        assert!(deferral.ignores(&ack, true));
+        assert!(deferral.sends_syn_ack(), "the last timer sends a SYN-ACK");
+        assert!(!deferral.ignores(&ack, true));
+    }
+}

@@ -1,0 +1,85 @@
+//! The two dialects of scripts: our own, strict dialect, and packetdrill's.
+
+use netspurt::units::Duration;
+
+/// The rules that a script follows.
+///
+/// A script with the option line `--title=` is in our own, strict dialect; every other one is in
+/// packetdrill's.
+///
+/// ```
+/// use netspurt_scenario::script::ScriptDialect;
+/// assert_eq!(ScriptDialect::of("--title=a SYN\n0 close(3) = 0"), ScriptDialect::Strict);
+/// assert_eq!(ScriptDialect::of("// --title=\n0 close(3) = 0"), ScriptDialect::Packetdrill);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScriptDialect {
+    /// Our own. An offset counts from the written time of the previous event, a packet is compared
+    /// with one line, and before the end every packet must be in the script.
+    #[default]
+    Strict,
+    /// packetdrill's. An offset counts from the instant at which the previous event happened, a
+    /// line may stand for several segments, and packets after the last line are ignored.
+    Packetdrill,
+}
+
+impl ScriptDialect {
+    /// The dialect of the script with this `text`.
+    pub fn of(text: &str) -> Self {
+        if text.lines().any(|line| line.trim_start().starts_with("--title=")) {
+            ScriptDialect::Strict
+        } else {
+            ScriptDialect::Packetdrill
+        }
+    }
+
+    /// The set of switches that a script starts from if it names none.
+    pub(super) const fn profile(self) -> &'static str {
+        match self {
+            ScriptDialect::Strict => "rfc-2026",
+            ScriptDialect::Packetdrill => "linux-6",
+        }
+    }
+}
+
+/// How far an instant may be off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tolerance {
+    /// The minimum tolerance.
+    pub least: Duration,
+    /// A share of the time since the previous event, in thousandths. It applies if it is more than
+    /// the minimum.
+    pub share_per_mille: u32,
+}
+
+impl Tolerance {
+    /// The tolerance if a script does not set it: 4 ms, and in packetdrill's dialect an eighth of
+    /// the offset if that is more.
+    pub const fn of(dialect: ScriptDialect) -> Self {
+        let share_per_mille = match dialect {
+            ScriptDialect::Strict => 0,
+            ScriptDialect::Packetdrill => 125,
+        };
+        Self { least: Duration::from_millis(4), share_per_mille }
+    }
+
+    /// The tolerance of an event that comes `offset` after the previous one.
+    pub fn at(self, offset: Duration) -> Duration {
+        let share = u128::from(offset.as_nanos()) * u128::from(self.share_per_mille) / 1000;
+        self.least.max(Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_eighth_of_the_offset_counts_if_it_exceeds_four_milliseconds() {
+        let of = |ms| Tolerance::of(ScriptDialect::Packetdrill).at(Duration::from_millis(ms));
+        assert_eq!(of(32), Duration::from_millis(4));
+        assert_eq!(of(400), Duration::from_millis(50));
+        let strict = Tolerance::of(ScriptDialect::Strict).at(Duration::from_secs(9));
+        assert_eq!(strict, Duration::from_millis(4));
+    }
+}

@@ -1,0 +1,112 @@
+//! A script as data.
+
+use super::call::{Call, Expected};
+use super::change::{Change, HostChange, SwitchSetting};
+use super::dialect::{ScriptDialect, Tolerance};
+use super::event_time::EventTime;
+use super::packet::ScriptPacket;
+use super::statement::Statement;
+use super::unreachable::Unreachable;
+
+/// The option lines of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptOptions {
+    /// The behaviour that the script shows, in one line.
+    pub title: String,
+    /// The clauses that require the behaviour, as in `RFC 6298 §5.5`.
+    pub clauses: Vec<String>,
+    /// The named set of switches to start from.
+    pub profile: Option<String>,
+    /// The switches that differ from the profile.
+    pub set: Vec<SwitchSetting>,
+    /// Changes, each of which alone must make the script fail.
+    pub fails_with: Vec<SwitchSetting>,
+    /// Whose rules the script follows.
+    pub dialect: ScriptDialect,
+    /// How far an instant may be off.
+    pub tolerance: Tolerance,
+    /// The segment size of the connection under test.
+    pub mss: Option<u16>,
+    /// The payload of the segments that were merged on their way into arriving packets (GRO):
+    /// packetdrill's `--mss`.
+    pub merged_mss: Option<u16>,
+    /// Whether the values of the connection's timestamps are compared.
+    pub compares_stamps: bool,
+    /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
+    pub strict_segments: bool,
+}
+
+impl ScriptOptions {
+    /// The options of a script that sets none.
+    pub fn of(dialect: ScriptDialect) -> Self {
+        Self {
+            title: String::new(),
+            clauses: Vec::new(),
+            profile: None,
+            set: Vec::new(),
+            fails_with: Vec::new(),
+            dialect,
+            tolerance: Tolerance::of(dialect),
+            mss: None,
+            merged_mss: None,
+            compares_stamps: dialect == ScriptDialect::Strict,
+            strict_segments: dialect == ScriptDialect::Strict,
+        }
+    }
+}
+
+/// The action of an event: it happens, or the connection must do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptAction {
+    /// `<`: a packet arrives from the remote end.
+    Inbound(ScriptPacket),
+    /// `< icmp`: a router or the remote end reports that a packet did not arrive.
+    Unreachable(Unreachable),
+    /// `>`: the connection must send this.
+    Outbound(ScriptPacket),
+    /// The application calls.
+    Call {
+        /// The call.
+        call: Call,
+        /// What it must return.
+        expected: Expected,
+    },
+    /// `%{ }%`: assertions that must hold, and other statements.
+    Check(Vec<Statement>),
+    /// The changes of a shell command between events.
+    Change(Vec<HostChange>),
+}
+
+/// One event of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptEvent {
+    /// When the event happens.
+    pub time: EventTime,
+    /// What happens.
+    pub action: ScriptAction,
+    /// The first line of the event in the script, from 1.
+    pub line: usize,
+}
+
+/// A script: the events that a connection must follow.
+///
+/// ```
+/// use netspurt_scenario::script::Script;
+/// let text = "--title=a SYN\n0 < S 0:0(0) win 65535 <mss 1460>\n+0 > S. 0:0(0) ack 1 <...>";
+/// let script = Script::parse("syn.pkt", text)?;
+/// assert_eq!((script.options.title.as_str(), script.events.len()), ("a SYN", 2));
+/// # Ok::<(), netspurt_scenario::script::ScriptError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The name of the script, usually the path of its file.
+    pub name: String,
+    /// The option lines of the script.
+    pub options: ScriptOptions,
+    /// The changes that shell commands before the first event make.
+    pub setup: Vec<Change>,
+    /// The events, in order.
+    pub events: Vec<ScriptEvent>,
+    /// The lines of the script's text, for error messages.
+    pub lines: Vec<String>,
+}

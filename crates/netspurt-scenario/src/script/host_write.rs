@@ -1,0 +1,184 @@
+//! Writes data to the sockets of a [`SocketHost`].
+
+use netspurt::tcp::{Leaving, TcpState, WrittenPart};
+use netspurt::units::Time;
+
+use super::call::Fd;
+use super::host::{Role, SocketHost, SocketState};
+use super::host_calls::{failed, returned};
+use super::message_flags::MessageFlags;
+use super::notices::NoticeOptions;
+use super::send_buffer::SendProgress;
+use super::subject::CallResult;
+use super::zero_copy::part_of;
+
+/// The octets that a call writes.
+struct Writing<'a> {
+    /// The lengths of its buffers.
+    pieces: &'a [u32],
+    wanted: u64,
+    flags: MessageFlags,
+    notices: NoticeOptions,
+}
+
+fn number(bytes: u64) -> CallResult {
+    returned(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+impl SocketHost {
+    /// Writes the octets of all `pieces`.
+    pub(super) fn write(
+        &mut self,
+        now: Time,
+        fd: Fd,
+        socket: SocketState,
+        (pieces, flags): (&[u32], MessageFlags),
+    ) -> CallResult {
+        if let Some(error) = self.take_error(socket) {
+            return failed(error);
+        }
+        if socket.role != Role::Connected || socket.write_shut {
+            return failed("EPIPE");
+        }
+        match self.connection.state() {
+            TcpState::SynSent | TcpState::SynReceived if socket.nonblocking || flags.dont_wait => {
+                return failed("EAGAIN");
+            }
+            TcpState::SynSent | TcpState::SynReceived => return CallResult::Blocks,
+            TcpState::Established | TcpState::CloseWait => {}
+            _ => return failed("EPIPE"),
+        }
+        self.sockets.insert(fd, SocketState { announced: true, ..socket });
+        let corked = socket.cork || flags.more;
+        self.more_follows = flags.more && !socket.cork;
+        if corked {
+            self.connection.set_cork(now, true, &mut self.events);
+        }
+        let at_once = socket.nonblocking || flags.dont_wait;
+        let wanted = pieces.iter().copied().map(u64::from).sum();
+        let writing = Writing { pieces, wanted, flags, notices: socket.notices };
+        let result = writing.fill(self, now, at_once);
+        if flags.end_of_record {
+            close_chunk(self);
+        }
+        if !corked {
+            self.connection.set_cork(now, false, &mut self.events);
+        }
+        result
+    }
+}
+
+impl Writing<'_> {
+    /// Whether the host sends from the application's buffers without a copy. Both the socket and
+    /// the call must ask for this.
+    fn is_zero_copy(&self) -> bool {
+        self.flags.zero_copy && self.notices.zero_copy
+    }
+
+    /// Passes as many octets of a call to the connection as the send buffer accepts.
+    fn fill(&self, host: &mut SocketHost, now: Time, at_once: bool) -> CallResult {
+        // A writer that waits is woken when a third of the buffer is free.
+        if host.done > 0 && host.send.as_ref().is_some_and(|send| send.is_awaited) {
+            return CallResult::Blocks;
+        }
+        while host.done < self.wanted {
+            let progress = host.progress();
+            let part = self.next_part(host, &progress);
+            if !part.is_empty() {
+                self.give(host, now, &part, &progress);
+                continue;
+            }
+            if let Some(send) = &mut host.send {
+                send.is_awaited = true;
+            }
+            return match host.done {
+                _ if !at_once => CallResult::Blocks,
+                0 => failed("EAGAIN"),
+                written => {
+                    let has_left = progress.sent == progress.written;
+                    host.notices.on_written(progress.written, has_left, self.notices);
+                    number(written)
+                }
+            };
+        }
+        if self.wanted > 0 {
+            let written = host.progress().written;
+            host.notices.on_written(written, false, self.notices);
+        }
+        number(self.wanted)
+    }
+
+    /// The next part of a call that fits into one chunk, buffer by buffer; empty if nothing fits.
+    fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
+        let is_zero_copy = self.is_zero_copy();
+        if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {
+            close_chunk(host);
+        }
+        let remaining = self.wanted - host.done;
+        let octets =
+            host.send.as_ref().map_or(remaining, |send| send.next_part(remaining, progress));
+        if !is_zero_copy || octets == 0 {
+            return vec![octets; usize::from(octets > 0)];
+        }
+        let fragments = host.notices.calls.fragments_left(!joins(host, progress));
+        part_of(self.pieces, host.done, octets, fragments)
+    }
+
+    /// Passes a part of a call to the connection. The last part is pushed, unless more will follow.
+    /// With the last part, and with a forced push, everything leaves. With a part that fills a
+    /// chunk, one packet leaves.
+    fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
+        let (from, octets) = (progress.written, part.iter().sum::<u64>());
+        let is_zero_copy = self.is_zero_copy();
+        if is_zero_copy && host.done == 0 {
+            let tail_waits = progress.sent < progress.written;
+            host.notices.calls.begin(from, self.wanted, tail_waits);
+        }
+        let is_first = host.done == 0;
+        host.done += octets;
+        let (ends, left) = (host.done == self.wanted, self.wanted - host.done);
+        let (mut starts, mut pushed) = (!joins(host, progress), true);
+        let mut joins_in_connection = true;
+        let mut leaving = Leaving::All;
+        if let Some(send) = &mut host.send {
+            let taken = send.take(octets, is_first, progress);
+            let is_last = ends || send.next_part(left, progress) == 0;
+            let ends_write = is_last && !(ends && self.flags.more);
+            (starts, pushed) = (taken.starts, taken.pushed || ends_write);
+            joins_in_connection = !starts;
+            leaving = match taken {
+                _ if is_last || taken.forced => Leaving::All,
+                _ if taken.fills_head => Leaving::Packet,
+                _ => Leaving::Nothing,
+            };
+            if ends_write {
+                send.push();
+            }
+        }
+        let range = (from, from + octets);
+        let pieces = Some(part).filter(|_| is_zero_copy);
+        host.notices.on_part(range, progress.sent, starts, pieces);
+        pushed |= !ends && host.notices.calls.is_chunk_full(is_zero_copy);
+        let part = WrittenPart { octets, starts: !joins_in_connection, pushed, leaving };
+        host.connection.write_part(now, &part, &mut host.events);
+    }
+}
+
+/// Ends a chunk. No segment has both octets that were written so far and octets that are written
+/// later.
+fn close_chunk(host: &mut SocketHost) {
+    host.connection.end_record();
+    let written = host.progress().written;
+    host.notices.close_chunk(written);
+    if let Some(send) = &mut host.send {
+        send.close_chunk();
+    }
+}
+
+/// Whether the next written octets join the last chunk.
+fn joins(host: &SocketHost, progress: &SendProgress) -> bool {
+    match &host.send {
+        Some(send) => send.tail_filled(progress).is_some(),
+        None => progress.sent < progress.written && host.notices.chunk_is_open(progress.written),
+    }
+}

@@ -1,0 +1,205 @@
+//! The fields of Linux's `tcp_info`, which hold the state of a connection.
+
+use super::names::{name_in, named};
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// A field of `tcp_info`, in Linux's units.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Field { $($(#[$doc])* $variant,)* }
+
+        impl Field {
+            /// Every field with its name.
+            pub const ALL: &[(&'static str, Field)] = &[$(($name, Field::$variant),)*];
+        }
+    };
+}
+
+fields! {
+    /// The state: from `TCP_ESTABLISHED`, 1, to `TCP_CLOSING`, 11.
+    State = "tcpi_state",
+    /// The congestion state: open, disorder, CWR, recovery or loss.
+    CaState = "tcpi_ca_state",
+    /// Consecutive timeouts without an ACK of new data.
+    Retransmits = "tcpi_retransmits",
+    /// Unanswered zero-window probes.
+    Probes = "tcpi_probes",
+    /// How often the current RTO has been doubled.
+    Backoff = "tcpi_backoff",
+    /// The negotiated options as bits: timestamps 1, SACK 2, window scaling 4, ECN 8, and 16 after
+    /// an ECN-capable segment arrived.
+    Options = "tcpi_options",
+    /// The peer's window shift.
+    SndWscale = "tcpi_snd_wscale",
+    /// Our window shift.
+    RcvWscale = "tcpi_rcv_wscale",
+    /// The RTO in microseconds.
+    Rto = "tcpi_rto",
+    /// The delayed-ACK timeout in microseconds.
+    Ato = "tcpi_ato",
+    /// The payload of a full segment that we send, in bytes.
+    SndMss = "tcpi_snd_mss",
+    /// The payload of a full segment of the peer, in bytes.
+    RcvMss = "tcpi_rcv_mss",
+    /// Segments sent but not acknowledged.
+    Unacked = "tcpi_unacked",
+    /// Segments that are SACKed.
+    Sacked = "tcpi_sacked",
+    /// Segments that the sender considers lost.
+    Lost = "tcpi_lost",
+    /// Retransmitted segments that are outstanding.
+    Retrans = "tcpi_retrans",
+    /// The path MTU in bytes.
+    Pmtu = "tcpi_pmtu",
+    /// The smoothed round trip in microseconds.
+    Rtt = "tcpi_rtt",
+    /// The mean deviation of the round trip in microseconds.
+    Rttvar = "tcpi_rttvar",
+    /// ssthresh in segments.
+    SndSsthresh = "tcpi_snd_ssthresh",
+    /// cwnd in segments.
+    SndCwnd = "tcpi_snd_cwnd",
+    /// The MSS that we announced.
+    Advmss = "tcpi_advmss",
+    /// How much reordering the sender tolerates, in segments.
+    Reordering = "tcpi_reordering",
+    /// The receiver's estimate of the round trip in microseconds.
+    RcvRtt = "tcpi_rcv_rtt",
+    /// The maximum number of bytes that the application read in a round trip.
+    RcvSpace = "tcpi_rcv_space",
+    /// The threshold of the receive window in bytes.
+    RcvSsthresh = "tcpi_rcv_ssthresh",
+    /// Segments retransmitted since the start.
+    TotalRetrans = "tcpi_total_retrans",
+    /// The pacing rate in bytes per second.
+    PacingRate = "tcpi_pacing_rate",
+    /// Bytes acknowledged since the start.
+    BytesAcked = "tcpi_bytes_acked",
+    /// Bytes received since the start.
+    BytesReceived = "tcpi_bytes_received",
+    /// Segments sent.
+    SegsOut = "tcpi_segs_out",
+    /// Segments received.
+    SegsIn = "tcpi_segs_in",
+    /// Bytes written but not sent.
+    NotsentBytes = "tcpi_notsent_bytes",
+    /// The minimum round trip in microseconds.
+    MinRtt = "tcpi_min_rtt",
+    /// Data segments received.
+    DataSegsIn = "tcpi_data_segs_in",
+    /// Data segments sent.
+    DataSegsOut = "tcpi_data_segs_out",
+    /// The delivery rate in bytes per second.
+    DeliveryRate = "tcpi_delivery_rate",
+    /// Whether the application limited the sample of that rate, as 0 or 1.
+    DeliveryRateAppLimited = "tcpi_delivery_rate_app_limited",
+    /// Segments delivered since the start.
+    Delivered = "tcpi_delivered",
+    /// Segments delivered with a CE mark.
+    DeliveredCe = "tcpi_delivered_ce",
+    /// Bytes sent, including retransmissions.
+    BytesSent = "tcpi_bytes_sent",
+    /// Bytes retransmitted.
+    BytesRetrans = "tcpi_bytes_retrans",
+    /// Duplicates that the peer reported with D-SACK.
+    DsackDups = "tcpi_dsack_dups",
+    /// How often reordering was seen.
+    ReordSeen = "tcpi_reord_seen",
+    /// Data segments that arrived beyond a gap.
+    RcvOoopack = "tcpi_rcv_ooopack",
+    /// Timeouts since the start.
+    TotalRto = "tcpi_total_rto",
+    /// How often a timeout chose another hash for the path.
+    Rehash = "tcpi_rehash",
+    /// Always 0.
+    Fackets = "tcpi_fackets",
+    /// Always 0.
+    LastAckSent = "tcpi_last_ack_sent",
+    /// The peer's receive window in bytes.
+    SndWnd = "tcpi_snd_wnd",
+    /// Our receive window in bytes.
+    RcvWnd = "tcpi_rcv_wnd",
+    /// The time with data to send or outstanding, in microseconds.
+    BusyTime = "tcpi_busy_time",
+    /// The part of it that the peer's window limited, in microseconds.
+    RwndLimited = "tcpi_rwnd_limited",
+    /// The part of it that the send buffer limited, in microseconds.
+    SndbufLimited = "tcpi_sndbuf_limited",
+    /// Milliseconds since data was sent.
+    LastDataSent = "tcpi_last_data_sent",
+    /// Milliseconds since data arrived.
+    LastDataRecv = "tcpi_last_data_recv",
+    /// Milliseconds since an ACK arrived.
+    LastAckRecv = "tcpi_last_ack_recv",
+    /// The size of the receive buffer.
+    ReceiveBufferSize = "SK_MEMINFO_RCVBUF",
+    /// The octets in the receive buffer, with bookkeeping.
+    ReceiveBufferUsed = "SK_MEMINFO_RMEM_ALLOC",
+    /// The size of the send buffer.
+    SendBufferSize = "SK_MEMINFO_SNDBUF",
+    /// The octets in the send buffer, with bookkeeping.
+    SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",
+}
+
+impl Field {
+    /// The name in a script.
+    pub fn name(self) -> &'static str {
+        name_in(Self::ALL, self)
+    }
+
+    /// The field called `name`.
+    pub(super) fn named(name: &str) -> Option<Field> {
+        named(Self::ALL, name)
+    }
+}
+
+/// Named numbers in assertions.
+pub(super) const CONSTANTS: [(&str, i64); 21] = [
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
+];
+
+/// The fields that a connection provides.
+///
+/// ```
+/// use netspurt_scenario::script::{Field, Info};
+/// let mut info = Info::default();
+/// info.set(Field::SndCwnd, 10);
+/// assert_eq!((info.get(Field::SndCwnd), info.get(Field::Rto)), (Some(10), None));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    values: Vec<(Field, i64)>,
+}
+
+impl Info {
+    /// The value of a field; `None` if the connection does not provide it.
+    pub fn get(&self, field: Field) -> Option<i64> {
+        self.values.iter().find(|(known, _)| *known == field).map(|(_, value)| *value)
+    }
+
+    /// Sets a field, in Linux's unit.
+    pub fn set(&mut self, field: Field, value: i64) {
+        self.values.retain(|(known, _)| *known != field);
+        self.values.push((field, value));
+    }
+}

@@ -1,0 +1,129 @@
+//! Translates between the script's sequence numbers and timestamps and those on the wire.
+
+use std::collections::BTreeMap;
+
+use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+
+use super::packet::{EcnMark, PacketOptions, ScriptPacket};
+
+/// The remote end's initial sequence number. The sequence numbers soon wrap, so every script that
+/// receives data tests that too.
+const REMOTE_ISN: u32 = 0xffff_fc00;
+/// The size of the IP and TCP headers without options.
+const HEADERS_BYTES: u16 = 40;
+
+/// The offsets between the script's numbers and the wire's.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// The initial sequence number of the host's first SYN, from which all its numbers count.
+    local_isn: Option<u32>,
+    /// The timestamps on the wire minus those in the script.
+    stamp_offset: Option<u32>,
+    /// The actual timestamp for each one that the script expected.
+    stamps: BTreeMap<u32, u32>,
+}
+
+/// An echo of a timestamp that the connection has not sent yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UnknownEcho(pub(super) u32);
+
+impl Numbers {
+    /// Returns the segment with the script's numbers.
+    pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
+        if segment.flags.has(Flags::SYN) {
+            self.local_isn.get_or_insert(segment.seq);
+        }
+        let syn = segment.syn_options();
+        let relative = |block: &SackBlock| SackBlock {
+            left: block.left.wrapping_sub(REMOTE_ISN),
+            right: block.right.wrapping_sub(REMOTE_ISN),
+        };
+        let offset = self.stamp_offset.unwrap_or(0);
+        let stamps = segment.timestamps();
+        let stamps = stamps.map(|ts| Timestamps { val: ts.val.wrapping_sub(offset), ecr: ts.ecr });
+        let has_ack = segment.flags.has(Flags::ACK);
+        ScriptPacket {
+            ecn: Some(EcnMark::of(segment.ecn)),
+            flags: segment.flags,
+            seq: segment.seq.wrapping_sub(self.local()),
+            len: segment.len,
+            ack: has_ack.then(|| segment.ack.wrapping_sub(REMOTE_ISN)),
+            window: Some(segment.window),
+            options: Some(PacketOptions {
+                mss: syn.mss,
+                sack_permitted: syn.sack,
+                timestamps: stamps,
+                window_scale: syn.window_scale,
+                sack: segment.sack().iter().map(relative).collect(),
+            }),
+        }
+    }
+
+    /// The host's sequence number for the script's 0.
+    fn local(&self) -> u32 {
+        self.local_isn.unwrap_or(0)
+    }
+
+    /// The host's number on the wire that the script calls `number`.
+    pub(super) fn own_on_wire(&self, number: u32) -> u32 {
+        number.wrapping_add(self.local())
+    }
+
+    /// Records that the script expected the timestamp `script` and that the packet has `shown`. The
+    /// first such pair defines the offset. Returns the timestamp of the packet with that offset.
+    pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
+        let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
+        let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
+        self.stamps.insert(script, actual);
+        actual.wrapping_sub(offset)
+    }
+
+    /// The segment for a packet of the remote end.
+    pub(super) fn segment(&self, packet: &ScriptPacket) -> Result<Segment, UnknownEcho> {
+        let none = PacketOptions::default();
+        let options = packet.options.as_ref().unwrap_or(&none);
+        let mut segment = Segment {
+            seq: packet.seq.wrapping_add(REMOTE_ISN),
+            ack: packet.ack.map_or(0, |ack| ack.wrapping_add(self.local())),
+            len: packet.len,
+            size_bytes: packet.len.saturating_add(HEADERS_BYTES + options.size_bytes()),
+            window: packet.window.unwrap_or(0),
+            flags: packet.flags,
+            ecn: packet.ecn.map_or_else(Default::default, EcnMark::codepoint),
+            ..Segment::default()
+        };
+        if packet.flags.has(Flags::SYN) {
+            segment.set_syn_options(SynOptions {
+                mss: options.mss,
+                window_scale: options.window_scale,
+                sack: options.sack_permitted,
+            });
+        }
+        if !options.sack.is_empty() {
+            let mut blocks = SackBlocks::default();
+            for block in options.sack.iter().take(SackBlocks::MAX) {
+                blocks.add(SackBlock {
+                    left: block.left.wrapping_add(self.local()),
+                    right: block.right.wrapping_add(self.local()),
+                });
+            }
+            segment.set_sack(&blocks);
+        }
+        if let Some(stamps) = options.timestamps {
+            let ecr = self.echo(stamps.ecr).ok_or(UnknownEcho(stamps.ecr))?;
+            segment.set_timestamps(Timestamps { val: stamps.val, ecr });
+        }
+        Ok(segment)
+    }
+
+    /// The echo on the wire: the actual timestamp of the packet for which the script expected
+    /// `ecr`, or else `ecr` with the offset. 0 echoes nothing.
+    fn echo(&self, ecr: u32) -> Option<u32> {
+        let seen = self.stamps.get(&ecr).copied();
+        seen.or(if ecr == 0 {
+            Some(0)
+        } else {
+            self.stamp_offset.map(|offset| ecr.wrapping_add(offset))
+        })
+    }
+}

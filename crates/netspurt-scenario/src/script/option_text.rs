@@ -1,0 +1,207 @@
+//! Reads option lines.
+
+use netspurt::place::line_of;
+use netspurt::units::Duration;
+
+use super::change::SwitchSetting;
+use super::cursor::{Cursor, Excerpt};
+use super::dialect::ScriptDialect;
+use super::document::ScriptOptions;
+use super::error::Mistake;
+
+const OPTION_NAMES: [&str; 11] = [
+    "title",
+    "clause",
+    "profile",
+    "set",
+    "fails_with",
+    "tolerance_usecs",
+    "tolerance_percent",
+    "mss",
+    "tcp_ts_tick_usecs",
+    "tcp_ts_ecr_scaled",
+    "strict_segments",
+];
+
+/// packetdrill's options about addresses and about how its own program runs, which change nothing
+/// here.
+const WITHOUT_EFFECT: [&str; 14] = [
+    "ip_version",
+    "bind_port",
+    "connect_port",
+    "remote_ip",
+    "local_ip",
+    "gateway_ip",
+    "netmask_ip",
+    "speed",
+    "mtu",
+    "non_fatal",
+    "send_omit_free",
+    "is_anyip",
+    "debug",
+    "verbose",
+];
+
+/// Reads `--name=value`; the value ends at the end of the line or at a comment `//`.
+pub(super) fn option_line(
+    cursor: &mut Cursor<'_>,
+    options: &mut ScriptOptions,
+) -> Result<(), Mistake> {
+    let line = line_of(cursor.source(), cursor.at());
+    cursor.take("--");
+    let at = cursor.at();
+    let text = cursor.take_while(|c| c != '\n');
+    let option = Excerpt::trimmed(&text[..comment_start(text)], at);
+    let strict = options.dialect == ScriptDialect::Strict;
+    let bare = Excerpt { text: "", at: option.at + option.text.len() };
+    let (name, value) = match option.split('=') {
+        Some(parts) => parts,
+        None if !strict => (option, bare),
+        None => {
+            let span = option.at..option.at + option.text.len().max(1);
+            return Err(Mistake::new(span, "an option needs `=`")
+                .fix("write it as in `--title=what this script shows`"));
+        }
+    };
+    if !strict && of_packetdrill(options, &name, &value)? {
+        return Ok(());
+    }
+    if value.text.is_empty() {
+        let mistake = Mistake::new(name.span(), format!("the option `{}` has no value", name.text));
+        return Err(mistake.fix("write one after `=`, or remove the line"));
+    }
+    set_option(options, &name, &value, line)
+}
+
+/// Sets an option that only packetdrill has, or that means something else there. Returns whether it
+/// was one.
+fn of_packetdrill(
+    options: &mut ScriptOptions,
+    name: &Excerpt<'_>,
+    value: &Excerpt<'_>,
+) -> Result<bool, Mistake> {
+    match name.text {
+        "mss" => {
+            let octets = number(value, u16::MAX.into())?;
+            options.merged_mss = u16::try_from(octets).ok().filter(|octets| *octets > 0);
+        }
+        "tcp_ts_tick_usecs" => match number(value, 1_000_000)? {
+            0 => options.compares_stamps = false,
+            1000 => options.compares_stamps = true,
+            _ => {
+                let mistake = Mistake::new(value.span(), "our timestamps tick every millisecond");
+                return Err(mistake.fix("write 1000, or 0 to leave them uncompared"));
+            }
+        },
+        "strict_segments" => options.strict_segments = true,
+        "tcp_ts_ecr_scaled" => {}
+        "ip_version" if value.text == "ipv6" => {
+            let mistake = Mistake::new(value.span(), "scripts play over IPv4 only");
+            return Err(mistake.fix("remove the line, and expect segments of IPv4"));
+        }
+        known => return Ok(WITHOUT_EFFECT.contains(&known)),
+    }
+    Ok(true)
+}
+
+/// Reads the whole number up to `number_max` that is the value of an option.
+fn number(value: &Excerpt<'_>, number_max: u64) -> Result<u64, Mistake> {
+    let number = value.text.parse().ok().filter(|number| *number <= number_max);
+    number.ok_or_else(|| {
+        let message = format!("`{}` is not a valid number here", value.text);
+        let span = value.at..value.at + value.text.len().max(1);
+        Mistake::new(span, message).fix(format!("a whole number up to {number_max}"))
+    })
+}
+
+/// Reads a percentage, as in `12.5`, in thousandths.
+fn per_mille(value: &Excerpt<'_>) -> Result<u32, Mistake> {
+    let (whole_percent, part) = value.text.split_once('.').unwrap_or((value.text, "0"));
+    let digits = format!("{whole_percent}{part:.1}");
+    let is_number = part.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if is_number { digits.parse::<u32>().ok() } else { None };
+    number.filter(|number| *number <= 1000).ok_or_else(|| {
+        value.wrong("a percentage", "write up to one decimal, as in `12.5`, and at most 100")
+    })
+}
+
+fn set_option(
+    options: &mut ScriptOptions,
+    name: &Excerpt<'_>,
+    value: &Excerpt<'_>,
+    line: usize,
+) -> Result<(), Mistake> {
+    let text = value.text.to_owned();
+    let is_duplicate = match name.text {
+        "title" => !core::mem::replace(&mut options.title, text).is_empty(),
+        "profile" => options.profile.replace(text).is_some(),
+        "mss" => {
+            let mss = u16::try_from(number(value, u16::MAX.into())?).expect("held to 16 bits");
+            options.mss.replace(mss).is_some()
+        }
+        "tolerance_usecs" => {
+            options.tolerance.least = Duration::from_micros(number(value, 1_000_000_000)?);
+            false
+        }
+        "tolerance_percent" => {
+            options.tolerance.share_per_mille = per_mille(value)?;
+            false
+        }
+        "clause" => {
+            options.clauses.push(text);
+            false
+        }
+        "set" => {
+            let new = setting(value, line)?;
+            let is_duplicate = options.set.iter().any(|old| old.path == new.path);
+            options.set.push(new);
+            is_duplicate
+        }
+        "fails_with" => {
+            options.fails_with.push(setting(value, line)?);
+            false
+        }
+        _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
+    };
+    if is_duplicate {
+        let mistake = Mistake::new(name.span(), "this option is already set");
+        return Err(mistake.fix("set it once"));
+    }
+    Ok(())
+}
+
+/// Reads `path=value`.
+fn setting(part: &Excerpt<'_>, line: usize) -> Result<SwitchSetting, Mistake> {
+    let fix = "write a switch, `=` and a value in TOML, as in `rto.min=\"1 s\"`";
+    let Some((path, value)) = part.split('=') else {
+        return Err(Mistake::new(part.span(), "expected a switch and its value").fix(fix));
+    };
+    let is_key = |key: &str| {
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    if !path.text.split('.').all(is_key) {
+        let span = path.at..path.at + path.text.len().max(1);
+        return Err(
+            Mistake::new(span, format!("`{}` is not the name of a switch", path.text)).fix(fix)
+        );
+    }
+    if value.text.parse::<toml_edit::Value>().is_err() {
+        let span = value.at..value.at + value.text.len().max(1);
+        let mistake = Mistake::new(span, format!("`{}` is not a TOML value", value.text));
+        return Err(mistake.fix(format!("put a text in quotes: `{}=\"…\"`", path.text)));
+    }
+    Ok(SwitchSetting { path: path.text.to_owned(), value: value.text.to_owned(), line })
+}
+
+/// Where a comment outside quotes starts.
+fn comment_start(text: &str) -> usize {
+    let mut quoted = false;
+    for (at, c) in text.char_indices() {
+        if c == '"' {
+            quoted = !quoted;
+        } else if !quoted && text[at..].starts_with("//") {
+            return at;
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,65 @@
+//! The errors that the calls of a connection's socket report.
+
+use netspurt::tcp::Failure;
+
+use super::error_numbers::ERROR_NUMBERS;
+use super::names::named;
+
+/// Which errors about the end of the connection calls have returned, and which they will return.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SocketErrors {
+    /// Whether a call has returned the error that ended the connection.
+    returned: bool,
+    /// Whether the peer had closed before it reset the connection.
+    pub(super) reset_after_fin: bool,
+    /// The error that ICMP reported last, for the case that the connection fails (`sk_err_soft`).
+    pub(super) reported: Option<&'static str>,
+    /// Whether the error that ICMP reported ended a handshake. It is then returned once.
+    pub(super) ended_handshake: bool,
+}
+
+impl SocketErrors {
+    /// Whether the error of a `failure` was not yet returned by a call.
+    pub(super) fn is_waiting(&self, failure: Option<Failure>) -> bool {
+        failure.is_some() && !self.returned
+    }
+
+    /// The error that ended the connection, which is returned once.
+    pub(super) fn take(&mut self, failure: Option<Failure>) -> Option<&'static str> {
+        let failure = failure.filter(|_| !self.returned)?;
+        self.returned = true;
+        Some(match failure {
+            Failure::Refused => "ECONNREFUSED",
+            Failure::Reset if self.reset_after_fin => "EPIPE",
+            Failure::Reset => "ECONNRESET",
+            Failure::TimedOut => self.reported.unwrap_or("ETIMEDOUT"),
+        })
+    }
+
+    /// The number that `SO_ERROR` returns: that of the error that ended the connection, or else of
+    /// the error that ICMP reported (`sk_getsockopt`). Each error is returned once.
+    pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
+        let error = self.take(failure).or_else(|| {
+            let soft = self.reported.take();
+            soft.filter(|_| !self.ended_handshake)
+        });
+        error.and_then(|error| named(&ERROR_NUMBERS, error)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_returns_the_reported_error_also_at_the_next_call() {
+        let reported = Some("EHOSTUNREACH");
+        let mut open = SocketErrors { reported, ..SocketErrors::default() };
+        let mut numbers = || open.take_number(Some(Failure::TimedOut));
+        assert_eq!([numbers(), numbers(), numbers()], [113, 113, 0]);
+        let mut opening =
+            SocketErrors { reported, ended_handshake: true, ..SocketErrors::default() };
+        let mut numbers = || opening.take_number(Some(Failure::TimedOut));
+        assert_eq!([numbers(), numbers()], [113, 0]);
+    }
+}

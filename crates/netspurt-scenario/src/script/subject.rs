@@ -1,0 +1,62 @@
+//! The interface of a TCP implementation under test.
+
+use netspurt::segment::Segment;
+use netspurt::units::Time;
+
+use super::call::{Call, CallOutcome};
+use super::change::HostChange;
+use super::info::Info;
+use super::unreachable::Unreachable;
+
+/// The immediate result of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallResult {
+    /// The call returned.
+    Returned(CallOutcome),
+    /// The call blocks until [`Subject::returned`] provides its result.
+    Blocks,
+    /// The implementation does not support this; the text says what.
+    NotSupported(String),
+}
+
+/// A TCP implementation under test, in virtual time.
+///
+/// The runner calls it with instants that never decrease. Everything that is due at an instant
+/// happens before the runner makes a call or injects a segment at that instant. A socket has the
+/// number that its call names, or else the first has 3, and others get the lowest free number.
+pub trait Subject {
+    /// Makes a call. While a call blocks, the runner makes no other one.
+    fn call(&mut self, now: Time, call: &Call) -> CallResult;
+
+    /// The result of the blocking call, once it has returned.
+    fn returned(&mut self, now: Time) -> Option<CallOutcome>;
+
+    /// Receives a segment with sequence numbers as on the wire. It names no flow and no
+    /// transmission.
+    fn inject(&mut self, now: Time, segment: &Segment);
+
+    /// Receives the message that a packet did not arrive, with its sequence number as on the wire.
+    ///
+    /// # Errors
+    /// The implementation does not support this; the text says what.
+    fn unreachable(&mut self, _now: Time, message: &Unreachable) -> Result<(), String> {
+        Err(message.to_string())
+    }
+
+    /// The next instant at which something falls due.
+    fn next_wakeup(&self) -> Option<Time>;
+
+    /// Runs everything that is due until `now`. Returns the next segment sent, with its instant.
+    fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
+
+    /// Changes the host or its link.
+    ///
+    /// # Errors
+    /// The implementation does not support this; the text says what.
+    fn change(&mut self, _now: Time, change: &HostChange) -> Result<(), String> {
+        Err(change.to_string())
+    }
+
+    /// The connection's state.
+    fn info(&self, now: Time) -> Info;
+}

@@ -1,0 +1,152 @@
+//! The state of our connection in the fields and units of Linux's `tcp_info`.
+
+use netspurt::congestion::Window;
+use netspurt::tcp::{ConnectionInfo, MemoryInfo, Phase, TcpState};
+use netspurt::units::{BitRate, Duration};
+
+use super::info::{Field, Info};
+
+/// Linux's ssthresh for a connection that has none.
+const NO_THRESHOLD: u64 = 0x7fff_ffff;
+
+/// Linux's number for a state.
+pub(super) fn state_number(state: TcpState) -> i64 {
+    match state {
+        TcpState::Established => 1,
+        TcpState::SynSent => 2,
+        TcpState::SynReceived => 3,
+        TcpState::FinWait1 => 4,
+        TcpState::FinWait2 => 5,
+        TcpState::TimeWait => 6,
+        TcpState::Closed => 7,
+        TcpState::CloseWait => 8,
+        TcpState::LastAck => 9,
+        TcpState::Listen => 10,
+        TcpState::Closing => 11,
+    }
+}
+
+/// Linux's number for a congestion state.
+fn phase_number(phase: Phase) -> i64 {
+    match phase {
+        Phase::Open => 0,
+        Phase::Disorder => 1,
+        Phase::Cwr => 2,
+        Phase::Recovery => 3,
+        Phase::Loss => 4,
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    span.as_nanos() / 1000
+}
+
+/// Octets delivered in a second; 0 before a sample.
+fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
+    let (bytes, interval) = tcp.delivered.rate.unwrap_or_default();
+    (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)
+}
+
+/// Linux's number for the options that both ends agreed on.
+fn options_number(tcp: &ConnectionInfo) -> u64 {
+    let options = &tcp.options;
+    let bits =
+        [options.timestamps, options.sack, options.shifts.is_some(), options.ecn, options.ecn_seen];
+    bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit))
+}
+
+/// Sets the fields about the memory of the receive buffer.
+fn set_memory(info: &mut Info, memory: &MemoryInfo) {
+    for (field, value) in [
+        (Field::RcvSsthresh, memory.threshold),
+        (Field::RcvSpace, memory.read),
+        (Field::RcvRtt, micros(memory.rtt)),
+        (Field::ReceiveBufferSize, memory.size),
+        (Field::ReceiveBufferUsed, memory.used),
+    ] {
+        info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
+    }
+}
+
+/// Sets the fields that count timeouts, retransmissions and arrivals.
+fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
+    set(Field::TotalRetrans, tcp.sent.retransmissions);
+    set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
+    let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
+    set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
+    set(Field::TotalRto, tcp.sent.timeouts);
+    // At each timeout Linux chooses another hash for the path (`tcp_write_timeout`).
+    set(Field::Rehash, tcp.sent.timeouts);
+    // Linux counts neither of these two.
+    set(Field::Fackets, 0);
+    set(Field::LastAckSent, 0);
+    set(Field::Delivered, tcp.sent.delivered_segments);
+    set(Field::DeliveredCe, tcp.sent.marked_segments);
+    set(Field::DsackDups, tcp.sent.reported_duplicates);
+    set(Field::DataSegsIn, tcp.receiving.count.segments);
+    set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
+}
+
+/// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
+pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
+    let mut info = Info::default();
+    let mut set = |field, value: u64| info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
+    let smss = tcp.smss.max(1);
+    let threshold = match tcp.ssthresh {
+        Window::NO_THRESHOLD => NO_THRESHOLD,
+        bytes => bytes / smss,
+    };
+    set(Field::Retransmits, tcp.retries.into());
+    set(Field::Probes, tcp.probes.unanswered.into());
+    let backoff = tcp.rto.backoff.max(1).ilog2().max(tcp.probes.backoff);
+    set(Field::Backoff, backoff.into());
+    set(Field::Options, options_number(tcp));
+    let (peer_shift, own_shift) = tcp.options.shifts.unwrap_or((0, 0));
+    set(Field::SndWscale, peer_shift.into());
+    set(Field::RcvWscale, own_shift.into());
+    set(Field::Rto, micros(tcp.rto.rto));
+    set(Field::Ato, micros(tcp.receiving.ack_wait));
+    set(Field::SndMss, tcp.smss);
+    set(Field::RcvMss, tcp.receiving.peer_smss);
+    set(Field::Unacked, tcp.outstanding.segs);
+    set(Field::Sacked, tcp.outstanding.sacked_segs);
+    set(Field::Lost, tcp.outstanding.lost_segs);
+    set(Field::Retrans, tcp.outstanding.retransmitted_segs);
+    set(Field::SndSsthresh, threshold);
+    set(Field::SndCwnd, tcp.cwnd / smss);
+    // Linux subtracts the size of the timestamps, which every segment carries.
+    set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
+    set(Field::Pmtu, tcp.receiving.packet_bytes);
+    set_counts(&mut set, tcp);
+    // Linux counts the peer's FIN, and all of its own sequence numbers that were acknowledged.
+    set(Field::BytesAcked, tcp.numbers_acked);
+    let fin = u64::from(tcp.receiving.has_fin);
+    set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
+    set(Field::DeliveryRate, delivery_rate(tcp));
+    set(Field::DeliveryRateAppLimited, tcp.delivered.is_app_limited.into());
+    set(Field::NotsentBytes, tcp.unsent);
+    set(Field::DataSegsOut, tcp.sent.data_segments);
+    set(Field::ReordSeen, tcp.reordering.seen.into());
+    set(Field::Reordering, tcp.reordering.segs);
+    set(Field::SndWnd, tcp.peer_window);
+    set(Field::RcvWnd, tcp.receiving.window);
+    if let Some(bits) = tcp.pacing.and_then(BitRate::bits_per_second) {
+        set(Field::PacingRate, bits / 8);
+    }
+    for (field, span) in [
+        // Linux shows 0 before the first sample.
+        (Field::Rtt, tcp.rto.srtt.or(tcp.srtt).or(Some(Duration::ZERO))),
+        (Field::Rttvar, tcp.rto.rttvar),
+        (Field::MinRtt, tcp.min_rtt),
+    ] {
+        if let Some(span) = span {
+            set(field, micros(span));
+        }
+    }
+    if let Some(memory) = &tcp.receiving.memory {
+        set_memory(&mut info, memory);
+    }
+    info.set(Field::State, state_number(tcp.state));
+    info.set(Field::CaState, phase_number(tcp.phase));
+    info
+}

@@ -1,0 +1,130 @@
+//! The transcript of a script's run, and the failure of the run.
+
+use core::fmt;
+
+use netspurt::units::Time;
+
+use super::compare::Difference;
+
+/// An entry in the transcript of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriptEntry {
+    /// When it happened.
+    pub at: Time,
+    /// A packet after `<` or `>`, a call with its result, or an assertion.
+    pub text: String,
+}
+
+impl fmt::Display for TranscriptEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>12} {}", InSeconds(self.at).to_string(), self.text)
+    }
+}
+
+/// An instant in seconds with microseconds, or with nanoseconds if it needs them.
+pub(super) struct InSeconds(pub(super) Time);
+
+impl fmt::Display for InSeconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, nanos) =
+            (self.0.as_nanos() / 1_000_000_000, self.0.as_nanos() % 1_000_000_000);
+        if nanos % 1000 == 0 {
+            write!(f, "{seconds}.{:06}", nanos / 1000)
+        } else {
+            write!(f, "{seconds}.{nanos:09}")
+        }
+    }
+}
+
+/// How a connection differed from its script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// It sent a packet that differs from the expected one.
+    Packet(Vec<Difference>),
+    /// It sent the packet, or a call returned, too early or too late.
+    Timing,
+    /// It did not send the expected packet in time.
+    Missing,
+    /// It sent a packet that the script does not list.
+    Unexpected,
+    /// A call returned a different result.
+    Returned,
+    /// A call blocked or returned immediately, unlike in the script.
+    Blocking,
+    /// The implementation does not support this call in this state, or in any state.
+    NotSupported,
+    /// An assertion is false or cannot be evaluated.
+    Assertion,
+    /// The script echoes a timestamp that the connection has not sent yet.
+    Echo,
+    /// The instant in the script is already over.
+    Behind,
+    /// The implementation makes no progress: it does not handle an event that is due.
+    Stuck,
+}
+
+impl FailureKind {
+    /// What went wrong, in one line.
+    pub fn headline(&self) -> &'static str {
+        match self {
+            FailureKind::Packet(_) => "the packet differs from the expected one",
+            FailureKind::Timing => "this happened at the wrong time",
+            FailureKind::Missing => "the expected packet was not sent",
+            FailureKind::Unexpected => "the connection sent an unexpected packet",
+            FailureKind::Returned => "the call returned a different result",
+            FailureKind::Blocking => "the call did not block as expected",
+            FailureKind::NotSupported => "the connection under test does not support this",
+            FailureKind::Assertion => "the assertion does not hold",
+            FailureKind::Echo => "this echoes a timestamp that was not sent yet",
+            FailureKind::Behind => "this instant is already over",
+            FailureKind::Stuck => "the implementation makes no progress",
+        }
+    }
+}
+
+/// How a connection failed its script.
+///
+/// Its text shows the line, what was expected, what happened instead, and the transcript until
+/// then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFailure {
+    /// The name of the script.
+    pub script: String,
+    /// The title of the script.
+    pub title: String,
+    /// The line at which it failed, from 1.
+    pub line: usize,
+    /// The text of that line.
+    pub text: String,
+    /// How it failed.
+    pub kind: FailureKind,
+    /// What the script expects.
+    pub expected: String,
+    /// What happened instead.
+    pub actual: String,
+    /// What happened until then, in order.
+    pub transcript: Vec<TranscriptEntry>,
+}
+
+impl fmt::Display for ScriptFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gutter = " ".repeat(self.line.to_string().len());
+        writeln!(f, "{}", self.kind.headline())?;
+        if !self.title.is_empty() {
+            writeln!(f, " {gutter} the script shows: {}", self.title)?;
+        }
+        writeln!(f, " {gutter} --> {}:{}", self.script, self.line)?;
+        writeln!(f, " {} | {}", self.line, self.text)?;
+        writeln!(f, " {gutter} | expected  {}", self.expected)?;
+        writeln!(f, " {gutter} | actual    {}", self.actual)?;
+        if let FailureKind::Packet(differences) = &self.kind {
+            for difference in differences {
+                writeln!(f, " {gutter} | {difference}")?;
+            }
+        }
+        write!(f, "transcript:")?;
+        self.transcript.iter().try_for_each(|entry| write!(f, "\n{entry}"))
+    }
+}
+
+impl std::error::Error for ScriptFailure {}

@@ -1,0 +1,40 @@
+//! Makes the chunk of a case that ran live.
+
+use netspurt::units::Duration;
+
+use crate::scenario::Sweep;
+
+use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done, too_long};
+use super::measures::{EndedCase, measure};
+
+/// The way in which a live case ended.
+#[derive(Clone, Debug)]
+pub enum LiveEnd<'a> {
+    /// The run counts.
+    Counts(EndedCase<'a>),
+    /// The run did not end within the sweep's budget of time.
+    Cut,
+    /// The run does not count, for this reason.
+    Late(String),
+    /// There was no run, for this reason.
+    Error(String),
+}
+
+/// Makes the chunk of a single live case, whose run took `busy`.
+pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> Done {
+    let mut row = CaseRow::new(sweep, case);
+    let end = match end {
+        LiveEnd::Counts(ended) => CaseEnd::Live(Box::new(measure(&ended))),
+        LiveEnd::Cut => CaseEnd::Cut(too_long(sweep.budget().time.unwrap_or_default())),
+        LiveEnd::Late(why) => CaseEnd::Late(why),
+        LiveEnd::Error(why) => CaseEnd::Error(why),
+    };
+    row.end = match sweep.combination(case) {
+        Ok(combination) => {
+            row.fingerprint = combination.fingerprint;
+            end
+        }
+        Err(error) => CaseEnd::of_mistake(&error),
+    };
+    done(sweep, Chunk { first: case, count: 1 }, &[row], busy)
+}

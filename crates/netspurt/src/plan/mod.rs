@@ -1,0 +1,113 @@
+//! What a run consists of: its network, its flows and what is recorded, as numbers and
+//! configurations; and the simulation of it.
+//!
+//! Nothing here reads text. Whoever makes a [`Plan`] has checked it.
+
+mod flows;
+mod kernel_config;
+mod net;
+mod network;
+mod population;
+mod run;
+mod traffic;
+
+use std::sync::Arc;
+
+use crate::app::Task;
+use crate::event::Wanted;
+use crate::ids::Direction;
+use crate::link::LinkConfig;
+use crate::record::{Capturing, FlowProperties, LinkName, Names};
+use crate::rto::EstimatorConfig;
+use crate::sim::{Graph, Routes};
+use crate::units::Duration;
+
+pub use kernel_config::{KernelProfile, KernelTcp};
+pub use network::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
+pub use population::{ArrivingConnections, ConnectionDistributions, PlannedPopulation};
+pub use run::{Simulation, too_many_rows};
+pub use traffic::{PlannedEnd, PlannedFlow, Traffic};
+
+/// One direction of a link.
+#[derive(Debug)]
+pub struct PlannedLink {
+    /// The name of the link.
+    pub name: String,
+    /// The direction.
+    pub direction: Direction,
+    /// Its configuration.
+    pub config: LinkConfig,
+}
+
+/// The parts of a world, and what is recorded of it.
+#[derive(Debug)]
+pub struct Plan {
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The nodes, and the links between them.
+    pub graph: Graph,
+    /// The links that frames take to each node.
+    pub routes: Routes,
+    /// The directions of the links, in the order of the graph.
+    pub links: Vec<PlannedLink>,
+    /// The flows.
+    pub flows: Vec<PlannedFlow>,
+    /// The populations: connections that arrive and end during the run.
+    pub populations: Vec<Arc<PlannedPopulation>>,
+    /// The tasks of the connections of a population that uses the kernel's TCP, by start time.
+    pub visits: Option<Vec<Task>>,
+    /// Whether links may fragment packets.
+    pub fragments: bool,
+    /// How long hosts wait for the rest of a datagram.
+    pub reassembly: Duration,
+    /// The numbers of the nodes whose packets are recorded.
+    pub spied: Vec<u32>,
+    /// The tables that are recorded.
+    pub wanted: Wanted,
+    /// Whether each connection of a population has a row in the tables.
+    pub connections: bool,
+    /// The captures that are written.
+    pub captured: Capturing,
+    /// The maximum number of rows that all recorded tables may have together.
+    pub most_rows: Option<u64>,
+    /// Estimators that get each sample but do not influence the run.
+    pub shadows: Vec<EstimatorConfig>,
+}
+
+impl Plan {
+    /// Takes the names of all nodes, links and flows out of the plan.
+    fn take_names(&mut self) -> Names {
+        let flows = self.flows.iter_mut().map(|flow| {
+            let properties = FlowProperties {
+                from: flow.from,
+                to: flow.to,
+                smss: flow.traffic.smss(),
+                echo_probes: matches!(*flow.traffic, Traffic::EchoProbes { .. }),
+                answers: flow.traffic.answers(),
+                messages: flow.traffic.messages(),
+                ipv6: flow.ipv6,
+                population: matches!(*flow.traffic, Traffic::Programs { .. }),
+            };
+            (std::mem::take(&mut flow.name), properties)
+        });
+        let simulated = self.populations.iter().filter(|population| !population.is_real());
+        let populations = simulated.map(|population| {
+            let properties = FlowProperties {
+                from: population.from,
+                to: population.to,
+                smss: population.end.smss(),
+                echo_probes: false,
+                answers: !population.is_of_transfers(),
+                messages: [None; 2],
+                ipv6: population.ipv6,
+                population: true,
+            };
+            (population.name.clone(), properties)
+        });
+        let links = (0..).zip(&mut self.links).map(|(i, link)| {
+            let (from, to) = self.graph.ends(i);
+            LinkName { name: std::mem::take(&mut link.name), direction: link.direction, from, to }
+        });
+        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows.chain(populations))
+    }
+}

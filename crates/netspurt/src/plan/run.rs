@@ -1,0 +1,125 @@
+//! A simulation of a scenario that can be advanced step by step.
+
+use crate::event::Wanted;
+use crate::record::{Capturing, Recorder};
+use crate::results::{EndedRun, Results};
+use crate::rto::EstimatorConfig;
+use crate::sim::Advance;
+use crate::units::{Duration, Time};
+
+use super::Plan;
+use super::net::{Net, NetResult};
+
+/// A simulation of a scenario that can be advanced step by step.
+#[derive(Debug)]
+pub struct Simulation {
+    world: Net,
+    recorder: Recorder,
+    stop: Time,
+    captured: Capturing,
+    wanted: Wanted,
+    most_rows: Option<u64>,
+    shadows: Vec<EstimatorConfig>,
+}
+
+/// The message for a run that has recorded more than `most` rows by `now`.
+pub fn too_many_rows(most: u64, now: Time) -> String {
+    format!(
+        "record.rows: more than {most} rows were recorded by {now}; raise the bound, record fewer \
+         tables (`record.tables`), or spy on fewer nodes (`record.spy`)"
+    )
+}
+
+impl Simulation {
+    /// A run of `plan` at its beginning. It ends after `stop`.
+    ///
+    /// # Panics
+    /// When the kernel plays an end of a flow.
+    pub fn new(mut plan: Plan, stop: Duration) -> Self {
+        let names = plan.take_names();
+        Self {
+            recorder: Recorder::new(names.clone()),
+            stop: Time::ZERO + stop,
+            captured: plan.captured.clone(),
+            wanted: plan.wanted,
+            most_rows: plan.most_rows,
+            shadows: plan.shadows.clone(),
+            world: Net::new(plan, &names),
+        }
+    }
+
+    /// When the run ends.
+    pub fn stop(&self) -> Time {
+        self.stop
+    }
+
+    /// The instant up to which the run has advanced.
+    pub fn now(&self) -> Time {
+        self.world.now()
+    }
+
+    /// The number of wake-ups served. It measures the work independently of the machine.
+    pub fn served(&self) -> u64 {
+        self.world.served()
+    }
+
+    /// The instant of the next event; `None` if there is none.
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.world.next_wakeup()
+    }
+
+    /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
+    /// other run. A run with too many rows advances no further.
+    pub fn overfull(&self) -> Option<String> {
+        let rows = self.recorder.rows() + self.world.connection_rows();
+        let most = self.most_rows.filter(|most| rows > *most)?;
+        Some(too_many_rows(most, self.now()))
+    }
+
+    /// Runs until `until`, or to the end if that comes first.
+    pub fn advance_to(&mut self, until: Time) {
+        while !self.advance_towards(until) {}
+    }
+
+    /// Runs towards `until` for some milliseconds; returns whether it reached that instant or the
+    /// end.
+    pub fn advance_towards(&mut self, until: Time) -> bool {
+        self.advance_within(until, u64::MAX)
+    }
+
+    /// Runs as [`advance_towards`](Self::advance_towards) does, but serves at most `most` wake-ups.
+    pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
+        let advance = self.world.advance_within(until.min(self.stop), most);
+        self.drain();
+        advance == Advance::Reached || self.overfull().is_some()
+    }
+
+    fn drain(&mut self) {
+        for event in self.world.events().drain() {
+            self.recorder.take(&event);
+        }
+    }
+
+    /// Ends the run now and returns its tables.
+    pub fn finish(mut self) -> Results {
+        self.world.settle();
+        self.drain();
+        let NetResult { sums, spurious, links } = self.world.finish();
+        let ended = EndedRun {
+            recorder: self.recorder,
+            wanted: self.wanted,
+            spurious,
+            sums: sums.flows,
+            links,
+            echo_probes: sums.echo_probes,
+            requests: sums.exchanges,
+            populations: Some(sums.connections),
+            programs: None,
+            shadows: self.shadows,
+            more: Vec::new(),
+            captured: self.captured,
+            stop: self.stop,
+        };
+        ended.finish()
+    }
+}

@@ -1,0 +1,146 @@
+//! The traffic of planned flows.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use crate::app::{EchoProbePlan, Task};
+use crate::shim::ShimConfig;
+use crate::tcp::TcpConfig;
+use crate::units::{Duration, Time};
+
+use super::kernel_config::KernelTcp;
+
+/// The traffic of the flows of a group, for example transfers over TCP, or echo probes. A task has
+/// the start of the group's first flow.
+#[derive(Debug)]
+pub enum Traffic {
+    /// Connections between two ends of the simulator's.
+    Tcp {
+        /// The configuration of both ends.
+        tcp: TcpConfig,
+        /// What the applications at both ends do.
+        task: Task,
+    },
+    /// A connection of which the kernel plays at least one end.
+    Real {
+        /// The TCP at each end.
+        ends: [PlannedEnd; 2],
+        /// The timer at the edge of each host; `None` if there is none.
+        shims: [Option<ShimConfig>; 2],
+        /// What the applications at both ends do.
+        task: Task,
+    },
+    /// Programs at two ends that the kernel plays.
+    Programs {
+        /// The configuration of the TCP of both hosts.
+        tcp: KernelTcp,
+        /// The timer at the edge of each host; `None` if there is none.
+        shims: [Option<ShimConfig>; 2],
+    },
+    /// Echo probes and their replies.
+    EchoProbes {
+        /// The echo probes.
+        plan: EchoProbePlan,
+        /// The time from an echo probe to its reply at the echo host.
+        processing: Duration,
+    },
+}
+
+/// The TCP at one end of a flow: the simulator's or the kernel's.
+#[derive(Clone, Debug)]
+pub enum PlannedEnd {
+    /// The simulator's TCP.
+    Model(TcpConfig),
+    /// The kernel's TCP.
+    Kernel(KernelTcp),
+}
+
+impl PlannedEnd {
+    /// The octets of payload in a full segment.
+    pub fn smss(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.smss(),
+            Self::Kernel(tcp) => tcp.smss(),
+        }
+    }
+
+    /// The octets of a full packet.
+    pub fn packet_bytes(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.packet_bytes(),
+            Self::Kernel(tcp) => tcp.packet_bytes,
+        }
+    }
+
+    /// The octets of the headers of a packet.
+    pub fn header_bytes(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.header_bytes(),
+            Self::Kernel(tcp) => tcp.header_bytes,
+        }
+    }
+}
+
+/// One flow.
+#[derive(Debug)]
+pub struct PlannedFlow {
+    /// Its name.
+    pub name: String,
+    /// The number of the node at which it starts.
+    pub from: u32,
+    /// The number of the node at which it ends.
+    pub to: u32,
+    /// Whether the packets of the flow are IPv6.
+    pub ipv6: bool,
+    /// When the flow starts.
+    pub start: Time,
+    /// Its traffic.
+    pub traffic: Arc<Traffic>,
+}
+
+impl PlannedFlow {
+    /// Whether both ends of the flow are the simulator's.
+    pub fn is_simulated(&self) -> bool {
+        matches!(*self.traffic, Traffic::Tcp { .. } | Traffic::EchoProbes { .. })
+    }
+
+    /// Whether the flow is a transfer between two ends of the simulator's.
+    pub fn is_transfer(&self) -> bool {
+        matches!(*self.traffic, Traffic::Tcp { task: Task::Bulk(_), .. })
+    }
+}
+
+impl Traffic {
+    /// The octets of each forward message and of each reverse message, if the applications exchange
+    /// requests and replies.
+    pub fn messages(&self) -> [Option<NonZero<u64>>; 2] {
+        match self {
+            Self::Tcp { task: Task::Requests(plan), .. }
+            | Self::Real { task: Task::Requests(plan), .. } => {
+                [plan.each.request_bytes, plan.each.reply_bytes].map(NonZero::new)
+            }
+            _ => [None; 2],
+        }
+    }
+
+    /// Whether the receiver also sends data.
+    pub fn answers(&self) -> bool {
+        match self {
+            Self::Tcp { task, .. } | Self::Real { task, .. } => {
+                matches!(task, Task::Requests(_))
+            }
+            Self::Programs { .. } => true,
+            Self::EchoProbes { .. } => false,
+        }
+    }
+
+    /// The octets of payload in a full segment. Echo probes have no segments; their value is 1.
+    pub fn smss(&self) -> u16 {
+        match self {
+            Self::Tcp { tcp, .. } => tcp.smss(),
+            Self::Real { ends: [source, _], .. } => source.smss(),
+            Self::Programs { tcp, .. } => tcp.smss(),
+            Self::EchoProbes { .. } => 1,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Regular expressions of quantities, for the schema.
+//!
+//! They match what `units` reads: values below 10^18 base units, with no more decimals than the
+//! base unit allows. A test compares the two.
+
+/// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
+macro_rules! decimal {
+    ($digits:literal, $decimals:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)
+    };
+}
+
+/// The pattern of a number with at most `$digits` digits, and halves or quarters, and its unit.
+macro_rules! binary {
+    ($digits:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)
+    };
+}
+
+/// The pattern of a whole number with at most `$digits` digits, and its unit.
+macro_rules! whole {
+    ($digits:literal, $unit:literal) => {
+        concat!("0*[0-9]{1,", $digits, "} *", $unit)
+    };
+}
+
+macro_rules! bytes {
+    () => {
+        concat!(
+            whole!(18, "B|"),
+            decimal!(15, 3, "kB|"),
+            decimal!(12, 6, "MB|"),
+            decimal!(9, 9, "GB|"),
+            binary!(14, "KiB|"),
+            binary!(11, "MiB|"),
+            binary!(8, "GiB")
+        )
+    };
+}
+
+/// The pattern of a time.
+pub const TIME: &str = concat!(
+    "^ *(",
+    whole!(18, "ns|"),
+    decimal!(15, 3, "us|"),
+    decimal!(12, 6, "ms|"),
+    decimal!(9, 9, "s|"),
+    decimal!(7, 10, "min|"),
+    decimal!(5, 11, "h"),
+    ") *$"
+);
+
+/// The pattern of a bit rate.
+pub const RATE: &str = concat!(
+    "^ *(unlimited|(?=.*[1-9])(",
+    whole!(18, "bit/s|"),
+    decimal!(15, 3, "kbit/s|"),
+    decimal!(12, 6, "Mbit/s|"),
+    decimal!(9, 9, "Gbit/s|"),
+    decimal!(6, 12, "Tbit/s"),
+    ")) *$"
+);
+
+/// The pattern of a size in bytes.
+pub const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
+
+/// The pattern of a number of packets.
+pub const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
+
+/// The maximum number of segments in a window.
+pub const SEGMENTS_MAX: u64 = 1_000_000;
+
+/// The pattern of a number of segments from zero to [`SEGMENTS_MAX`].
+pub const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
+
+/// The pattern of a number of segments from one to [`SEGMENTS_MAX`].
+pub const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
+
+/// The pattern of packets, bytes or no limit.
+pub const PACKETS_OR_BYTES: &str =
+    concat!("^ *(unlimited|(?=.*[1-9])(", whole!(9, "packets?|"), bytes!(), ")) *$");
+
+/// The pattern of segments, bytes or no limit.
+pub const SEGMENTS_OR_BYTES: &str =
+    concat!("^ *(unlimited|(?=.*[1-9])(", whole!(12, "segments?|"), bytes!(), ")) *$");
