@@ -90,7 +90,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     names
         The names of the labels. There are one or two. A heat-map needs two, and dots need one.
     measure
-        The column, or the ratio of two columns, of the figures. The picture has its name in words.
+        The column, or the ratio of two columns, of the figures. The axis has its name in words.
     shown
         The name and the unit; by default the unit that suits the figures.
     order
@@ -99,7 +99,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     Raises
     ------
     ValueError
-        If there is no such kind, or it cannot show this number of names, or of series.
+        If there is no such kind, or if the kind cannot show this number of names or series.
     """
     check_kind(kind, KINDS)
     wanted, counts = _NAMES.get(kind, ("one name or two", (1, 2)))
@@ -177,12 +177,12 @@ def _bars(
 def _dots(
     figures: Mapping[str, Interval], name: str, label: str, order: Sequence[str] | None
 ) -> Picture:
-    """Return a dot with its interval for each label, in this order from the top to the bottom.
+    """Return a dot with its interval for each label, in `order` from the top to the bottom.
 
     By default the greatest value is at the top.
 
-    Unlike bars, dots need no zero on the axis: it is near the figures, so that small differences
-    can be seen.
+    Bars need zero on the axis, but dots do not. So the axis covers only the range of the figures,
+    and small differences can be seen.
     """
     known = {one: figure for one, figure in figures.items() if np.isfinite(figure.value)}
     if order is None:
@@ -198,7 +198,7 @@ def _dots(
     )
     ticks = tuple((float(n), one) for n, one in enumerate(upwards))
     scale = Scale(name, low=-0.6, high=len(upwards) - 0.4, ticks=ticks)
-    # No count and no time is below zero.
+    # If no figure is below zero, the axis does not go below zero either.
     start = 0.0 if upwards and float(left.min()) >= 0.0 else None
     return Picture(marks, scale, Scale(label, start=start))
 
