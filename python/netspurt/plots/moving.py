@@ -277,7 +277,7 @@ def _broken(
         np.concatenate((t[kept], begin, begin, end)),
         np.concatenate((values[kept], before, np.full(len(begin), np.nan), behind)),
     )
-    # At the beginning of each gap there are the last value and a NaN, and at its end the next value.
+    # Each gap begins with the last value and a NaN, and ends with the next value.
     rank = np.repeat((2, 0, 1, 1.5), (int(kept.sum()), len(begin), len(begin), len(begin)))
     order = np.lexsort((rank, told[0]))
     return told[0][order], told[1][order]
