@@ -137,8 +137,8 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     """Return the outages of runs of losses in the reverse direction.
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
-    the first lost probe would have crossed, with the shorter delay of the two neighbours of the run.
-    It ends when a later probe crossed. If another probe that came back crossed in between, the
+    the first lost probe would have crossed, with the shorter delay of the two neighbours. It ends
+    when a later probe crossed. If another probe that came back crossed in between, the
     reverse direction worked at that instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
