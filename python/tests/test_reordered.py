@@ -18,7 +18,7 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer over a path that loses nothing, and on which 2 % of the packets overtake.
+    """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
     The packets leave 30 µs apart, so others come within 0.1 ms after a packet that overtook them.
     """
