@@ -15,7 +15,7 @@ from netspurt import _core
 from netspurt.grids import expand, ratio, size
 from netspurt.timers import grid_front
 
-#: Every key whose default begins with a digit, of every algorithm, with this default.
+#: For every algorithm, the keys whose defaults begin with a digit, with these defaults.
 KEYS = [
     (name, key, default)
     for name in _core.ALGORITHMS

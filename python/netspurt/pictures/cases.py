@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by labels of one or two names. The labels of the first name are along the x axis.
+#: Figures by their labels, one label for each of one or two names. The labels of the first name are
+#: along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
@@ -125,7 +126,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     return drawn(figures, rows, series, names, label)
 
 
-#: How many names a kind shows, in words and as numbers, if that is not one or two.
+#: The number of names that a kind shows, in words and as numbers. Other kinds show one or two.
 _NAMES = {"heat-map": ("two names", (2,)), "dot": ("one name", (1,))}
 
 #: The most series of bars or lines, twice the number of colours.

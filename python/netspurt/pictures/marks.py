@@ -45,7 +45,7 @@ Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The properties of all marks.
+    """The properties that all marks have.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Mark:
 class Line(Mark):
     """A line through points, shape (n,); with `steps` each value holds until the next.
 
-    `dot` is the size of a dot at each point; 0 for none. A line of one point is a dot.
+    `dot` is the size of a dot at each point; 0 means no dot. A line of one point is a dot.
     """
 
     x: Floats

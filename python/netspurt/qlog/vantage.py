@@ -9,7 +9,7 @@ import numpy as np
 from netspurt.table import HasTables, Table
 from netspurt.wording import unknown_name
 
-#: The directions: the initiator's packets, and those of the other end.
+#: The directions: the initiator's packets, and the other end's packets.
 _DIRECTIONS = ("forward", "reverse")
 
 

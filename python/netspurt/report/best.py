@@ -104,7 +104,7 @@ def best_of(axis: Axis) -> Best | None:
     sign = direction(axis.measure, None)
     for row in sorted(known, key=lambda row: -sign * row.mean.value):
         others = axis.compared(row.labels[0], [])
-        # In the cases that both labels have, a label may be better than the one with the best mean.
+        # In the cases that both have, a label may be better than the label with the best mean.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
             words = [*_told(row, others, axis.axis, axis.shown)]

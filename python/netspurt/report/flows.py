@@ -54,7 +54,7 @@ class Found:
 def ways(run: Tables) -> list[Way]:
     """Return the directions that carried data. The direction with the most data is first.
 
-    Of directions with equal data, the one with more retransmissions comes first.
+    If directions have equal data, the direction with more retransmissions comes first.
     """
     flows = run.table("flows")
     octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))

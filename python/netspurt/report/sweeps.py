@@ -46,7 +46,7 @@ _MOST_MEASURES = 6
 #: The maximum number of labels of the second name in a picture with lines.
 _LINES = 8
 
-#: The maximum number of labels of an axis whose labels are compared.
+#: The labels of an axis are compared if there are at most this many.
 _COMPARED = 24
 
 
@@ -143,7 +143,7 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
     return Section(plain(folder.title or name), [part], groups=groups)
 
 
-#: The maximum number of measures for which the best value of an axis is told.
+#: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
 

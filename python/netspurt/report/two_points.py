@@ -43,7 +43,7 @@ def same_connection(
 def sentences(
     captures: Sequence[Explained], numbers: Sequence[int], names: Sequence[str]
 ) -> list[str]:
-    """Return sentences on the connections of two captures; none unless they are the same.
+    """Return sentences on the connections of two captures; empty unless they are the same.
 
     Parameters
     ----------

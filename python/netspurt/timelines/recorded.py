@@ -200,7 +200,7 @@ def _end_words(answered: Places) -> list[str]:
 
 
 def _points(at: Floats, delay: Floats) -> list[tuple[int, int]]:
-    """Return the points [ns] in the order of time, without those that repeat a delay."""
+    """Return the points [ns] in the order of time, without points that repeat a delay."""
     order = np.argsort(at, kind="stable")
     at, delay = at[order], delay[order]
     changes = np.concatenate(([True], np.diff(delay) != 0))
