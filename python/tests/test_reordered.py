@@ -53,8 +53,8 @@ def test_both_ends_name_the_same_reordering_and_no_repair(
         assert f"data packets {seen} after packets that were sent later, by up to" in told
         alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
         assert "The path reordered packets of connection 0:" in alone
-    # An ACK acknowledges two segments. So beside the sender a late segment is not seen if it has the
-    # same ACK as a later segment.
+    # An ACK acknowledges two segments. So beside the sender a late segment is not seen if one ACK
+    # acknowledges this segment and a later one.
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 

@@ -1,4 +1,4 @@
-"""The two forms of qlog: the form of the current drafts, and the form that qvis, a viewer, reads."""
+"""The two forms of qlog: the form of the current drafts, and the form for the viewer qvis."""
 
 from __future__ import annotations
 
