@@ -91,7 +91,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     names
         The names of the labels. There are one or two. A heat-map needs two, and dots need one.
     measure
-        The column, or the ratio of two columns, of the figures. The axis has its name in words.
+        The column, or the ratio of two columns, of the figures. The picture has the name in words.
     shown
         The name and the unit; by default the unit that suits the figures.
     order
