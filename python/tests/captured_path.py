@@ -1,4 +1,4 @@
-"""Makes captures of a simulated transfer: beside both ends, and between the ends of two links."""
+"""Makes captures of a simulated transfer: beside both ends, and between two links."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ capture = true
 
 
 def captured(folder: Path, **words: Any) -> Path:
-    """Run the transfer with these values; return its folder, which has a capture of each end."""
+    """Run the transfer with these values. Return its folder, which has a capture of each end."""
     known = {"seed": 3, "rate": "50 Mbit/s", "queue": 2000, "loss": 0, "congestion": "cubic"}
     known |= {"more": "", "link": "", "send": "2 MB", "stop": "120 s"}
     run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()

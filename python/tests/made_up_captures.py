@@ -44,11 +44,11 @@ class Transfer:
     pace_s
         The time that the sender takes for a segment [s].
     cwnd
-        The most octets that the sender has outstanding.
+        The maximum number of octets that the sender has outstanding.
     reads_s
         The time between two reads of the receiver's application [s]. The receiver acknowledges all
-        data after each read. If the time is 0, the application reads at once; then the receiver
-        acknowledges each second segment, and a segment with no other behind it.
+        data after each read. If the time is 0, the application reads at once. Then the receiver
+        acknowledges each second segment, and each segment that no other segment follows.
     read
         The octets of a read.
     beside

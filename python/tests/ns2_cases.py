@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 
 def scenario_of(case: dict[str, object]) -> ns.Scenario:
-    """Return a case of ns-2 as a scenario; settings that are left out are those of `drive.CASE`."""
+    """Return a case of ns-2 as a scenario. Missing settings come from `drive.CASE`."""
     settings: dict[str, Any] = {**drive.CASE, **case}
     links = [_link(text) for text in settings["links"].split()]
     for drop in settings["drops"].split():

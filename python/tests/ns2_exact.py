@@ -122,7 +122,7 @@ class _Walk:
         self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
         #: The newest arrival at the receiver that is not acknowledged yet.
         self.held: Fraction | None = None
-        #: The end of the hold that the arrival before it began.
+        #: The end of the hold that began with the arrival before `held`.
         self.deadline: Fraction | None = None
         #: The end of the last hold that ended with an ACK.
         self.ended: Fraction | None = None

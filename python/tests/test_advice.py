@@ -122,7 +122,7 @@ def test_the_price_decides_which_of_two_timers_costs_less() -> None:
 
 
 def test_rare_long_delays_that_were_not_seen_count_only_against_the_shorter_timer() -> None:
-    """Neither timer fires early here, and the longer one only does where the shorter one does."""
+    """Neither timer fires early here. Where the longer one does, the shorter one does, too."""
     replay = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([replay], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), (
@@ -323,7 +323,7 @@ def test_a_headline_says_when_to_set_a_cheaper_rto_min_and_why_it_is_not_taken()
     assert "With QUIC" not in told
     why = f"The {floor} ms are not taken, because they were computed from this recording."
     assert re.search(rf"Take quic: [^.]*\.[^.]*{re.escape(why)}$", told) or told.endswith(why), told
-    # The reason does not apply to a named rto_min, nor if a timer of Linux is recommended.
+    # The reason is not given for a named rto_min, or if a timer of Linux is recommended.
     named, _ = headline(["linux", "linux:rto_min=60ms", "quic"])
     assert "Linux delays them by 40 ms, others by up to 200 ms." in named
     assert "not taken" not in named

@@ -1,4 +1,4 @@
-"""What limits a connection, in captures that lack a part of what a sender sees."""
+"""Tests which limit is named in captures that show only a part of what the sender sees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_between_the_ends_a_window_allows_what_it_allows_in_the_whole_round_trip(
     folder: Path,
 ) -> None:
-    """The capture is 40 ms from the sender and 10 ms from the receiver of round trip."""
+    """From the capture, the round trip to the sender is 40 ms, and to the receiver 10 ms."""
     (beside,) = window_limits(explain(folder / "a.pcapng").tables)
     (between,) = window_limits(explain(folder / "m.pcapng").tables)
     assert between.trip.mean_s == pytest.approx(beside.trip.mean_s, rel=0.02)

@@ -64,9 +64,10 @@ def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_timestamp
     by_octets = rows.where(method="sequence")
     assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
     by_stamps = rows.where(method="timestamp", direction="forward")
-    # Each stamp is timed once, and a window leaves within a tick of the stamps' clock.
+    # Each timestamp gives one sample. The segments of a cwnd leave within one tick of the clock of
+    # the timestamps, so they have the same timestamp.
     assert len(by_stamps) == 4
-    # The path takes as long by either, to within the tick of the stamps.
+    # Both methods give the same shortest round trip, within one tick of the timestamps.
     least = by_octets.where(direction="forward")["rtt_ns"].min()
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
@@ -190,7 +191,7 @@ def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> No
 
 
 class Made:
-    """A table of the core, made up; masked values are missing ones."""
+    """A made-up table of the core. Masked values are missing."""
 
     name = "made"
 
@@ -223,10 +224,10 @@ def waits_of(
 ) -> dict[str, Table]:
     """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
 
-    The variation of round trips is a quarter of the smoothed one without `rttvar_s`.
+    Without `rttvar_s`, the variation of round trips is a quarter of the smoothed round trip.
 
-    Of the waits of each connection the first `probes` ended with a probe. Each connection also sent
-    data for `sending_s`, and its applications paused for an hour.
+    The first `probes` waits ended with a probe. Each connection also sent data for `sending_s`, and
+    its applications paused for an hour.
     """
     connections, waited, srtt = zip(*rows, strict=True)
     answers = np.ma.array(np.full(len(rows), round(1e9 * answer_s)), mask=not answered)
@@ -295,7 +296,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     far = far_above(tables)
     assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
     by_name = {remedy.name: remedy for remedy in remedies(tables)}
-    # The timer is srtt and 200 ms.
+    # The timer is srtt plus 200 ms.
     assert by_name[_200_MS].saved_s.value == pytest.approx(0.75)
     assert by_name["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
@@ -303,8 +304,8 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
 
 
 #: Two outages of 1.5 s and 3 s on an emulated path, as tcpdump captured them beside a Linux sender:
-#: the waits, srtt at the first one, and the end of the outage, all in seconds; the ends count from
-#: the last progress. The emulator recorded them.
+#: the waits, srtt at the first wait, and the end of the outage, all in seconds. The ends count from
+#: the last progress; the emulator recorded them.
 OUTAGES = [
     ((0.300044, 0.543984, 1.087989), 0.065001952, 1.26886),
     ((0.36426, 0.735756, 1.472011, 3.039987), 0.131336008, 2.73689),
@@ -319,7 +320,7 @@ def _in_outages(cases: Sequence[tuple[Sequence[float], float, float]]) -> dict[s
 
 
 def _saved_in_truth(waits: Sequence[float], srtt: float, end: float) -> float:
-    """Return what srtt + 40 ms saves if all copies before the end of the outage are lost."""
+    """Return what a timer of srtt + 40 ms saves if all copies before the outage's end are lost."""
     timer = left = srtt + 0.04
     while left < end:
         left = 2 * left + timer
@@ -343,7 +344,7 @@ def test_what_an_outage_leaves_open_has_bounds_that_contain_the_truth() -> None:
     truth = sum(_saved_in_truth(*case) for case in OUTAGES)
     assert truth == pytest.approx(0.658, abs=0.001)
     assert found.least_s < truth <= found.most_s + 1e-9
-    # The two overlap here, and one time counts once.
+    # In these tables the two outages overlap, and time in both counts once.
     assert found.failed_s == pytest.approx(2.572027)
     assert found.waited_s == pytest.approx(1.932017 + 5.612014)
     assert remedies(tables) == [], "what cannot be known must not be ranked"
@@ -386,7 +387,7 @@ def test_an_outage_and_not_the_timer_is_named_for_waits_of_several_timeouts() ->
 
 
 def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
-    """A Linux sender with its default of 200 ms: the timer is srtt and 200 ms, and fires late."""
+    """A Linux sender has its default of 200 ms: its timer is srtt plus 200 ms, and fires late."""
     from netspurt.analysis.remedies import remedies
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -402,7 +403,7 @@ def test_a_sender_is_not_told_to_set_the_minimum_that_it_has() -> None:
     tables["floors"] = Table(made)
     found = remedies(tables)
     floors = [one.floor_s for one in found]
-    # A floor that saves less than a tenth more than a higher one is left out.
+    # A floor is left out if it saves less than 10 % more than a higher floor.
     assert floors == [0.02, 0.04, 0.1]
     for one in found:
         assert one.floor_s is not None

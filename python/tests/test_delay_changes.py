@@ -1,4 +1,4 @@
-"""A path whose delay changes by itself is told from a queue that the sender fills."""
+"""Tests that a change of a path's delay is distinguished from a queue that the sender fills."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_interval_of_groups_is_welchs() -> None:
     other = [8.0 + 2 * (value - 10) for value in one]
     value, reach, _ = difference({"old": one, "new": other}, paired=False)
     assert value == pytest.approx(-2.0)
-    # The quantile for 5.88 lies between 2.5706, that for 5, and 2.4469, that for 6.
+    # The quantile for 5.88 degrees lies between 2.5706 (for 5) and 2.4469 (for 6).
     assert 2.4469 < reach / math.sqrt((1 + 4) / 5) < 2.5706
 
 

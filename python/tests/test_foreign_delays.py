@@ -12,7 +12,7 @@ from netspurt.timers import USUAL
 
 from conftest import ROOT
 
-#: The folder of the recordings: beside the repository, or that in NETSPURT_DELAYS.
+#: The folder of the recordings: beside the repository, or the folder in NETSPURT_DELAYS.
 FOLDER = Path(os.environ.get("NETSPURT_DELAYS", ROOT.parent / "shared" / "delays"))
 
 

@@ -1,4 +1,4 @@
-"""Full links: what shows that a link was full, and what only looks like it."""
+"""Tests how a capture shows that a link was full, and cases that only look like a full link."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_losses_of_a_queue_that_the_sender_filled_do_not_limit_it(
     assert loss_limits(found.tables) == []
     (limit,) = full_links(found.tables)
     assert isinstance(limit, Overflow)
-    # Each packet in the queue takes 0.75 ms, and the round trip of the links 50 ms.
+    # Each packet in the queue takes 0.75 ms. The round trip of the links takes 50 ms.
     assert limit.rtt_s_losses == pytest.approx(0.050 + queue * 0.75e-3, rel=0.05)
     told_of = told(netspurt, folder / "a.pcapng")
     assert f"Before {limit.losses} losses of connection 0, round trips took" in told_of
@@ -147,9 +147,10 @@ def test_losses_that_come_at_any_length_of_the_queue_limit_the_rate(
 
 
 def varying(seed: int, spread_s: float) -> bytes:
-    """Return a capture beside a sender with a constant rate, whose path varies in its delay.
+    """Return a capture beside a sender with a constant rate, on a path whose delay varies.
 
-    Packets keep their order. The delay is 20 ms and a part that changes with a memory of 30 ms.
+    Packets keep their order. The round trip is 40 ms plus a random part, which is correlated over
+    about 30 ms.
     """
     draws, more_s, last = np.random.default_rng(seed), 0.0, 0.0
     transfer = Transfer(pace_s=1e-3)

@@ -1,4 +1,4 @@
-"""Tests what the granularity of a host's clocks does to samples and to the minimum of the timer."""
+"""Tests how the granularity of a host's clocks changes samples and the minimum of the timer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The core reads every value that a grid writes.
 
-It reads each value as the same value, or as the nearest that the text can hold.
+It reads each value as the same value, or as the nearest value that the text can express.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from netspurt import _core
 from netspurt.grids import expand, ratio, size
 from netspurt.timers import grid_front
 
-#: Every key whose default begins with a digit, of every algorithm, with this default.
+#: For every algorithm, the keys whose defaults begin with a digit, with these defaults.
 KEYS = [
     (name, key, default)
     for name in _core.ALGORITHMS

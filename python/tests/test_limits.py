@@ -204,7 +204,7 @@ def test_if_a_receiver_closes_its_window_the_advice_is_to_read_faster(
     for _ in range(4):
         packets += [(at, 0, octet + 1000 * n, 1, ACK, 9000, 1000) for n in range(9)]
         octet += 9000
-        # The window of 0 is announced three times; the repetitions are no further closings.
+        # The window of 0 is announced three times. The repetitions do not count as closings.
         packets += [(at + later, 1, 1, octet, ACK, 0, 0) for later in (0.03, 0.1, 0.2)]
         packets += [(at + 0.3, 1, 1, octet, ACK, 9000, 0)]
         at += 0.3

@@ -20,7 +20,7 @@ from ns2_ties import coincidences, reach_ns
 
 #: Cases that count by the rule above, but in which netspurt differs from ns-2. Two events are due
 #: at one instant: a departure and an arrival, or an arrival and the end of a hold (the wait of a
-#: delayed ACK). ns-2 runs the event first that it scheduled last, because the last bits of its
+#: delayed ACK). ns-2 begins with the event that it scheduled last, because the last bits of its
 #: doubles differ. A change of the rate by 1e-8 changes ns-2's order, too.
 ROUNDED = {2, 3, 12}
 

@@ -25,7 +25,7 @@ def test_every_tracked_file_is_in_the_source_distribution() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     patterns = [pattern["path"] for pattern in PROJECT["tool"]["maturin"]["include"]]
-    # maturin itself takes the crates, the package, the licences and the lock.
+    # maturin itself adds the crates, the package, the licences and the lock file.
     patterns += ["crates/*", "python/netspurt/*", "LICENSE-*", "Cargo.lock", "papers", "scenarios"]
     for name in result.stdout.splitlines():
         if PurePath(name).parts[0] not in LEFT_OUT:

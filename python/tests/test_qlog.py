@@ -82,7 +82,7 @@ class Schema:
         # pycddl reads `time:` as the type of this name, and does not unwrap groups.
         text = re.sub(r"\btime:", '"time":', text)
         (log,) = re.findall(r"^LogFile = \{(.*?)\}", text, re.DOTALL | re.MULTILINE)
-        # It checks the signs of numbers, but not their sizes.
+        # pycddl checks the signs of numbers, but not their sizes.
         text = re.sub(r"= uint \.size \d", "= uint", text.replace("~LogFile", log))
         self.text = text + own
 

@@ -18,7 +18,7 @@ from conftest import ROOT, Command
 
 @pytest.fixture(scope="module")
 def reordered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer over a path that loses nothing, and on which 2 % of the packets overtake.
+    """Simulate a transfer over a path without losses, on which 2 % of the packets overtake others.
 
     The packets leave 30 µs apart, so others come within 0.1 ms after a packet that overtook them.
     """
@@ -53,7 +53,8 @@ def test_both_ends_name_the_same_reordering_and_no_repair(
         assert f"data packets {seen} after packets that were sent later, by up to" in told
         alone = words(netspurt, reordered / f"{end}.pcapng", "--connection", "0")
         assert "The path reordered packets of connection 0:" in alone
-    # An acknowledgment answers two segments, so a segment that comes with a later one is not seen.
+    # An ACK acknowledges two segments. So beside the sender a late segment is not seen if one ACK
+    # acknowledges this segment and a later one.
     assert 0.7 * counts[1] < counts[0] <= counts[1], counts
 
 

@@ -53,7 +53,7 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: If each delay of a surrogate is drawn by itself, another setting is the best.
+#: If each delay of a surrogate is drawn independently, another setting is the best.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -214,7 +214,8 @@ def test_the_command_reports_where_signs_differ(netspurt: Command) -> None:
         assert words in output, words
 
 
-#: The rows whose line ends no path of links reaches within 5 %, with the largest error [%].
+#: The rows for which no path of links has the printed line ends within 5 %, with the largest error
+#: [%].
 FAR = {"BERK": 9.1}
 
 

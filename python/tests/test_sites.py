@@ -264,7 +264,7 @@ def test_connections_with_retransmissions_are_separated_from_those_without(pages
 
 
 def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
-    """One site of ten has a mean ratio of 5.5 and a longest of 15, like digitalspy in the paper."""
+    """One site of ten has a mean ratio of 5.5 and a maximum of 15, like digitalspy in the paper."""
     names = [f"site{n}" for n in range(10) for _ in range(10)]
     mean, longest = np.full(100, 1.05), np.full(100, 2.0)
     mean[90:], longest[90:] = 5.5, 15.0
@@ -350,8 +350,8 @@ def test_a_capture_beside_the_clients_gives_the_figures_of_the_run(pages_folder:
     np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
     np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
     assert same.idle_for.tolist() == clean.idle_for.tolist()
-    # The capture does not have data of the far end that was lost before it, so it does not show
-    # each retransmission as one.
+    # The capture does not have data of the far end that was lost before the capture. So it does not
+    # show each retransmission as a retransmission.
     assert 0 < connections.retransmissions.sum() <= run.retransmissions.sum()
 
 

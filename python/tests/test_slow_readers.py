@@ -1,4 +1,4 @@
-"""Receive windows: what tells a small buffer from an application that reads slowly."""
+"""Tests that a small receive buffer is distinguished from an application that reads slowly."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_every_resample_has_as_many_probes_as_the_series_and_the_spread_of_its_b
     drawn = Resamples(series, length=length)
     assert drawn.resampled.shape == (2, RESAMPLES)
     assert (drawn.resampled[1] == n).all()
-    # The exact variance of the circular bootstrap is that of all whole blocks plus the rest.
+    # The exact variance of the circular bootstrap is the sum for all whole blocks and the rest.
     whole, rest = divmod(n, length)
     twice = np.concatenate([series, series])
     blocks = [float(np.var([twice[i : i + k].sum() for i in range(n)])) for k in (length, rest)]

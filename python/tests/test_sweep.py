@@ -474,7 +474,7 @@ def test_mistakes_on_the_command_line_are_reported(netspurt: Command, tmp_path: 
     (tmp_path / "y.toml").write_text(FAILING)
     strict = netspurt("sweep", "y.toml", "--out", "t", "--strict")
     assert strict.returncode == 1
-    # The worker that is done first reports its failed case.
+    # The worker that finishes first reports its failed case.
     assert re.search(r"case \d+ failed: links.path.queue", strict.stderr)
 
 

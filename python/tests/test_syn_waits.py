@@ -1,4 +1,4 @@
-"""Waits of SYNs whose SYN-ACK was lost, so both ends repeat theirs."""
+"""Waits in a handshake whose SYN-ACK was lost: the SYN and the SYN-ACK are retransmitted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINK = 'rate = "50 Mbit/s", delay = "10 ms"'
 
 @pytest.fixture(scope="module")
 def lost_syn_ack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Simulate a transfer whose first SYN-ACK is lost. Both ends send theirs again after 1 s."""
+    """Simulate a transfer whose first SYN-ACK is lost. Both ends retransmit after 1 s."""
     far = f'{LINK}, loss = ["none", {{ nth = [1] }}]'
     return captured_between(tmp_path_factory.mktemp("syn"), LINK, far, send="100 kB")
 
@@ -36,7 +36,7 @@ def test_a_second_syn_ack_that_answers_a_repeated_syn_waited_for_no_timer(
 def test_beside_a_host_the_wait_of_a_syn_is_not_also_that_of_the_syn_ack_that_answers_it(
     lost_syn_ack: Path, netspurt: Command
 ) -> None:
-    """There the SYN comes, and is answered, in the same instant."""
+    """Beside the host the SYN arrives, and is answered, at the same instant."""
     file = lost_syn_ack / "b.pcapng"
     waited_s = explain(file).table("waits").seconds("waited_ns").sum()
     assert waited_s == pytest.approx(2.03, abs=0.01), "the timers of a SYN and of a SYN-ACK"

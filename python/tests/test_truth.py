@@ -100,7 +100,7 @@ def test_a_truth_has_a_row_for_each_retransmission_of_its_run(collection: Path) 
         table = run.table("retransmissions")
         names = ("flow", "direction", "cause", "sent", "spurious")
         rows = list(zip(*(table[name].tolist() for name in names), strict=True))
-        # A row of the table is about a direction with data: others send SYN-ACKs and FINs again.
+        # The table has only directions with data. Other directions retransmit SYN-ACKs and FINs.
         assert all(counted[row[:3]] == row[3] for row in rows), case.name
         assert all(spurious[row[:3]] == row[4] for row in rows), case.name
 
@@ -209,7 +209,7 @@ def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
 def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
     missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
     assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
-    # The packets that follow each other are runs of the view's length, or of several that meet.
+    # Consecutive missed packets form runs of the view's length; runs that meet form a longer one.
     runs = [len(list(run)) for _, run in itertools.groupby(n - i for i, n in enumerate(missed))]
     assert min(runs[:-1]) == view.burst
     assert view.kept(1000, "a case") == view.kept(1000, "a case") != view.kept(1000, "another")
@@ -244,7 +244,8 @@ def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]
     return [str(total) for total in sums(live_run(causes, counters)) if not total.agrees]
 
 
-#: What a kernel counts of a SYN, a timeout, what followed it, a fast retransmit and a probe.
+#: A kernel's counters for the retransmissions of a SYN, by a timeout, by go-back-N (two), by a fast
+#: retransmit and by a tail loss probe.
 COUNTED = {
     "TcpRetransSegs": 6,
     "TcpExtTCPSynRetrans": 1,

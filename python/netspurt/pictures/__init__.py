@@ -1,7 +1,7 @@
-"""Pictures as data: the marks drawn from tables, without any drawing library.
+"""Pictures as data: marks that are computed from tables, without a drawing library.
 
-Each kind is a function from tables to a `Picture`; `picture` selects one by name. Rooms above draw
-them: `plots` by matplotlib, `report` on a page of HTML.
+Each kind is a function from tables to a `Picture`; `picture` selects one by name. Two rooms above
+draw pictures: `plots` uses matplotlib, and `report` writes a page of HTML.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS: dict[str, Callable[[Tables, View], Picture]] = {
     "flows": progress,
 }
 
-#: The recorded tables without which a kind cannot be drawn.
+#: The recorded tables that each kind needs.
 NEEDS = {
     "time-sequence": ("segments",),
     "cwnd": ("cwnd", "rto"),

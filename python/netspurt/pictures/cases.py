@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by labels of one or two names. The labels of the first name are along the x axis.
+#: Figures by their labels, one label for each of one or two names. The labels of the first name are
+#: along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
@@ -90,7 +91,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     names
         The names of the labels. There are one or two. A heat-map needs two, and dots need one.
     measure
-        The column, or the ratio of two columns, of the figures. The picture has its name in words.
+        The column, or the ratio of two columns, of the figures. The picture has the name in words.
     shown
         The name and the unit; by default the unit that suits the figures.
     order
@@ -99,7 +100,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     Raises
     ------
     ValueError
-        If there is no such kind, or it cannot show this number of names, or of series.
+        If there is no such kind, or if the kind cannot show this number of names or series.
     """
     check_kind(kind, KINDS)
     wanted, counts = _NAMES.get(kind, ("one name or two", (1, 2)))
@@ -125,7 +126,7 @@ def of_cases(  # noqa: PLR0913 - what to draw, and how
     return drawn(figures, rows, series, names, label)
 
 
-#: How many names a kind shows, in words and as numbers, if that is not one or two.
+#: The number of names that a kind shows, in words and as numbers. Other kinds show one or two.
 _NAMES = {"heat-map": ("two names", (2,)), "dot": ("one name", (1,))}
 
 #: The most series of bars or lines, twice the number of colours.
@@ -177,12 +178,12 @@ def _bars(
 def _dots(
     figures: Mapping[str, Interval], name: str, label: str, order: Sequence[str] | None
 ) -> Picture:
-    """Return a dot with its interval for each label, in this order from the top to the bottom.
+    """Return a dot with its interval for each label, in `order` from the top to the bottom.
 
     By default the greatest value is at the top.
 
-    Unlike bars, dots need no zero on the axis: it is near the figures, so that small differences
-    can be seen.
+    Bars need zero on the axis, but dots do not. So the axis covers only the range of the figures,
+    and small differences can be seen.
     """
     known = {one: figure for one, figure in figures.items() if np.isfinite(figure.value)}
     if order is None:
@@ -198,7 +199,7 @@ def _dots(
     )
     ticks = tuple((float(n), one) for n, one in enumerate(upwards))
     scale = Scale(name, low=-0.6, high=len(upwards) - 0.4, ticks=ticks)
-    # No count and no time is below zero.
+    # If no figure is below zero, the axis does not go below zero either.
     start = 0.0 if upwards and float(left.min()) >= 0.0 else None
     return Picture(marks, scale, Scale(label, start=start))
 

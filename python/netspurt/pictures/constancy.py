@@ -118,7 +118,7 @@ def lengths_of_periods(
         length = values[values > 0] / size
         if not len(length):
             continue
-        # A share is valid for all lengths up to the length of its period, so the line falls there.
+        # A share applies to all lengths up to the length of its period. There the line falls.
         remaining = np.cumsum(length[::-1])[::-1] / length.sum()
         x = np.concatenate([[length[0] / 2], length])
         y = np.concatenate([remaining, [0.0]])

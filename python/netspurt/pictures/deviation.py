@@ -16,9 +16,9 @@ _KERNEL = "mean deviation (tcpi_rttvar)"
 def deviation(run: Tables, flow: str, direction: str) -> str:
     """Return the name of the column `rttvar_ns` for the end that sends in a direction of a flow.
 
-    In the timer of RFC 6298 rttvar is one deviation, which counts four times. In Linux's it is four
-    deviations with a minimum. A kernel shows one mean deviation. For a capture, Linux's timer is
-    computed.
+    In the timer of RFC 6298 rttvar is one deviation, which counts four times. In Linux's timer it
+    is four deviations with a minimum. The kernel reports one mean deviation. For a capture,
+    netspurt computes Linux's timer.
     """
     if captured(run) is not None:
         return _LINUX

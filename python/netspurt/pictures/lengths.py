@@ -35,7 +35,7 @@ class Recording(Protocol):
 
 
 class LengthLine(Protocol):
-    """A line of delay on length for a class of lengths."""
+    """A fitted line: delay against length, for one class of lengths."""
 
     @property
     def shortest(self) -> int:
@@ -76,5 +76,5 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])
         marks.append(Line(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
-    # The axis has no unit with prefixes, because the lengths of datagrams are exact.
+    # Lengths of datagrams are exact numbers, so the axis has octets without a prefix.
     return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))

@@ -45,14 +45,14 @@ Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The properties of all marks.
+    """The properties that all marks have.
 
     Attributes
     ----------
     label
         The name in the legend. A mark without a label is not in the legend.
     ink
-        Its colour.
+        The colour.
     rank
         The drawing order. A mark of a greater rank is drawn above the others.
     """
@@ -66,7 +66,7 @@ class Mark:
 class Line(Mark):
     """A line through points, shape (n,); with `steps` each value holds until the next.
 
-    `dot` is the size of a dot at each point; 0 for none. A line of one point is a dot.
+    `dot` is the size of a dot at each point; 0 means no dot. A line of one point is a dot.
     """
 
     x: Floats
@@ -85,9 +85,9 @@ class Line(Mark):
 class Bars(Mark):
     """Vertical bars from `low` to `high`, shape (n,).
 
-    `dot` is the size of a dot at the middle of each bar, which is visible at every zoom. It is 0
-    for no dots. With `caps`, each end has a short line across, because the bars are intervals.
-    `packet` has the numbers of packets if the heights do not show them.
+    A dot at the middle of each bar is visible at every zoom. `dot` is its size; 0 means no dot.
+    With `caps`, the bars are intervals, and each end has a short line across. `packet` has the
+    packet number of each bar, if the number does not follow from the heights.
     """
 
     x: Floats
@@ -103,7 +103,7 @@ class Bars(Mark):
 class Spans(Mark):
     """Horizontal intervals from `left` to `right`, shape (n,).
 
-    With `caps`, each end has a short line across, because the spans are confidence intervals.
+    With `caps`, the spans are confidence intervals, and each end has a short line across.
     """
 
     y: Floats
@@ -126,9 +126,10 @@ class Blocks(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Mark):
-    """A value for each pair of ticks, shape (rows, columns), NaN for none; darker is less.
+    """A value for each pair of ticks, shape (rows, columns). Smaller values are darker.
 
-    `texts` are the texts of the cells, row by row. There are no texts if there are too many cells.
+    NaN means no value. `texts` are the texts of the cells, row by row. There are no texts if there
+    are too many cells.
     """
 
     values: Floats
@@ -137,7 +138,7 @@ class Cells(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Mark):
-    """Points, shape (n,); `hollow` ones are outlines.
+    """Points, shape (n,). With `hollow`, only their outlines are drawn.
 
     If a point represents an interval of y, `low` and `high` are its ends. `packet` is as for
     `Bars`.
@@ -193,20 +194,20 @@ class Scale:
     Attributes
     ----------
     label
-        What it shows, without its unit.
+        The name of the values, without the unit.
     unit
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
         is for shares from 0 to 1; `elapsed` is for instants in seconds.
     low, high
         The ends of the axis. By default they are the ends of the marks plus a margin.
     start
-        The value at which all begins: no margin reaches below it.
+        The value at which the data begins. The margin does not go below this value.
     zero
-        The place of zeros on a logarithmic axis, which has none. It is marked with `0`.
+        Where zeros are drawn on a logarithmic axis, which has no zero. The place has the mark `0`.
     log, whole
-        Whether it is logarithmic, and whether it has numbers at whole values only.
+        Whether the axis is logarithmic, and whether it has numbers at whole values only.
     ticks
-        Places with their labels, in place of numbers.
+        Places on the axis with their labels. They replace the numbers.
     """
 
     label: str
@@ -237,7 +238,8 @@ class Picture:
     aside
         The subject in a few words: a flow, and the node that saw it.
     packet_bytes
-        The size of packets, if all but the last have the same size. Their numbers are at the right.
+        The size of packets, if all but the last have the same size. Then the right axis has packet
+        numbers.
     corner
         The empty corner, for the legend. Without an empty corner the legend is outside.
     legend
@@ -263,7 +265,10 @@ MARGIN = 0.05
 
 
 def reach(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
-    """Return the least and the greatest value of marks on an axis, 0 for x, if there is one."""
+    """Return the least and the greatest value of marks on the axis x (0) or y (1).
+
+    The result is `None` if the marks have no values on this axis.
+    """
     values = [value for mark in marks for value in _values(mark, axis)]
     known = [one[np.isfinite(one)] for one in values]
     known = [one for one in known if len(one)]

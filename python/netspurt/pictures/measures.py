@@ -55,7 +55,8 @@ _PREFIXED = {
 ELAPSED = "elapsed"
 
 #: The minimum span [s] of an axis in hours or in minutes, and the size [s] and name of the unit.
-#: The page's script gets them from here. The least one is also the minimum of durations in words.
+#: The page's script uses the same values. The shorter span is also the minimum of a duration that
+#: is written in minutes or hours.
 LONG = ((3 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
@@ -94,7 +95,7 @@ _DIGITS = 6
 
 
 def alike(most: Mapping[str, float]) -> dict[str, Shown]:
-    """Return how to show several measures, so that all times are in one unit, and all rates.
+    """Return how to show several measures. All times have one unit, and all rates have one unit.
 
     The unit suits the measure with the smallest values, unless others would have too many digits.
 
@@ -150,7 +151,7 @@ def in_words(measure: str) -> tuple[str, float, str]:
     Parameters
     ----------
     measure
-        A column of a sweep, or a ratio of two.
+        A column of a sweep, or a ratio of two columns.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from netspurt.table import Table
 #: A queue without drops is shown if it held more packets than this.
 _FEW = 5
 
-#: With more drops than this their marks are smaller.
+#: If there are more drops than this, their marks are smaller.
 _DROPS = 200
 
 
@@ -33,11 +33,11 @@ class _Queue:
 
 
 def queues(run: Tables, view: View) -> Picture:
-    """Show the number of packets in each queue, including the one in transmission, and drops.
+    """Show the packets in each queue, including the packet in transmission, and the drops.
 
     If the view names no link, the picture shows the directions that dropped packets or held more
-    than a few. If there are no such directions, it shows the directions in which a packet waited. A
-    queue with too many changes is shown as a band from its least to its greatest length, with a
+    than `_FEW`. If there are no such directions, it shows the directions in which a packet waited.
+    A queue with too many changes is shown as a band from its least to its greatest length, with a
     line for its mean.
     """
     everything = run.table("queue")

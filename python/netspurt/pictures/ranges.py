@@ -45,7 +45,7 @@ def ranges(
     groups
         The labels along the x axis.
     series
-        For each colour a range in each group.
+        The ranges of each series, one for each group. Each series has its own colour.
     label, beneath
         The texts at the y and the x axis.
     """

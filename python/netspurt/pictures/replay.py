@@ -44,11 +44,11 @@ class Recording(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the recording."""
 
     @property
     def send_times(self) -> str:
-        """Whether the times of sending are known."""
+        """The source of the times of sending: `recorded`, `computed` or `unknown`."""
 
     @property
     def sent_s(self) -> Floats:
@@ -72,7 +72,7 @@ class JudgedBy(Protocol):
 
     @property
     def estimator(self) -> str:
-        """Its name."""
+        """The name of the algorithm."""
 
     @property
     def waits(self) -> Floats:
@@ -102,10 +102,10 @@ class Judged(Protocol):
         """Return the algorithms that no other algorithm beats in both measures."""
 
 
-#: The most timers of a picture.
+#: The maximum number of timers in a picture.
 _MOST = len(_LOOKS)
 
-#: The most timers of a picture of a page. More lines hide each other.
+#: The maximum number of timers in a picture of a page. More lines would hide each other.
 MOST_OF_PAGE = 5
 
 
@@ -114,8 +114,8 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
 
     At most `most` algorithms are shown, including the recommended one, which is named `first` and
     has a broad line. The spurious retransmissions of an algorithm have its colour. The axis suits
-    the delays, the shortest timer and the one named `first`: other timers far above all delays are
-    beyond it, where triangles and the legend tell how long they are.
+    the delays, the shortest timer and the timer named `first`. Other timers may be far above all
+    delays and beyond the axis. Triangles mark them, and the legend tells how long they are.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -148,7 +148,7 @@ def timeline(replay: Judged, first: str = "", most: int = _MOST) -> Picture:
 
 
 def _sent_since(delays: Recording) -> str:
-    """Return the label of an axis of instants: with the time of day of its 0, if that is known."""
+    """Return the label of an axis of instants. It has the time of day at 0, if this is known."""
     if delays.began is None:
         return "sent"
     zone = "" if delays.began_is_local else " UTC"
@@ -205,7 +205,7 @@ _TRIANGLES = 12
 def _over_time(
     one: JudgedBy, t: Floats, look: _LineLook, scale: Scale, shown: tuple[int, float]
 ) -> list[Mark]:
-    """Return the line of a timer, and triangles at the upper end of the axis where it is above.
+    """Return the line of a timer, and triangles where the timer is above the end of the axis.
 
     `shown` has the first probe whose timer counts, and the place of the triangles, from 0 to 1.
     """
@@ -305,8 +305,8 @@ def pareto(replay: Judged, first: str = "") -> Picture:
     """
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
-    # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at a place
-    # of their own at the left, which is marked, and intervals that begin at zero begin there.
+    # A logarithmic axis has no zero, so a marked place at the left stands for zero. Algorithms
+    # without spurious retransmissions are at this place. Intervals from zero begin at this place.
     seen = [end for share in shares for end in (share.value, share.low) if end > 0]
     least = min(seen or [shares[0].high]) / 3
     named = _named(replay)
@@ -364,7 +364,7 @@ def _of_front(
     return [of_share, of_timer, point]
 
 
-#: The most timers that the legend of a front names.
+#: The maximum number of timers that the legend of a front names.
 _NAMED = 20
 
 #: The shapes of points. The second six timers have the colours of the first six in another shape.

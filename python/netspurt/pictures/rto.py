@@ -15,8 +15,8 @@ def timer(run: Tables, view: View) -> Picture:
     """Show round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
 
     A timeout is marked at the value of the timer that fired. After the timeout, the timer is backed
-    off. A capture does not show its sender's timer: the picture has the one that Linux would have
-    computed from the samples, and says so.
+    off. A capture does not show its sender's timer. So the picture shows the timer that Linux would
+    have computed from the samples, and the legend says so.
 
     Raises
     ------

@@ -8,24 +8,24 @@ import numpy as np
 
 from netspurt.pictures.marks import Floats, Scale
 
-#: Times whose medians or greatest differ by more than this factor have a logarithmic axis.
+#: The axis is logarithmic if the greatest time is more than this many times the smallest median.
 _TENS = 20
 
 
 def placed(values: Floats, scale: Scale) -> Floats:
-    """Return the places of values on an axis: zeros have one of their own on a logarithmic axis."""
+    """Return the places of values on an axis. A logarithmic axis has zeros at `scale.zero`."""
     return values if scale.zero is None else np.where(values == 0, scale.zero, values)
 
 
 def of_times(label: str, series: Sequence[Floats]) -> Scale:
-    """Return a scale for times, logarithmic if they differ by tens.
+    """Return a scale for times. It is logarithmic if the times differ by more than `_TENS`.
 
     Parameters
     ----------
     label
         The name of the values.
     series
-        The values of each thing drawn, in seconds.
+        The values of each mark, in seconds.
     """
     known = [values[np.isfinite(values) & (values > 0)] for values in series]
     known = [values for values in known if len(values)]

@@ -1,4 +1,4 @@
-"""Values that hold until the next one: a line, or a band and a mean if there are too many."""
+"""Values that hold until the next one: a line, or a band and a mean if they change too often."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from netspurt.pictures.marks import Band, Floats, Ink, Line, Mark
 
 #: A line with more changes than this is drawn as a band and a mean over spans of time.
 _CHANGES = 400
-#: The mean number of changes in a span, unless that makes too many spans; and their maximum number.
+#: The mean number of changes in a span, and the maximum number of spans. If there would be more
+#: spans, each span has more changes.
 _CHANGES_PER_SPAN = 4
 _SPANS = 250
 
@@ -21,7 +22,7 @@ def steps(label: str, ink: Ink, changes: tuple[Floats, Floats], *, whole: bool) 
     label, ink
         The name in the legend, and the colour.
     changes
-        Instants in order, and the value from each of them on, shape (n,) each.
+        Instants in order, and the value that holds from each instant on, shape (n,) each.
     whole
         True if all changes are shown, because the reader can zoom.
     """

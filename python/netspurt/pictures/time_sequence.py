@@ -39,12 +39,13 @@ CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
 def time_sequence(run: Tables, view: View) -> Picture:
     """Show the packets at one node: sends, retransmissions, ACKs and SACK blocks; and all drops.
 
-    Each segment is a bar from its first to its last octet, with a dot that is visible at every
-    zoom. The cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick
-    of one packet's height below that line. A SACK block is a bar at the instant of its ACK. A thin
-    line is the end of the receive window, if it is not far above the data. A cross marks a segment
-    that was dropped or lost. Retransmissions are drawn above everything else, in a colour for each
-    kind of cause. A ring marks a spurious retransmission.
+    Each segment is a bar from its first to its last octet. If there are many segments, each bar has
+    a dot, which is visible at every zoom. The cumulative ACK is a line that climbs below the
+    segments. Each duplicate ACK is a tick of one packet's height below that line. A SACK block is a
+    bar at the instant of its ACK. A thin line is the end of the receive window, if this end is not
+    far above the data. A cross marks a segment that was dropped or lost. Retransmissions are drawn
+    above other segments, and each kind of cause has its own colour. A ring marks a spurious
+    retransmission.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -203,7 +204,7 @@ def _receive_window(
 
 
 def _window_shift(run: Tables, both: Table, direction: str) -> int:
-    """Return the shift of the windows in a direction: both SYNs must offer one (RFC 7323 §2.2)."""
+    """Return the shift of windows in a direction; 0 unless both SYNs offer one (RFC 7323 §2.2)."""
     syns = run.table("syns").where(flow=str(both["flow"][0]))
     shifts = {
         str(of): int(shift)
@@ -239,7 +240,8 @@ def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
     if recorded is None:
         return []
     dropped = view.clip(recorded.where(flow=str(own["flow"][0]), direction=view.sends))
-    # An incomplete datagram is discarded because these fragments were dropped or lost.
+    # A datagram is discarded as incomplete if fragments of it were dropped or lost. The marks of
+    # these fragments suffice.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
     rows = {segment_id: n for n, segment_id in enumerate(own["id"].tolist())}
     places = [rows.get(segment_id, -1) for segment_id in dropped["id"].tolist()]

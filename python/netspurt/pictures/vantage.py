@@ -5,12 +5,12 @@ from __future__ import annotations
 from netspurt.analysis.seen import vantages
 from netspurt.pictures.view import Tables, View, captured, connection_of
 
-#: Where a capture was taken that does not show what a picture needs.
+#: The vantage at which a capture does not show what some pictures need.
 BESIDE = "the capture was taken beside the receiver"
 
 
 class BesideReceiverError(ValueError):
-    """A picture needs what a capture beside the receiver does not show of a direction."""
+    """A picture needs facts about a direction that a capture beside the receiver does not show."""
 
 
 def vantage(run: Tables, flow: str, view: View) -> str | None:

@@ -30,8 +30,9 @@ class View:
     Attributes
     ----------
     flow, direction, node, link
-        The subject; by default the first flow, the direction `"forward"` (the other is
-        `"reverse"`), the node that sends, and every link that ever queued.
+        The subject. By default pictures show the first flow, the direction `"forward"` (the other
+        is `"reverse"`), the node of the sender if it was spied, and the links with drops or long
+        queues. `netspurt.pictures.picture` selects the direction with more acknowledged octets.
     start, end
         The span of time, in seconds.
     whole
@@ -118,20 +119,21 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
     return str(wanted)
 
 
-#: The bits of an ACK, and those of an ACK and a SYN.
+#: The flag of an ACK, and the flags of an ACK and a SYN together.
 _ACK = 16
 _ACK_NOT_SYN = 18
 
 
 def acknowledgments(segments: Table) -> Table:
-    """Return the segments that acknowledge and open no connection."""
+    """Return the segments that have ACK and not SYN."""
     return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
 
 
 def direction_with_more(sums: Table | None) -> str | None:
     """Return the direction in which more octets were acknowledged; forward if both have the same.
 
-    `sums` has rows of the table `flows`. The result is `None` without rows or acknowledged octets.
+    `sums` has rows of the table `flows`. The result is `None` if there are no rows, or no column
+    `acked_bytes`.
     """
     if sums is None or len(sums) == 0 or "acked_bytes" not in list(sums):
         return None

@@ -121,7 +121,7 @@ class RunPlots:
         Raises
         ------
         ValueError
-            If no link changes, or not the named one.
+            If no link changes, or if the named link does not change.
         """
         return saved(draw_path(self.run, view or View(), size=size), file)
 

@@ -1,4 +1,4 @@
-"""Two runs of one flow, their time-sequence plots side by side."""
+"""Time-sequence plots of two runs, side by side."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def draw_beside(
     span_s
         The duration shown, in seconds.
     parted_s
-        The instant of the first difference, shown as a dotted line in both runs. `None` if they
-        never differ.
+        The instant of the first difference, shown as a dotted line in both runs. It is `None` if
+        they never differ.
     ax
         Two existing axes to draw into; their figure is returned.
     size

@@ -45,7 +45,7 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
 
 
 def saved(figure: Figure, file: File) -> Figure:
-    """Return a figure, which is written first if there is a file.
+    """Write a figure if a file is named, and return the figure.
 
     Raises
     ------

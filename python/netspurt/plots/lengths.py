@@ -28,7 +28,7 @@ def draw_lengths(
     recording, lines, what
         As in `netspurt.pictures.lengths.against_length`.
     ax
-        The axes to draw into; by default those of a new figure.
+        The axes to draw into; by default the axes of a new figure.
     size
         The width and the height of a new figure, in inches.
     """

@@ -32,14 +32,14 @@ _SHAPES = {
     "dot": "o", "square": "s", "ring": "o", "cross": "x", "up": "^", "down": "v", "tick": "|",
 }  # fmt: skip
 
-#: More points than this are drawn as an image in files of vectors.
+#: More points than this are drawn as an image in vector files.
 _VECTORS = 2_000
 
 
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    If there are too many marks, all marks in one column of dots are drawn as one mark. The title of
+    If there are too many marks, all marks in one column of dots are drawn as one mark. The label of
     the x axis says so.
     """
     for mark in picture.marks:
@@ -82,7 +82,7 @@ def _draw(axes: Axes, mark: Mark) -> None:
                 _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
         case Shades():
             for n, (left, right) in enumerate(zip(mark.left, mark.right, strict=True)):
-                # The edge makes a shade visible that is narrower than a dot.
+                # The edge makes a shade visible even if it is narrower than a dot.
                 area = {"alpha": mark.alpha, "linewidth": 0.8}
                 axes.axvspan(left, right, label=label if n == 0 else None, **area, **style)
         case Blocks():
@@ -150,7 +150,7 @@ def _points(axes: Axes, mark: Points, style: dict[str, Any]) -> None:
         style |= {"markerfacecolor": "none"}
     elif mark.hollow:
         style |= {"markerfacecolor": "white"}
-    # Marks on an axis are shown whole.
+    # Marks at the edge of the picture are not cut off.
     style |= {"clip_on": mark.shape not in ("up", "tick"), "rasterized": len(some) > _VECTORS}
     axes.plot(mark.x[some], mark.y[some], **style)
 

@@ -22,7 +22,7 @@ from netspurt.timelines import Timeline, Way
 
 Floats = NDArray[np.float64]
 
-#: The width of a figure, the height of a panel, and that of the rest of a figure, in inches.
+#: The width of a figure, the height of a panel, and the height of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
 #: The octets of an opportunity, the maximum number of spans of time in which opportunities are
@@ -34,7 +34,7 @@ _IN_A_SPAN = 5
 #: If there are more points than this, two directions in one panel hide each other.
 _DENSE = 1000
 
-#: The styles of directions. The reverse direction is thinner, and is drawn above the other.
+#: The styles of directions. The reverse direction is thinner, and is drawn above the forward one.
 _BOTH = "both directions"
 _STYLES: dict[str, dict[str, Any]] = {
     _BOTH: {"color": BLUE, "linewidth": 1.6},
@@ -49,7 +49,7 @@ _DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
 #: Error rates have a logarithmic axis if the greatest is more than this times the least.
 _TENS = 20
 
-#: The units of spans of time that are longer than so many seconds.
+#: The units of a time axis: the span [s] above which a unit is used, its size [s], and its name.
 _UNITS = ((10_800.0, 3600.0, "h"), (0.5, 1.0, "s"), (0.0, 1e-3, "ms"))
 
 
@@ -92,7 +92,7 @@ def draw_timeline(
     Raises
     ------
     ValueError
-        If it has nothing to draw.
+        If the timeline has nothing to draw.
     """
     view = view or View()
     end = end_s or timeline.end_ns / 1e9 * 1.03 or 1.0
@@ -118,12 +118,12 @@ def draw_timeline(
 
 
 def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
-    """Return a figure of a link's timeline: of the view's link, or of the first that changes.
+    """Return a figure of the timeline of the view's link, or of the first link that changes.
 
     Raises
     ------
     ValueError
-        If no link changes, or not the named one.
+        If no link changes, or if the named link does not change.
     """
     for given in ("flow", "direction", "node"):
         if getattr(view, given) is not None:
@@ -142,7 +142,7 @@ def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
 
 
 def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: str = "") -> None:
-    """Shade the times in which a link is dead, and draw a line at each change without one."""
+    """Shade the times in which a link is dead, and draw a line at each change without dead time."""
     low, high = limits
     shown = [(a, b, way) for a, b, way in dead if b >= low and a <= high]
     for way, colour in _DEAD.items():
@@ -150,7 +150,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
         if spans:
             boxes = [[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans]
             style: Any = {"label": f"{whose}dead, {way}" if way else f"{whose}dead", "zorder": 0.5}
-            # The edge keeps an outage visible that is narrower than a dot.
+            # The edge makes an outage visible even if it is narrower than a dot.
             style |= {"facecolor": colour, "edgecolor": colour, "alpha": 0.28, "linewidth": 0.8}
             style["transform"] = axes.get_xaxis_transform()
             axes.add_collection(PolyCollection(boxes, **style), autolim=False)
@@ -162,7 +162,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
 
 
 def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
-    """Yield a panel for each of delay, rate and losses that the link has."""
+    """Yield panels for the delay, the rate, the losses and the bit errors that the link has."""
     steps = timeline.between == "step"
     makers: tuple[tuple[str, str, bool, Callable[[Way], tuple[Floats, Floats] | None]], ...] = (
         ("delay", "s", steps, lambda way: _points(way.delay, 1e-9)),
@@ -226,7 +226,7 @@ def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
     round_s = float(at[-1])
     spans = int(min(_SPANS, max(1, len(at) * end / round_s / _IN_A_SPAN)))
     edges = np.linspace(0, end, spans + 1)
-    # The number up to an instant is that of all whole rounds plus that in the present round.
+    # The count up to an instant has all complete rounds of the trace and a part of the present one.
     rounds = np.floor(edges / round_s)
     count = rounds * len(at) + np.searchsorted(at, edges - rounds * round_s, side="right")
     rate = np.diff(count) * _OCTETS * 8 / np.diff(edges)
@@ -277,7 +277,7 @@ def _broken(
         np.concatenate((t[kept], begin, begin, end)),
         np.concatenate((values[kept], before, np.full(len(begin), np.nan), behind)),
     )
-    # At each such instant there are the value before it, a gap, and the value after it.
+    # Each gap begins with the last value and a NaN, and ends with the next value.
     rank = np.repeat((2, 0, 1, 1.5), (int(kept.sum()), len(begin), len(begin), len(begin)))
     order = np.lexsort((rank, told[0]))
     return told[0][order], told[1][order]
@@ -319,7 +319,7 @@ def _limit(axes: Axes, shown: Floats, panel: Panel) -> None:
 
 
 def name_the_times(axes: Axes, limits: tuple[float, float]) -> None:
-    """Set the limits of the time axis [s], and its unit: seconds, minutes or hours."""
+    """Set the limits of the time axis [s], and its unit: milliseconds, seconds or hours."""
     axes.set_xlim(*limits)
     span = limits[1] - limits[0]
     size, unit = next(

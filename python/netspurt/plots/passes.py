@@ -16,7 +16,7 @@ from netspurt.plots.style import BLACK, BLUE, SETTINGS, Size, new_figure, set_ti
 
 Floats = NDArray[np.float64]
 
-#: More passes than this are not numbered.
+#: Only this many passes, from the first one, are numbered.
 _NUMBERED = 20
 
 

@@ -1,4 +1,4 @@
-"""Plots of means with their least and most values, and of values over time in small panels."""
+"""Plots of means with the least and greatest values, and of values over time in small panels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
 
 #: The size of a figure with bars for many groups, in inches.
 _WIDE = (12.0, 5.5)
-#: The width of a small panel and its height, in inches; panels in a row.
+#: The width and the height of a small panel, in inches, and the maximum number of panels in a row.
 _PANEL = (3.2, 2.1)
 _ACROSS = 4
 
@@ -30,7 +30,7 @@ def draw_ranges(  # noqa: PLR0913 - each is a choice of its own
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with bars of means, and marks from the least to the most value.
+    """Return a figure with bars of means, and marks from the least to the greatest value.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ Size = tuple[float, float]
 def new_figure(
     ax: Axes | None = None, size: Size | None = None, usual: Size = (10, 6)
 ) -> tuple[Figure, Axes]:
-    """Return a figure with one axes in the house style, or the axes given and its figure.
+    """Return a figure with one axes in the house style, or the given axes and their figure.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def new_figure(
     size
         The width and height of a new figure in inches.
     usual
-        The size if none is given.
+        The size of a new figure without `size`.
 
     Raises
     ------
     ValueError
-        If both are given, because the figure of an axes already has a size.
+        If `ax` and `size` are both given, because the figure of an axes already has a size.
     """
     if ax is None:
         with rc_context(SETTINGS):
@@ -78,12 +78,12 @@ def _check_size(size: Size | None) -> None:
 def new_figures(
     count: int, ax: Sequence[Axes] | None, size: Size | None, usual: Size
 ) -> tuple[Figure, Sequence[Axes]]:
-    """Return a figure with axes side by side that share their y axis, or those given.
+    """Return a figure with axes side by side that share their y axis, or the given axes.
 
     Raises
     ------
     ValueError
-        If axes and a size are given, or another number of axes.
+        If `ax` and `size` are both given, or if `ax` does not have `count` axes.
     """
     if ax is None:
         with rc_context(SETTINGS):
@@ -97,7 +97,7 @@ def new_figures(
 
 
 def root_figure(ax: Axes) -> Figure:
-    """Return the figure that an axes belongs to, around all sub-figures."""
+    """Return the outermost figure of an axes."""
     figure = ax.get_figure(root=True)
     if not isinstance(figure, Figure):
         raise ValueError("ax belongs to no figure")
@@ -117,9 +117,9 @@ def draw_scale(
     axes
         The axes.
     scale
-        Its label, unit and kind.
+        The label, unit and kind of the axis.
     ends
-        Its ends; by default those that the scale knows.
+        The ends of the axis; by default the ends in `scale`.
     which
         The axis.
     """
@@ -154,7 +154,7 @@ def _mark_zero(axes: Axes, which: Literal["x", "y"], at: float) -> None:
     line(at, color=GREY, linestyle=":", linewidth=1.0, zorder=0.5)
     locate, told = axis.get_major_locator(), axis.get_major_formatter()
     low, high = sorted(axis.get_view_interval())
-    # Numbers so near to the zero that they would cover it are left out.
+    # Numbers near the zero are left out, because they would cover it.
     near = at * (high / low) ** 0.06
     places = [one for one in locate() if low <= one <= high and one > near]
     axis.set_major_locator(FixedLocator([at, *places]))
@@ -193,14 +193,14 @@ def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
         axes.tick_params(axis="x", labelrotation=25)
 
 
-#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
+#: If the ratio of its ends is smaller than this, a logarithmic axis has evenly spaced numbers.
 _SHORT = 6
 
 
 def logarithmic(
     axes: Axes, which: Literal["x", "y"], told: Callable[[float, float], str] | None = None
 ) -> None:
-    """Make an axis logarithmic, with marks at 1, 2 and 5, and at more if its range is small.
+    """Make an axis logarithmic. It has numbers at 1, 2 and 5, or evenly spaced on a small range.
 
     Its numbers are times, unless `told` formats them.
     """

@@ -1,7 +1,8 @@
 """Plots as files for xplot, in the colours of tcptrace.
 
-The format: a line for the kind of each axis, title and labels, then drawing commands with points in
-units of the data, and `go` (T. Shepard, MIT/LCS/TR-494, 1991, and xplot's manual page).
+A file begins with the kinds of the axes, the title and the labels. Drawing commands follow, with
+points in units of the data. The last line is `go` (T. Shepard, MIT/LCS/TR-494, 1991, and xplot's
+manual page).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     Raises
     ------
     ValueError
-        If the kind cannot be written so, or there is nothing to show.
+        If this kind has no xplot files, or there is nothing to show.
     """
     if kind not in XPLOT_KINDS:
         raise ValueError(f"xplot files are written of {', '.join(XPLOT_KINDS)}, not of {kind}")
@@ -62,7 +63,10 @@ def _ends(run: Tables, flow: str, direction: str) -> str:
 
 
 def _time_sequence(run: Tables, view: View) -> Iterator[str]:
-    """Yield segments as bars between arrows, a line of ACKs, a line of windows, and SACK blocks."""
+    """Yield segments as bars between arrows, a line of ACKs, and SACK blocks.
+
+    Diamonds mark spurious retransmissions, and ticks mark duplicate ACKs.
+    """
     data, acks = both_directions(run, view)
     first, end = data["seq"], data["seq"] + data["len_bytes"]
     again = data["kind"] == "retransmission"

@@ -1,4 +1,4 @@
-"""The two forms of qlog: the form of the current drafts, and the one that the viewer qvis reads."""
+"""The two forms of qlog: the form of the current drafts, and the form for the viewer qvis."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The names in our code of the events that are written.
+#: The kinds of events that are written, by their names in this package.
 EVENTS = ("sent", "received", "metrics", "state", "lost", "timer", "rto")
 
 #: The event schemas: QUIC's from draft-ietf-quic-qlog-quic-events-13, and netspurt's, which

@@ -132,7 +132,7 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return, for each packet, the ranges of packet numbers that no earlier ACK acknowledges."""
+    """Return, for each packet, the ranges of packet numbers that its ACK acknowledges first."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])
@@ -151,9 +151,9 @@ def _acked(own: Table, sent: Table) -> Texts:
 
 
 def _lost(sent: Table) -> Events:
-    """Return the losses at the instants of the retransmissions, because tables lack earlier ones.
+    """Return losses at the instants of retransmissions: tables have no instants of the losses.
 
-    The header is that of the last transmission that began at the same octet, if there is one.
+    The header is the header of the last earlier transmission that began at the same octet.
     """
     order = np.lexsort((np.arange(len(sent)), sent["seq"]))
     same = np.diff(sent["seq"][order], prepend=-1) == 0

@@ -99,7 +99,8 @@ def _states(cwnd: Table) -> Events:
 def _expired(count: int, form: Form) -> Texts:
     """Return the data of `count` expired timers.
 
-    The form for qvis calls RFC 6298's timer QUIC's probe timeout, which is the most similar timer.
+    In the form for qvis, the timer of RFC 6298 has the name of QUIC's probe timeout, which is the
+    most similar timer.
     """
     kind = "pto" if form.frames else "loss_timeout"
     return of(
@@ -109,7 +110,7 @@ def _expired(count: int, form: Form) -> Texts:
 
 
 def _values(rto: Table) -> Events:
-    """Return the RTO at each change. Tables have no instants at which the timer was armed."""
+    """Return the RTO at each change. The tables do not show when the timer was armed."""
     changed = np.append(True, np.diff(rto["rto_ns"]) != 0)[: len(rto)]
     own = rto.select(changed)
     data = of(member("rto", milliseconds(own["rto_ns"])), member("backoff", texts(own["backoff"])))

@@ -9,7 +9,7 @@ import numpy as np
 from netspurt.table import HasTables, Table
 from netspurt.wording import unknown_name
 
-#: The directions: the initiator's packets, and those of the other end.
+#: The directions: the initiator's packets, and the other end's packets.
 _DIRECTIONS = ("forward", "reverse")
 
 
@@ -26,8 +26,8 @@ class Vantage:
     sends
         The direction of the packets that count as sent.
     knows
-        True if the tables `rtt`, `rto` and `cwnd` of that direction describe this node: it is an
-        end of a run, or the values are inferred from a capture.
+        True if the tables `rtt`, `rto` and `cwnd` of that direction describe this node, because the
+        node is an end of a run, or the values are inferred from a capture.
     """
 
     flow: str

@@ -1,4 +1,4 @@
-"""Sentences on a sweep: the best value of an axis, and those that cannot be told apart from it."""
+"""Sentences on a sweep: the best value of an axis, and values that cannot be told apart from it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIGURE = 4
 
 
 def figure(value: float) -> str:
-    """Return a figure as tables show it; `-` for none."""
+    """Return a figure as tables show it; `-` if there is none."""
     return rounded(value, _FIGURE) if np.isfinite(value) else "-"
 
 
@@ -77,7 +77,7 @@ class Axis:
         return summarise(self.cases, self.measure, by, self.folder.labels, exact=self.exact)
 
     def compared(self, baseline: str, by: Sequence[str]) -> list[Comparison]:
-        """Compare the other labels with this one, in each group of other axes."""
+        """Compare the other labels with `baseline`, in each group of other axes."""
         return compare(
             self.cases,
             self.measure,
@@ -104,7 +104,7 @@ def best_of(axis: Axis) -> Best | None:
     sign = direction(axis.measure, None)
     for row in sorted(known, key=lambda row: -sign * row.mean.value):
         others = axis.compared(row.labels[0], [])
-        # A label may beat that of the best mean in those cases that both have.
+        # In the cases that both have, a label may be better than the label with the best mean.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
             words = [*_told(row, others, axis.axis, axis.shown)]
@@ -117,7 +117,7 @@ def best_of(axis: Axis) -> Best | None:
 #: The share of comparisons that chance alone decides wrongly.
 _WRONG = 0.05
 
-#: The most comparisons within combinations of the other axes.
+#: The maximum number of comparisons within combinations of the other axes.
 _MOST_WITHIN = 300
 
 
@@ -136,7 +136,7 @@ def _within(axis: Axis, best: str) -> list[Comparison]:
 def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
     """Yield a sentence on combinations of the other axes in which another label is better.
 
-    There is none if these are no more than the wrong verdicts that chance alone gives.
+    There is no sentence if chance alone gives as many wrong verdicts.
     """
     better = [one for one in within if one.verdict == "better"]
     if len(better) <= (0 if axis.exact else _WRONG * len(within)):

@@ -46,7 +46,7 @@ def capture_section(
     lines
         The lines that `netspurt explain` prints of the capture.
     room
-        What the pictures may take.
+        The limits of the pictures.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def capture_part(
 
 
 def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
-    """Return the words and the table of directions of a capture, which needs no segments."""
+    """Return the words and the table of directions of a capture. They need no segments."""
     return Part(
         name=name,
         answer=finding(found, lines),
@@ -145,8 +145,8 @@ def _directions(found: Explained) -> Rows:
     """Return the table of the directions with data.
 
     The connections that waited longest for timers and repair are first. If they waited equally
-    long, the direction with the most retransmissions is first, then the one
-    with the most data.
+    long, the direction with the most retransmissions is first, then the direction with the most
+    data.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
     lost = _lost(found)
@@ -188,8 +188,9 @@ def _directions(found: Explained) -> Rows:
 def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
     """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
-    The time is known for a connection and not for a direction, so it says so if both directions
-    retransmitted. If neither is known to have, it stands at the direction with the most data.
+    The time is known for a connection, but not for its directions. If both directions
+    retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the time
+    stands at the direction with the most data.
     """
     again, lost = found.table("retransmissions"), _lost(found)
     ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
@@ -266,7 +267,7 @@ def _spurious(found: Explained, drawn: Drawn) -> Rows:
 
 
 def _missed(found: Explained, drawn: Drawn) -> Rows:
-    """Return the table of the retransmissions that were necessary and waited for a timer."""
+    """Return the table of retransmissions that waited for a timer and are not known as spurious."""
     again = found.table("retransmissions")
     late = _by_timer(again)
     needed = late & (again["verdict"] != "spurious")

@@ -45,9 +45,10 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    Times count from the first data of each. Directions of two runs that have the same name are
-    compared segment by segment; of captures, and if no name is shared, those with the most data.
-    If two captures hold the same connection, the section says what both points tell of it.
+    Times count from the first data of each. If both are runs, the directions with equal names are
+    compared segment by segment. If one is a capture, or if no names are equal, the two directions
+    with the most data are compared. If two captures hold the same connection, the section says what
+    both points show of it.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -72,8 +73,8 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
     """Return the tables of the directions of two subjects over the full width of the page.
 
-    If both have the same columns it is one table, in which rows of equal names are neighbours, with
-    a column for the subject, whose heading is `what`.
+    If both have the same columns, there is one table. In this table rows with equal names are
+    neighbours, and one more column names the subject. Its heading is `what`.
     """
     first, second = both
     if first.head != second.head:
@@ -96,7 +97,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the place of the row with these names in a table; its end if there is none."""
+    """Return the index of the row with these names in a table; its length if there is none."""
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 
@@ -118,12 +119,13 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
 
-#: How many sentences on the same connection are the answer: what it is, and what was lost.
+#: The number of sentences on the same connection that are the answer: which connection it is, and
+#: what was lost.
 _FIRST = 2
 
 
 def _same(subjects: Sequence[Subject]) -> list[str]:
-    """Return sentences on the connection that both captures hold; none if there is no such one."""
+    """Return sentences on the connection that both captures hold; empty if there is none."""
     captures = [one.run for one in subjects if isinstance(one.run, Explained)]
     if len(captures) < len(subjects):
         return []
@@ -135,14 +137,14 @@ def _same(subjects: Sequence[Subject]) -> list[str]:
     return sentences(captures, numbers, [one.name for one in subjects])
 
 
-#: The most directions of which a sentence says which run was faster.
+#: The maximum number of directions with a sentence that says which run was faster.
 _MOST_ANSWERED = 3
 
 
 def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield a sentence for each compared direction: which of the two finished first.
+    """Yield a sentence for each compared direction: which of the two was faster.
 
-    The directions with the most data come first, and only some of many have one.
+    The directions with the most data come first. If there are many, the others have no sentence.
     """
     first, second = subjects
     try:
@@ -166,10 +168,10 @@ def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
         yield f"... {len(told) - _MOST_ANSWERED} more directions"
 
 
-#: The most directions of two runs that are compared.
+#: The maximum number of directions of two runs that are compared.
 _MOST_COMPARED = 50
 
-#: What times of a comparison count from.
+#: The words on the instant from which the times of a comparison count.
 _FROM_FIRST = ", with times counted from the first data of each"
 
 
@@ -220,7 +222,10 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
 
 
 def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
-    """Return the directions to compare: of two runs those of equal names, or else the largest.
+    """Return the directions to compare.
+
+    If both are runs, these are the directions with equal names. If one is a capture, or if no names
+    are equal, they are the direction with the most data of each.
 
     Raises
     ------

@@ -15,11 +15,12 @@ from netspurt.pictures.measures import ELAPSED
 from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
 
-#: The most marks of a page. With more it would open too slowly, and no screen could show them.
+#: The maximum number of marks of a page. With more marks the page would open too slowly, and no
+#: screen could show all of them.
 BUDGET = 1_000_000
 
-#: Marks with at most this number of points are drawn whole: the bins of a distribution are no
-#: samples of it, and a line without some of them would show another one.
+#: Marks with at most this number of points are drawn whole. For example, the line of a distribution
+#: without some of its bins would show another distribution.
 _FEW = 500
 
 #: Marks of this rank and above show losses and repairs. All of them are kept.
@@ -27,7 +28,7 @@ _KEPT_RANK = 2.5
 
 
 def is_kept(mark: Mark) -> bool:
-    """Return whether a mark is never thinned: rare and short ones are not, nor special shapes."""
+    """Return whether a mark is never thinned: losses, repairs, short marks and special shapes."""
     if isinstance(mark, Points) and mark.shape != "dot":
         return True
     return mark.rank >= _KEPT_RANK or count(mark) <= _FEW
@@ -55,7 +56,7 @@ def numbers(pictures: Iterable[Picture]) -> int:
 
 
 def share_of(pictures: Iterable[Picture], room: int) -> float:
-    """Return the share of marks to keep, of those that may be thinned, so that `room` suffices."""
+    """Return which share of the marks that may be thinned is kept, so that all fit into `room`."""
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
@@ -63,7 +64,7 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
 
 
 def kept_of(pictures: Iterable[Picture], share: float) -> int:
-    """Return the number of points and bars that are left of some pictures."""
+    """Return the number of points and bars that remain in some pictures."""
     every = [(mark, _places(mark, share)) for picture in pictures for mark in picture.marks]
     return sum(count(mark) if kept is None else len(kept) for mark, kept in every)
 
@@ -78,7 +79,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
     payload
         The payload, to which the columns are added.
     share
-        The share of marks to keep, of those that may be thinned.
+        The share that is kept of the marks that may be thinned.
     """
     (left, right), (low, high) = picture.ends
     right = _last(picture, left, right)
@@ -102,7 +103,7 @@ def _last(picture: Picture, left: float, right: float) -> float:
 
 def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
     told = {one.name: getattr(scale, one.name) for one in fields(scale)}
-    # When the page zooms, an end that the scale fixes does not move.
+    # When the reader zooms, a lower end that the scale fixes at 0 does not move.
     return {**told, "low": low, "high": high, "fixed": scale.low == 0.0}
 
 

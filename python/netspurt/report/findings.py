@@ -20,7 +20,7 @@ from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
-#: How the line begins that says where the time went.
+#: The beginning of the line that says where the time went.
 _TIME = "Time went to"
 
 
@@ -38,7 +38,7 @@ def finding(found: Explained, lines: Sequence[str]) -> str:
 
 
 def shares(lines: Sequence[str]) -> list[str]:
-    """Return of the lines on a capture the one that says where the time went, if there is one."""
+    """Return the line that says where the time went, from the lines on a capture, if it exists."""
     return [plain(line) for line in lines if line.startswith(_TIME)][:1]
 
 
@@ -64,9 +64,9 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _held_back(found: Explained) -> Iterator[str]:
-    """Yield what held the data back: losses that kept cwnd small, or the largest part of the time.
+    """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    Losses come first if the connections whose rate they limited had most of the time.
+    If connections whose rate losses limited had half of the time or more, only losses are named.
     """
     limits, spent = loss_limits(found.tables), heard(found.tables)
     shares, whole = parts(spent)
@@ -81,7 +81,8 @@ def _held_back(found: Explained) -> Iterator[str]:
     yield from (_limited(found, one) for one in limits[:1])
 
 
-#: What tells more of a part of the time: the limits of connections, the most important first.
+#: The functions that explain a part of the time. Each returns limits of connections, the most
+#: important first.
 _LIMITS: dict[
     str, Callable[[Mapping[str, Table]], Sequence[WindowLimit | FullLink | Overflow | LetWait]]
 ] = {
@@ -98,7 +99,7 @@ def _who(found: Explained, connection: int) -> str:
 
 
 def _limited(found: Explained, one: LossLimit) -> str:
-    """Say which rate losses allowed a connection, the one with the most data of several."""
+    """Return sentences on the rate that losses allowed a connection."""
     trips = "" if one.rtt_seen else " at the handshake (later ones are not seen here)"
     return (
         f"{one.sentence(_who(found, one.connection))}: it lost data "
@@ -108,7 +109,7 @@ def _limited(found: Explained, one: LossLimit) -> str:
 
 
 def _largest(found: Explained, shares: Sequence[tuple[str, float]]) -> Iterator[str]:
-    """Yield the largest part of the time, and what beside the receiver is not known of it."""
+    """Yield the largest part of the time, and what a capture beside the receiver does not show."""
     for name, share in shares[:1]:
         largest = f"{share:.0%} of the time" if share > 0.5 else "The largest part of the time"
         of = "" if share > 0.5 else f", {share:.0%},"
@@ -134,8 +135,8 @@ def _is_beside_receiver(found: Explained) -> bool:
 def _is_window_unknown(found: Explained) -> bool:
     """Return whether the capture does not show if senders filled their receivers' windows.
 
-    It shows this with the scale of windows, which both SYNs have, and with the round trip to the
-    sender, which time stamps show also when a queue makes it longer.
+    For this it needs the scale of windows, which is in both SYNs, and the round trip to the sender.
+    Time stamps show this round trip even if a queue makes it longer.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]
@@ -143,7 +144,7 @@ def _is_window_unknown(found: Explained) -> bool:
 
 
 def _verdicts(verdicts: Sequence[str]) -> Iterator[str]:
-    """Yield how many retransmissions were spurious, and of how many this cannot be known."""
+    """Yield how many retransmissions were spurious, and for how many this cannot be known."""
     spurious, unknown = verdicts.count("spurious"), verdicts.count("unknown")
     told = f"{number(spurious)} {'was' if spurious == 1 else 'were'} spurious"
     told = told if spurious else "None is known to be spurious"

@@ -24,7 +24,7 @@ TITLES = {
     "throughput": "Throughput",
 }
 
-#: The most directions of a page. A longer list would be too long to choose from.
+#: The maximum number of directions of a page. A reader cannot choose well from a longer list.
 MOST_FLOWS = 40
 
 
@@ -54,7 +54,7 @@ class Found:
 def ways(run: Tables) -> list[Way]:
     """Return the directions that carried data. The direction with the most data is first.
 
-    Of directions with equal data, the one with more retransmissions comes first.
+    If directions have equal data, the direction with more retransmissions comes first.
     """
     flows = run.table("flows")
     octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))
@@ -66,7 +66,7 @@ def ways(run: Tables) -> list[Way]:
 
 @dataclass(frozen=True)
 class Room:
-    """What pictures may take: the most marks, and the most directions."""
+    """The limits of pictures: the maximum number of marks, and of directions."""
 
     marks: int = BUDGET
     directions: int = MOST_FLOWS
@@ -94,18 +94,17 @@ def flows_of(
     run
         A run or a capture.
     kinds
-        The kinds of pictures to draw, of `TITLES`.
+        The kinds of pictures to draw, from `TITLES`.
     room
-        The most marks and directions. The first direction is drawn even if it has more marks.
+        The limits of the pictures. The first direction is drawn even if it has more marks.
     titles
         The headings of the kinds.
     lost_s
-        The time that each flow waited for timers and repair [s]. If given, directions of flows with
-        the most are chosen,
-        and come first.
+        The time that each flow waited for timers and repair [s]. If it is given, the flows that
+        waited longest are chosen, and come first.
 
     Without `lost_s` the direction with the most data is chosen, then those with the most timeouts,
-    then those with the most retransmissions. The chosen ones are in the order of their data.
+    then those with the most retransmissions. The chosen directions are in the order of their data.
     """
     every = ways(run)
     if not every:
@@ -149,9 +148,9 @@ def flows_of(
 
 
 def _full_names(every: Sequence[Way]) -> dict[str, str]:
-    """Return for each direction's name the one for sentences, which always tells the direction.
+    """Return, for the name of each direction, the name in sentences.
 
-    A flow that has data in one direction needs no direction.
+    If a flow has data in both directions, this name always has the direction.
     """
     names = {way.name for way in every}
     return {
@@ -181,7 +180,7 @@ def _whole(kind: str) -> bool:
 def _shown(run: Tables, kind: str, view: View, missing: dict[str, ValueError]) -> Picture | None:
     """Return a picture, or `None` if there is nothing to show.
 
-    Then `missing` gets the reason, under the name of the direction.
+    If there is nothing to show, `missing` gets the reason, under the name of the direction.
     """
     try:
         return picture(run, kind, view)
@@ -224,9 +223,9 @@ _EMPTY = {"rto": "no acknowledgment gave a round trip"}
 
 
 def _not_drawn(missing: _Missing, flows: Sequence[Flow], full: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each kind of picture that no flow has, or that some lack.
+    """Yield a sentence for each kind of picture that no flow has, or that some flows lack.
 
-    If only some flows lack it, the sentence names those that were captured beside the receiver.
+    If only some flows lack it, the sentence names the flows that were captured beside the receiver.
     `full` has the name of each direction for sentences.
     """
     there = {panel.kind for flow in flows for panel in flow.panels}

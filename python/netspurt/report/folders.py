@@ -24,11 +24,11 @@ from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
 
-#: The most captures of a folder with pictures, and the most directions that each of them shows.
+#: The maximum number of captures of a folder with pictures, and of directions in each of them.
 MOST_DRAWN = 8
 MOST_DIRECTIONS = 5
 
-#: The most captures of a folder with words and tables of their own.
+#: The maximum number of captures of a folder with a section of their own.
 MOST_TOLD = 60
 
 
@@ -65,7 +65,7 @@ class Opener:
 
 
 def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -> Iterator[Section]:
-    """Yield the section of a folder of captures, and a section for each of the worst.
+    """Yield the section of a folder, and sections for the captures that waited longest.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -
     how
         How the captures are opened.
     room
-        The most marks to draw.
+        The maximum number of marks to draw.
     """
     sums = sorted(_sums(pooled), key=lambda one: (-one.lost_s, -one.again, -one.octets, one.path))
     heading = f"{counted(len(sums), 'capture')} in {plain(_name(folder))}"
@@ -178,7 +178,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
 
 
 def _sums(pooled: Explained) -> Iterator[_Sums]:
-    """Yield what the table says of each capture, in the order of the files."""
+    """Yield the row of the table for each capture, in the order of the files."""
     firsts = [first for _, first in pooled.files]
     for (path, first), end in zip(pooled.files, [*firsts[1:], np.inf], strict=True):
         connections, again, spent = (
@@ -210,7 +210,7 @@ def _between(table: Table, first: int, end: float) -> Table:
 
 
 def recordings_section(folder: Path, sections: Sequence[Section]) -> Section:
-    """Return the section that precedes those of a folder's recordings, with a table of them."""
+    """Return the section before the sections of a folder's recordings. It has a table of them."""
     rows = [(section.heading,) for section in sections]
     shown = rows[:MOST_ROWS]
     table = Rows(

@@ -1,4 +1,4 @@
-"""The HTML of a page's sections. All texts are escaped, and it is readable without the script."""
+"""The HTML of a page's sections. All texts are escaped. The HTML is readable without the script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Spot:
 
 
 def anchor(number: int) -> str:
-    """Return the name by which links lead to a section."""
+    """Return the name of a section for links."""
     return f"part-{number}"
 
 
@@ -84,7 +84,7 @@ def _text(text: str) -> str:
 
 
 def _breakable(name: str) -> str:
-    """Return a name as HTML. In a narrow window it takes a new line behind a comma or a colon.
+    """Return a name as HTML. In a narrow window a line may end after a comma or a colon.
 
     Examples
     --------

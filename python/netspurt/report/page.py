@@ -31,11 +31,11 @@ _SCRIPTS = (
 )
 
 
-#: The most octets of the numbers of a page, as text. The page itself stays below 4 MB with them.
+#: The maximum number of octets of a page's numbers, as text. The whole page is then below 4 MB.
 _MOST_OCTETS = 3_700_000
 
-#: How often a smaller share of marks is tried. The octets of all marks together are about
-#: proportional to the share, so that the second trial nearly always fits.
+#: The maximum number of trials, each with a smaller share of marks. The number of octets is roughly
+#: proportional to the share, so the second trial nearly always fits.
 _TRIALS = 4
 
 
@@ -49,7 +49,7 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     out
         The file of the page. Links are relative to it.
     room
-        The most marks. If there are more, marks with extreme values are kept.
+        The maximum number of marks. If there are more, marks with extreme values are kept.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     if not sections:
         raise ValueError("a report needs something to show")
     groups = [group for section in sections for group in section.groups]
-    # Directions share the pictures of their whole run, which the payload holds once.
+    # The directions of a run share the pictures of the whole run. The payload has these once.
     pictures = {id(one): one for group in groups for one in _pictures(group)}.values()
     share, document, payload = _fitting(groups, share_of(pictures, room))
     texts = {
@@ -80,7 +80,7 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
 def _fitting(groups: Sequence[Group], share: float) -> tuple[float, dict[str, Any], str]:
     """Return the share of marks to keep, and the description and the numbers of these marks.
 
-    Numbers that hardly compress would make a heavy page. Of those the share is smaller.
+    Numbers that hardly compress would make the page too large. Then the share is smaller.
     """
     for _ in range(_TRIALS):
         payload = Payload()
@@ -100,12 +100,12 @@ def _pictures(group: Group) -> list[Any]:
     return [panel.picture for side in group.sides for flow in side.flows for panel in flow.panels]
 
 
-#: The most headings that a title names.
+#: The maximum number of headings that a title names.
 _NAMED = 3
 
 
 def _title(sections: Sequence[Section]) -> str:
-    """Return the title of the page: the headings, or of many the first."""
+    """Return the title of the page: all headings, or the first if there are many."""
     headings = [section.heading for section in sections if not section.within]
     if len(headings) <= _NAMED:
         return " · ".join(headings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from netspurt.pictures import Picture
 
-#: The most rows of a table on a page.
+#: The maximum number of rows of a table on a page.
 MOST_ROWS = 500
 
 
@@ -67,7 +67,7 @@ class Parting:
     at_s
         Its time from the first data [s].
     words
-        A sentence.
+        A sentence on the difference.
     flows
         The name of the compared direction in each of the two.
     """
@@ -119,15 +119,15 @@ class Rows:
     right
         The numbers of the columns that are right-aligned.
     places
-        The place of each row, `None` for a row of a direction that is not drawn; empty if no row
-        has one.
+        The place of each row; `None` for a row of a direction that is not drawn. It is empty if no
+        row has a place.
     more
         The number of further rows that are left out.
     empty
         The text for a table without rows.
     sections
-        The section that each row leads to, counted from that of the table; 0 for none. Empty if
-        no row leads to one.
+        The section that each row leads to, counted from the section of the table; 0 for none. It is
+        empty if no row leads to a section.
     elsewhere
         A sentence on where all rows are.
     """
@@ -160,7 +160,7 @@ class Part:
     name
         Its name on the page.
     answer
-        The sentence that answers best what a reader asks first; it stands out.
+        The answer to the first question of a reader. The page emphasizes it.
     words
         Other sentences.
     lines
@@ -199,7 +199,7 @@ class Section:
     parts
         The parts of the one or two subjects.
     answers
-        The sentences on the whole section that answer best what a reader asks first.
+        The answers to the first question of a reader, for the whole section.
     words
         Other sentences on the whole section.
     tables
@@ -207,8 +207,8 @@ class Section:
     groups
         Its pictures. Places in tables refer to the first group.
     within
-        Whether it belongs to the section of a folder that precedes it; its name is not in the
-        page's title then.
+        Whether it belongs to the section of a folder before it. Then its heading is not in the
+        title of the page.
     """
 
     heading: str

@@ -1,9 +1,9 @@
 """The numbers of a page as one compressed text, which the page decodes.
 
 If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
-they become whole numbers, and each is stored as the difference from the value before it, or from
-the value of another column. The octets of all columns are shuffled: first the first octet of each
-value, then the second octet of each value, and so on. Equal octets then stand together, which
+they become whole numbers. Each number is stored as the difference from the number before it, or
+from the number of another column. The octets of all columns are shuffled: first the first octet of
+each value, then the second octet of each value, and so on. Equal octets then stand together, which
 compresses well. All columns form one gzip stream, written in base 64.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-#: The scales: the numbers of parts of 1 in which values are counted. The coarsest is first.
+#: The scales. For example, a scale of 1000 counts in thousandths. The coarsest scale is first.
 SCALES = (1, 2, 1000, 1_000_000, 1_000_000_000)
 
 #: The largest whole number that is exact in JavaScript, which decodes the page.
@@ -38,9 +38,9 @@ class Packed:
     planes
         The number of octets of each value.
     scale
-        The number of parts of 1 in which values are counted; 0 if values are stored as floats.
+        The scale of the values, one of `SCALES`; 0 if values are stored as floats.
     base
-        The number of the column whose values are subtracted; -1 if the previous value is.
+        The number of the column whose values are subtracted; -1 means the previous value.
     """
 
     count: int

@@ -1,4 +1,4 @@
-"""What a page tells of the programs of `netspurt live exec`, and of their connections."""
+"""Sentences and a table on the programs of `netspurt live exec`, and on their connections."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ def connections(run: Run) -> Rows | None:
 
 
 def _received(opened_by_to: bool) -> tuple[str, str]:
-    """Return the columns with the octets that the asked end got, and that the opener got."""
+    """Return the columns with the octets that the asked end received, and the opener received."""
     return ("from_bytes", "to_bytes") if opened_by_to else ("to_bytes", "from_bytes")

@@ -55,7 +55,7 @@ def replay_section(
 
 
 def _answer(lines: Sequence[str]) -> str:
-    """Return of the lines on a recording what to set, with its conditions, and what to take."""
+    """Return which setting and which timer the lines on a recording recommend, with conditions."""
     starts = ("On a Linux server: ",), ("Take ", "None of these ")
     linux, take = (next((line for line in lines if line.startswith(s)), "") for s in starts)
     linux = linux.partition(" With QUIC")[0]
@@ -86,7 +86,7 @@ def _group(panel: Panel, name: str, x: str) -> Group:
 def _told(replay: Replay, pick: str) -> list[Algorithm]:
     """Return the timers that have tables: the recommended one, and up to three of the front.
 
-    Those of the front have spurious retransmissions. The recommended one may have none.
+    The timers of the front have spurious retransmissions. The recommended timer may have none.
     """
     best = [one for one in replay.front() if one.spurious and one.estimator != pick]
     return [*([replay[pick]] if pick else []), *best[:3]]

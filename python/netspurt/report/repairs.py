@@ -33,7 +33,7 @@ class _Missed:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The directions that have pictures, and the side of these in a comparison."""
+    """The directions that have pictures, and their side in a comparison."""
 
     names: set[str]
     side: int = 0
@@ -89,7 +89,7 @@ def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
 
 
 def _without_spurious(run: Tables, *, some: bool) -> str:
-    """Return the text of an empty table. The sums of flows know what was not recorded, too."""
+    """Return the text of an empty table. The table `flows` also counts what was not recorded."""
     flows = run.table("flows")
     if count := int(flows["spurious"].sum()):
         return f"None of the {count:,} spurious retransmissions was recorded."
@@ -154,7 +154,7 @@ def _sender(run: Tables, way: Way) -> str:
 
 
 def _seen(run: Tables, way: Way) -> Table | None:
-    """Return a direction's segments as seen at the sender, or else at the node that saw them."""
+    """Return a direction's segments as seen at the sender, or else at the first node."""
     segments = optional(run, "segments")
     if segments is None:
         return None
@@ -189,7 +189,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         n = rows.get(one)
         if n is None:
             continue
-        # A segment that covers the first lost octet begins at it or less than a segment before it.
+        # A segment that covers the first lost octet begins at most one segment before this octet.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]

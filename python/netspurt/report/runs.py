@@ -43,7 +43,7 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: Room = ROO
     lines
         The lines that `netspurt run` prints of its requests, populations and echo probes.
     room
-        What the pictures may take.
+        The limits of the pictures.
     """
     part, found = run_part(run, name, lines, room)
     groups = (Group([Side(name, found.flows)]),) if found.flows else ()
@@ -80,7 +80,7 @@ def run_part(
 
 
 def _version(run: Run) -> list[str]:
-    """Return the version that made the run, unless it is the one that makes the page."""
+    """Return the version that made the run, if another version makes the page."""
     return [] if run.version == __version__ else [f"run by netspurt {run.version}"]
 
 
@@ -111,7 +111,7 @@ def _answer(run: Run) -> str:
 
 
 def _ended(run: Run, ends: NDArray[np.float64]) -> str:
-    """Return a sentence on the ends of several directions [s]; NaN for one that did not end."""
+    """Return a sentence on the ends of several directions [s]; NaN if a direction did not end."""
     done = int(np.count_nonzero(~np.isnan(ends)))
     if done:
         last = _to_the_ms(float(np.nanmax(ends)))
@@ -150,7 +150,8 @@ def _costs(run: Run) -> Iterator[str]:
 def _words(run: Run) -> Iterator[str]:
     """Yield the counts of the run, and sentences on its programs and its retransmissions."""
     yield from told_programs(run)
-    # The first line, on the run's length, seed and digest, is at the foot.
+    # The first line is the title. The second line has the length, the seed and the digest, which
+    # are at the foot.
     lines = str(run).splitlines()[2:]
     yield from (line for line in lines if not line.startswith("tables:"))
     flows = run.flows
@@ -196,7 +197,7 @@ def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
 
 
 def _took(run: Run, n: int) -> float:
-    """Return the time from the start of a direction to its end, or to that of the run [s]."""
+    """Return the time from the start of a direction to its end, or to the end of the run [s]."""
     flows = run.flows
     start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
     if np.isnan(start):

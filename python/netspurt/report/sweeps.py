@@ -27,8 +27,8 @@ from netspurt.sweep.cases import Cases
 from netspurt.sweep.randomness import is_exact
 from netspurt.wording import counted, number, plain
 
-#: The measures of a page, the most important first. A page has those that the sweep has and that
-#: vary.
+#: The measures of a page, the most important first. A page has only measures that the sweep has and
+#: that vary.
 MEASURES = (
     *(one for one in USUAL if one.endswith("_mean")),
     "request_ns_p99",
@@ -43,16 +43,16 @@ MEASURES = (
 )
 _MOST_MEASURES = 6
 
-#: The most labels of the second name in a picture with lines.
+#: The maximum number of labels of the second name in a picture with lines.
 _LINES = 8
 
-#: The most labels of an axis that are compared.
+#: The labels of an axis are compared if there are at most this many.
 _COMPARED = 24
 
 
 @dataclass(frozen=True)
 class _Sweep:
-    """A sweep with what its page shows of it.
+    """A sweep, and the figures that its page shows.
 
     Attributes
     ----------
@@ -143,15 +143,15 @@ def sweep_section(folder: SweepFolder, name: str, remarks: Sequence[str] = ()) -
     return Section(plain(folder.title or name), [part], groups=groups)
 
 
-#: The maximum number of measures for which the best value of an axis is told.
+#: The maximum number of measures for which the page names the best value of an axis.
 _MOST_ANSWERED = 4
 
 
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first one is by the most important measure that decides anything. Only the comparisons
-    within combinations of the other axes count.
+    The first sentence is on the most important measure by which some value is worse. Only the
+    comparisons within combinations of the other axes count.
     """
     told: list[tuple[bool, str]] = []
     within = 0
@@ -185,7 +185,7 @@ def _words(folder: SweepFolder) -> Iterator[str]:
 
 
 def _without(sweep: _Sweep) -> Iterator[str]:
-    """Yield sentences on cases without measures: their groups look better or worse than real."""
+    """Yield sentences on cases without measures, because the means of their groups mislead."""
     lacking: dict[int, list[str]] = {}
     for measure, rows in sweep.means.items():
         if missing := sum(row.without for row in rows):
@@ -214,10 +214,10 @@ def _notes(sweep: _Sweep, within: int) -> Iterator[str]:
 
 
 def _chosen(cases: Cases) -> list[str]:
-    """Return those of the measures that the cases have and that vary.
+    """Return the measures of `MEASURES` that the cases have and that vary.
 
-    Of measures with equal values only the first is returned, as of the times of flows with one
-    request.
+    If several measures have equal values, only the first is returned. For example, flows with one
+    request have several equal times.
     """
     known = set(measures(cases))
     chosen: dict[bytes, str] = {}
@@ -295,7 +295,7 @@ def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
 
 
 def _groups(sweep: _Sweep) -> Iterator[Group]:
-    """Yield pictures of each measure: one for two varied names, else one for each name."""
+    """Yield pictures of each measure: one for one or two varied names, else one for each name."""
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]
@@ -317,7 +317,7 @@ def _groups(sweep: _Sweep) -> Iterator[Group]:
 def _best_first(figures: Figures, measure: str) -> list[str]:
     """Return the first labels of figures, the best first by this measure.
 
-    All pictures of an axis have the order of the first one, so that a reader finds a label again.
+    All pictures of an axis have the order of the first picture, so that labels are easy to find.
     """
     sign = direction(measure, None)
     known = {labels[0]: one.value for labels, one in figures.items()}

@@ -1,4 +1,4 @@
-"""One connection in two captures: what both points together tell of the path between them."""
+"""One connection in two captures: what both points together show of the path between them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from netspurt.captures import Explained, end_of
 from netspurt.shared import shared_connections
 from netspurt.wording import counted, duration, number, plain
 
-#: With a smaller share of matched segments the lengths of segments differ at the two points.
+#: If a smaller share of segments is matched, segments have different lengths at the two points.
 _MATCHED_MIN = 0.5
 
 
 def same_connection(
     captures: Sequence[Explained], numbers: Sequence[int]
 ) -> tuple[int, int] | None:
-    """Return which of two captures is nearer to the sender of most data, and which is not.
+    """Return the indices of two captures. The capture nearer to the sender of most data is first.
 
     The result is `None` unless the connections with these `numbers` are certainly the same.
     """
@@ -43,7 +43,7 @@ def same_connection(
 def sentences(
     captures: Sequence[Explained], numbers: Sequence[int], names: Sequence[str]
 ) -> list[str]:
-    """Return sentences on the connections of two captures; none unless they are the same.
+    """Return sentences on the connections of two captures; empty unless they are the same.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def sentences(
 
 
 #: A matched segment: its source and destination, sequence number, octets, whether it opens the
-#: connection, and the times at both points [ns], which are negative where it was not seen.
+#: connection, and the times at both points [ns]. A time is negative if it was not seen there.
 _Pair = tuple[str, str, int, int, bool, int, int]
 
 
 def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield what the segments with data of a sender met between two points, and the round trip."""
+    """Yield what happened to a sender's data between two points, and the round trip."""
     near, far = names
     out = _times([pair for pair in pairs if pair[0] == sender and pair[3] > 0])
     back = _times([pair for pair in pairs if pair[0] != sender])

@@ -69,7 +69,7 @@ def run_sweep(
         True if the sweep stops at the first case with an error. An error of a case that the folder
         already has also stops it.
     progress
-        Called with the number of finished cases and the number in all.
+        Called with the number of finished cases and the number of all cases.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _run(
 
 
 def _completed(engine: Engine, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, _core.Outcome]]:
-    """Yield finished chunks, and submit further chunks as the engine has room."""
+    """Yield finished chunks, and submit further chunks when the engine has room."""
     waiting = iter(chunks)
     for chunk in islice(waiting, engine.room):
         engine.submit(chunk)

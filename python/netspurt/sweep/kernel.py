@@ -104,7 +104,7 @@ class Live:
             yield chunk, self._run(chunk.first)
 
     def cancel(self) -> None:
-        """Remove the chunks that wait. The chunk that runs ends with the call that runs it."""
+        """Remove the waiting chunks. A chunk that already runs is not stopped."""
         self._waiting.clear()
 
     def _run(self, case: int) -> _core.Outcome:
@@ -124,7 +124,7 @@ class Live:
         try:
             scenario_of_sums = _recording_sums(scenario, limit_ns)
         except _core.ScenarioError:
-            # The scenario is invalid because a flow would start after this stop.
+            # The scenario is invalid, because a flow would start after the limit.
             return self._outcome(case, started_ns)
         try:
             late, counts = self._run_until_counted(scenario_of_sums)

@@ -98,7 +98,7 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the folder against other programs on this machine, until this program ends."""
+        """Lock the folder against other programs on this machine, until the context ends."""
         self._path.mkdir(parents=True, exist_ok=True)
         folder = os.open(self._path, os.O_RDONLY)
         try:

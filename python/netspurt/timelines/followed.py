@@ -28,7 +28,7 @@ def read_followed(text: str, name: str) -> Timeline:
     Raises
     ------
     TimelineError
-        If the file is not one that links follow.
+        If links cannot follow the file.
     """
     try:
         content = tomllib.loads(text)

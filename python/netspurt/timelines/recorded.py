@@ -137,11 +137,11 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
     """Return the outages of runs of losses in the reverse direction.
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
-    the first lost probe would have crossed with the delay of its neighbours. It ends when a later
-    probe crossed. If another probe that came back crossed in between, the reverse direction worked
-    then. So the outage begins after the last such crossing.
+    the first lost probe would have crossed, with the shorter delay of the two neighbours. It ends
+    when a later probe crossed. If another probe that came back crossed in between, the
+    reverse direction worked at that instant. So the outage begins after the last such crossing.
     """
-    # For each probe, the earliest crossing of this probe and all later ones; infinite at the end.
+    # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
     crossings_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
     outages = []
@@ -200,7 +200,7 @@ def _end_words(answered: Places) -> list[str]:
 
 
 def _points(at: Floats, delay: Floats) -> list[tuple[int, int]]:
-    """Return the points [ns] in the order of time, without those that repeat a delay."""
+    """Return the points [ns] in the order of time, without points that repeat a delay."""
     order = np.argsort(at, kind="stable")
     at, delay = at[order], delay[order]
     changes = np.concatenate(([True], np.diff(delay) != 0))

@@ -38,8 +38,8 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     Raises
     ------
     ValueError
-        If the direction has no rate and no opportunities, a rate has no length, or nothing
-        is delivered.
+        If the direction has neither a rate nor opportunities, or has opportunities and outages.
+        Also if a rate has no length, if nothing is delivered, or if the trace would be too long.
     """
     if way.opportunities:
         if way.outages:
