@@ -254,7 +254,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // Without a column of delays, `received` is an instant; beside one, a truth value.
+        // Without a column of delays, `received` is an instant. Beside a column of delays, it is a
+        // truth value.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -295,8 +296,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// Returns the names of a column of outcomes. `up` is not one beside a column such as `down` or
-/// `download`, because it is a rate there.
+/// Returns the names of a column of outcomes. Beside a column such as `down` or `download`, `up` is
+/// a rate and not an outcome.
 fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let rates = names.iter().any(|(base, _)| base.starts_with("down"));
     match ANSWERED.split_last() {

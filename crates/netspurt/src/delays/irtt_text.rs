@@ -25,7 +25,8 @@ struct IrttAnswer {
 struct IrttRun {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
-    /// The duration of the run, and the part of it that was a wait for the last answers.
+    /// The duration of the run, and the part of this time in which irtt waited for the last
+    /// answers.
     duration_and_wait: Option<(i64, i64)>,
     /// The octets of a probe after the UDP header.
     length: Option<u32>,

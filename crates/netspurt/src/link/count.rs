@@ -21,7 +21,7 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// Returns the sums with these frames and octets subtracted from the carried ones.
+    /// Subtracts these frames and octets from the carried ones and returns the sums.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

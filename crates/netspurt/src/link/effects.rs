@@ -27,9 +27,10 @@ pub struct Pick {
     /// Packets by their number in the flow. Each entry of a number selects one further
     /// transmission, beginning with the first.
     packets: Vec<u64>,
-    /// By flow: octets of the largest packet so far. Only the last packet of a flow is smaller.
+    /// For each flow, the octets of its largest packet so far. Only the last packet of a flow is
+    /// smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// By destination endpoint: octets of each message, if the flow has messages.
+    /// For each destination endpoint, the octets of each message, if the flow has messages.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -63,7 +64,7 @@ impl Chance {
     }
 }
 
-/// By destination endpoint: octets of each message of the flow, if it has messages.
+/// For each destination endpoint, the octets of each message, if the flow has messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of

@@ -52,8 +52,8 @@ impl Flight {
     }
 
     /// Returns the arrival of a frame that would arrive at `at` if it were alone on the link.
-    /// Frames arrive in order, so the arrival is not before the last frame's, and later frames do
-    /// not arrive before it.
+    /// Frames arrive in order: this frame does not arrive before the last one, and later frames do
+    /// not arrive before this one.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

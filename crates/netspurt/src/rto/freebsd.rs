@@ -97,7 +97,7 @@ impl FreeBsd {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds are crossed.
+    /// When the tick is zero or the bounds contradict each other.
     pub fn new(config: FreeBsdConfig) -> Self {
         let config = checked(config);
         let initial = config.initial.whole_units(config.tick);

@@ -101,7 +101,7 @@ impl Solaris {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the bounds are crossed.
+    /// When the bounds contradict each other.
     pub fn new(config: SolarisConfig) -> Self {
         let config = checked(config);
         let initial = config.initial.whole_units(MS);

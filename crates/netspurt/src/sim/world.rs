@@ -377,7 +377,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Does the same for a link with a managed queue or with effects.
+    /// Does the same as [`serve_link`](Self::serve_link) for a link with a managed queue or with
+    /// effects.
     #[inline(never)]
     fn serve_managed_link(&mut self, by: (Time, Time), index: usize) {
         loop {

@@ -303,7 +303,7 @@ fn decimal(text: &str) -> Option<(&str, &str)> {
     digits(whole).then_some((whole.trim_start_matches('0'), fraction))
 }
 
-/// The most digits by which a multiplication with `scale` lengthens a number.
+/// The maximum number of digits by which a multiplication with `scale` lengthens a number.
 fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }

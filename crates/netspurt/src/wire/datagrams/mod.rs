@@ -68,7 +68,7 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// The most memory for incomplete datagrams, in octets.
+    /// The maximum memory for incomplete datagrams, in octets.
     pub const MOST_BYTES: usize = 1 << 22;
     /// The time for which a datagram waits for its fragments, in nanoseconds.
     const TIMER_NS: i64 = 60_000_000_000;
