@@ -22,13 +22,13 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Frames by their number in the order of arrival, from 1; sorted.
+    /// Frames by their number in the order of arrival, from 1; the highest number is first.
     nth: Vec<u64>,
     /// Packets by their number in the flow. Each entry of a number selects one further
     /// transmission, beginning with the first.
     packets: Vec<u64>,
-    /// For each flow, the octets of its largest packet so far. Only the last packet of a flow is
-    /// smaller.
+    /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
+    /// of a message, is smaller.
     full_bytes: Vec<(u64, u16)>,
     /// For each destination endpoint, the octets of each message, if the flow has messages.
     messages: Messages,

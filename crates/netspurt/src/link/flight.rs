@@ -43,7 +43,8 @@ impl Flight {
         self.frames.is_empty()
     }
 
-    /// Adds a frame, which must not arrive before the last one.
+    /// Adds a frame. If the frame would arrive before the last one, it arrives together with the
+    /// last one.
     #[inline(always)]
     pub(super) fn add(&mut self, mut arrival: Arrival) {
         arrival.when.at = arrival.when.at.max(self.last);

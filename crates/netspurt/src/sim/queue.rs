@@ -174,8 +174,8 @@ impl EventQueue {
         self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
     }
 
-    /// Inserts a node in the list of its slot, behind all nodes that are due earlier or at the same
-    /// time.
+    /// Inserts a node in the list of its slot, behind all nodes whose appointments are earlier or
+    /// equal.
     #[inline(always)]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;

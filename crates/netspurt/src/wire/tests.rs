@@ -576,7 +576,7 @@ proptest! {
     }
 }
 
-/// All fields of a captured segment that are read, as text. A plain segment has no urgent pointer.
+/// All fields of a captured segment, as text, except those that a plain segment does not have.
 fn fields(segment: &impl CapturedTcp) -> String {
     let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
     let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());
