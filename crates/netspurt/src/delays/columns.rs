@@ -223,7 +223,8 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
 /// first.
 ///
 /// # Errors
-/// When the user names a column that does not exist, or an unknown unit.
+/// When the user names a column that does not exist, an unknown unit, or an unknown order of day
+/// and month.
 pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, RecordingError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
@@ -360,7 +361,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 /// is unknown.
 ///
 /// # Errors
-/// When a named column does not exist.
+/// When a named column, unit, or order of day and month does not exist. Also when columns are
+/// named, but not the one with the delays.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,
@@ -438,7 +440,7 @@ pub(super) fn is_value(cell: &str) -> bool {
     number(cell) || missing || is_time(cell) || is_bound(cell) || cell.eq_ignore_ascii_case("true")
 }
 
-/// Whether a cell begins with an instant, or is a time of day.
+/// Whether a cell begins with an instant, or is a date or a time of day.
 fn is_time(cell: &str) -> bool {
     leading(cell).is_some() || looks(cell)
 }

@@ -57,8 +57,8 @@ impl IrttRun {
         self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
     }
 
-    /// Returns the interval between probes in nanoseconds. The last probe left when the wait began.
-    /// Three digits are kept, because irtt prints no more digits of the duration.
+    /// Returns the interval between probes. The last probe left when the wait began. Three digits
+    /// are kept, because irtt prints no more digits of the duration.
     fn interval(&self) -> Option<Duration> {
         let ((sent, _), (duration, wait)) = (self.counts?, self.duration_and_wait?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;

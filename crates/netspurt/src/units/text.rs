@@ -1,7 +1,7 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). Writing gives the shortest text that reads to the same quantity.
+//! second, bytes). A quantity is written as a text that reads to the same quantity.
 
 use core::fmt;
 use core::str::FromStr;
