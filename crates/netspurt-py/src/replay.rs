@@ -92,7 +92,8 @@ fn run(
 
 #[pymethods]
 impl PyReplayed {
-    /// The algorithm, with the constants that differ from the published ones.
+    /// The name in the results. By default this is the algorithm with the constants that differ
+    /// from the published ones, or the name of a Python class.
     #[getter]
     fn estimator(&self) -> &str {
         &self.estimator

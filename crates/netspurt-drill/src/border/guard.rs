@@ -56,7 +56,7 @@ pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_
     c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
 }
 
-/// Refuses the script because it needs `what`, which our host does not have.
+/// Refuses the script for the reason `what`.
 pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     machine.with(|world| world.refuse(what));
     Errno(libc::EOPNOTSUPP)
