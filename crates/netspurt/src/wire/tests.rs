@@ -451,8 +451,7 @@ fn the_authentication_header_counts_words_of_four_octets() {
     assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
 }
 
-/// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header has another
-/// one.
+/// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header differs.
 #[test]
 fn the_destination_behind_a_routing_header_is_the_last_one() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
