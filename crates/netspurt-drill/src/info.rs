@@ -2,7 +2,7 @@
 
 use netspurt_scenario::script::{Field, Info};
 
-/// Octets of `struct tcp_info` up to the counters of accurate ECN.
+/// Octets of `struct tcp_info`, including the counters of accurate ECN.
 pub const TCP_INFO_BYTES: usize = 280;
 /// Octets of `SO_MEMINFO`: nine numbers.
 pub const MEMORY_BYTES: usize = 36;

@@ -49,7 +49,8 @@ impl Setup {
     /// Adds a command that comes before the first call.
     ///
     /// # Errors
-    /// When scripts cannot use the command here, or our connection does not have what it sets.
+    /// When scripts cannot use the command here, or our connection does not have the property that
+    /// the command sets.
     pub fn command(&mut self, text: &str) -> Result<(), String> {
         let before = self.commands.len();
         self.commands.push_str(text);
@@ -74,7 +75,8 @@ impl Setup {
 /// The changes of a command between events.
 ///
 /// # Errors
-/// When scripts cannot use the command here, or it sets something that cannot change any more.
+/// When scripts cannot use the command here, or the command sets a property that cannot change any
+/// more.
 pub fn changes(text: &str) -> Result<Vec<HostChange>, String> {
     let mut script = parse(&format!("0 `{text}`"))?;
     let actions = script.events.drain(..).map(|event| event.action);

@@ -41,8 +41,8 @@ impl HookFailure {
     }
 }
 
-/// What happens after an exception in a method. The methods of the trait for estimators cannot
-/// return errors.
+/// The reaction to an exception in a method. The methods of the trait for estimators cannot return
+/// errors.
 #[derive(Clone)]
 pub enum OnFailure {
     /// The exception is kept, and the timer does not change. The caller of the estimator then looks

@@ -315,7 +315,7 @@ impl PyCongestion {
         Ok(())
     }
 
-    /// Called when the congestion was not real. The window has already been restored.
+    /// Called when the congestion proved spurious. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())

@@ -263,7 +263,7 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, sequence number, octets, whether it opens the connection,
+/// A paired segment: source, destination, sequence number, octets, whether it opens its direction,
 /// and its times in both captures. A time below zero is missing.
 type Paired = (String, String, u32, u32, bool, i64, i64);
 

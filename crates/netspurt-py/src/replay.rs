@@ -92,7 +92,8 @@ fn run(
 
 #[pymethods]
 impl PyReplayed {
-    /// The algorithm, with the constants that differ from the published ones.
+    /// The name in the results. By default this is the algorithm with the constants that differ
+    /// from the published ones, or the name of a Python class.
     #[getter]
     fn estimator(&self) -> &str {
         &self.estimator
@@ -161,7 +162,8 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of weights and factors. Returns the
-/// best settings, which are those that no other setting beats, and the number of all settings.
+/// best settings and the number of all settings. No other setting is at least as good as a best one
+/// in both the spurious retransmissions and the sum of the timers.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

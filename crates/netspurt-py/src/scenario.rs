@@ -242,12 +242,12 @@ impl PyResults {
         self.0.stop().as_nanos()
     }
 
-    /// The fingerprint of all tables.
+    /// The digest of all tables.
     fn digest(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.digest())
     }
 
-    /// The fingerprint of the flows' results.
+    /// The digest of the flows' results.
     fn flows_digest(&self) -> String {
         self.0.flows_digest()
     }

@@ -63,7 +63,8 @@ pub struct CwndState {
     pub flight_bytes: u64,
     /// Duplicate ACKs counted.
     pub dupacks: u32,
-    /// Whether the sender is in a recovery that duplicate ACKs started.
+    /// Whether the sender is repairing a loss. The repair after a timeout is included, except for
+    /// the senders of ns-2.
     pub in_recovery: bool,
 }
 

@@ -77,8 +77,9 @@ impl PackedValue for u64 {
         } else {
             let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
             let end = into.len() + 1 + many as usize;
-            // A copy of a fixed length takes a few instructions, and one of a variable length a call.
-            // A processor waits if it copies at once what was just written in two pieces.
+            // A copy of a fixed length takes a few instructions; a copy of a variable length takes
+            // a function call. A processor also waits if it copies octets in one piece immediately
+            // after they were written in two pieces.
             into.push(TWO_OCTETS + (many - 1) as u8);
             into.extend_from_slice(&self.to_le_bytes());
             into.truncate(end);

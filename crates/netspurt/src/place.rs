@@ -22,7 +22,8 @@ pub struct Place {
     pub width: usize,
 }
 
-/// The most characters of a line that are shown, and the most of them before the place.
+/// The maximum number of characters of a line that are shown, and the maximum number of these
+/// before the place.
 const SHOWN: usize = 160;
 const SHOWN_BEFORE: usize = 100;
 

@@ -256,9 +256,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// The most blocks that fit.
+    /// The maximum number of blocks that fit.
     pub const MAX: usize = 4;
-    /// The most blocks that fit beside timestamps.
+    /// The maximum number of blocks that fit beside timestamps.
     pub const MAX_STAMPED: usize = 3;
 
     /// Appends a block.

@@ -29,7 +29,7 @@ pub(super) struct Errno(pub(super) c_int);
 /// The result of a function at the border, before it is a C number.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
-/// Runs `work` on the machine. Returns -1 and sets `errno` if that fails or panics.
+/// Runs `work` on the machine. Returns -1 and sets `errno` if `work` fails or panics.
 pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let machine = current().ok_or(Errno(libc::ENOSYS))?;
@@ -56,7 +56,7 @@ pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_
     c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
 }
 
-/// Refuses the script because it needs `what`, which our host does not have.
+/// Refuses the script for the reason `what`.
 pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     machine.with(|world| world.refuse(what));
     Errno(libc::EOPNOTSUPP)

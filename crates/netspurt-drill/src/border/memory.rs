@@ -53,7 +53,8 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
 /// Reads a value at `place`.
 ///
 /// # Safety
-/// Unless `place` is null, there is such a value, whose every pattern of bits is valid.
+/// Unless `place` is null, such a value can be read there, and every pattern of bits is a valid
+/// value of `T`.
 pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));

@@ -161,7 +161,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
 /// Makes the machine of a script.
 ///
 /// # Errors
-/// What is wrong with the flags.
+/// The mistake in the flags.
 pub(super) fn begin(flags: &str) -> Result<(), String> {
     let setup = Setup::read(flags)?;
     set_current(Some(DrillMachine::new(DrillWorld::new(setup))));

@@ -44,7 +44,7 @@ impl Task {
         }
     }
 
-    /// Returns this workload with a connection that is opened at `start`.
+    /// Returns this task with a connection that is opened at `start`.
     #[must_use]
     pub fn starting(&self, start: Time) -> Self {
         match self {

@@ -27,7 +27,7 @@ struct AtlasPath {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// When more probes are missing than the limit allows.
+/// When a result says that more probes were sent than the limit allows.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

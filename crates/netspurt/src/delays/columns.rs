@@ -223,7 +223,8 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
 /// first.
 ///
 /// # Errors
-/// When the user names a column that does not exist, or an unknown unit.
+/// When the user names a column that does not exist, an unknown unit, or an unknown order of day
+/// and month.
 pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, RecordingError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
@@ -254,7 +255,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // Without a column of delays, `received` is an instant; beside one, a truth value.
+        // Without a column of delays, `received` is an instant. Beside a column of delays, it is a
+        // truth value.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -295,8 +297,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// Returns the names of a column of outcomes. `up` is not one beside a column such as `down` or
-/// `download`, because it is a rate there.
+/// Returns the names of a column of outcomes. Beside a column such as `down` or `download`, `up` is
+/// a rate and not an outcome.
 fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let rates = names.iter().any(|(base, _)| base.starts_with("down"));
     match ANSWERED.split_last() {
@@ -359,7 +361,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 /// is unknown.
 ///
 /// # Errors
-/// When a named column does not exist.
+/// When a named column, unit, or order of day and month does not exist. Also when columns are
+/// named, but not the one with the delays.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,
@@ -437,7 +440,7 @@ pub(super) fn is_value(cell: &str) -> bool {
     number(cell) || missing || is_time(cell) || is_bound(cell) || cell.eq_ignore_ascii_case("true")
 }
 
-/// Whether a cell begins with an instant, or is a time of day.
+/// Whether a cell begins with an instant, or is a date or a time of day.
 fn is_time(cell: &str) -> bool {
     leading(cell).is_some() || looks(cell)
 }

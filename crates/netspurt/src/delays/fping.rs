@@ -245,7 +245,7 @@ fn unread_stamp(line: &str) -> (&str, &str) {
 fn count(target: &mut Target, address: &str, details: FpingLine, stamp: Option<i64>) {
     match details {
         FpingLine::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
-            // The first reply is not in the log, so this one stands for it.
+            // The first reply is not in the log, so the duplicate takes its place.
             count(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
         }
         FpingLine::Reply(number, rtt, bytes) => {

@@ -25,7 +25,8 @@ struct IrttAnswer {
 struct IrttRun {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
-    /// The duration of the run, and the part of it that was a wait for the last answers.
+    /// The duration of the run, and the part of this time in which irtt waited for the last
+    /// answers.
     duration_and_wait: Option<(i64, i64)>,
     /// The octets of a probe after the UDP header.
     length: Option<u32>,
@@ -56,8 +57,8 @@ impl IrttRun {
         self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
     }
 
-    /// Returns the interval between probes in nanoseconds. The last probe left when the wait began.
-    /// Three digits are kept, because irtt prints no more digits of the duration.
+    /// Returns the interval between probes. The last probe left when the wait began. Three digits
+    /// are kept, because irtt prints no more digits of the duration.
     fn interval(&self) -> Option<Duration> {
         let ((sent, _), (duration, wait)) = (self.counts?, self.duration_and_wait?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;

@@ -12,7 +12,7 @@ pub(super) struct LogClock {
 /// A line of a log, split into its timestamp and the text that follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StampedLine<'a> {
-    /// The timestamp in nanoseconds since 1970, or since the log's first midnight.
+    /// The timestamp in nanoseconds since 1970, or since the midnight before the log's first line.
     pub ns: Option<i64>,
     /// Whether the timestamp is a local time without a zone.
     pub local: bool,

@@ -1,4 +1,5 @@
-//! Recognises reports of mtr, to refuse them. They hold averages, and no delay of a single probe.
+//! Recognises reports of mtr, to refuse them. A report has averages, but no delay of a single
+//! probe.
 
 use super::reading::RecordingError;
 use super::text::lines;

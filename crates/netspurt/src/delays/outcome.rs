@@ -39,7 +39,8 @@ pub(super) fn says_lost(text: &str) -> bool {
 const LETTERS_MAX: usize = 48;
 
 /// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
-/// the outcome. `None` if the cell does not show it. A number does not show it if it is a code.
+/// the outcome. `None` if the cell does not show it. If numbers are codes, a number does not show
+/// it.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);

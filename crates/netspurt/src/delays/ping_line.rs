@@ -212,7 +212,7 @@ const TIMED: u32 = 24;
 /// The maximum number of octets that a reply can have. A larger number is something else.
 const REPLY_BYTES_MAX: u64 = 100_000;
 
-/// Reads the size of a reply, after any timestamp.
+/// Reads the size of a reply; `None` if the line is not a reply.
 fn size(line: &str) -> Option<u64> {
     if let Some((bytes, _)) = before_bytes(line) {
         return Some(bytes);
@@ -252,7 +252,7 @@ fn unit(after: &str) -> Option<u64> {
     })
 }
 
-/// Returns the text before a reply that another program wrote.
+/// Returns the text that another program wrote before a reply.
 pub(super) fn foreign(line: &str) -> &str {
     let before = line.split_once(" bytes from ").map_or("", |(before, _)| before);
     before.trim_end_matches(|c: char| c.is_ascii_digit())

@@ -176,7 +176,7 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
 /// The message about a file of unknown format.
 const UNKNOWN_FORMAT: &str = "not a known format of recorded delays";
 
-/// The characters at the beginning of a file that tell whether it is a text.
+/// The number of characters at the beginning of a file that show whether it is a text.
 const TOLD_BY: usize = 1 << 10;
 
 /// Returns the error for a file of unknown format.

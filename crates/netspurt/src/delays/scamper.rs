@@ -19,7 +19,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the pings among `items`.
 ///
 /// # Errors
-/// When there are only traceroutes.
+/// When there is no ping.
 pub(super) fn parse(
     name: &str,
     items: &[Item],

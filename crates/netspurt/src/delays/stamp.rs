@@ -116,8 +116,8 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     Some(half_of_day(ns, rest))
 }
 
-/// Adds `AM` or `PM` to a time of day, if one of them follows. Returns the time and the text
-/// after it.
+/// Converts a time of day by the `AM` or `PM` that follows it, if one of them follows. Returns the
+/// time and the text after it.
 fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
     let noon = 12 * 60 * MINUTE;

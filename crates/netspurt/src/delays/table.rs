@@ -110,7 +110,7 @@ const NAMES_MAX: usize = 32;
 const NAME_CHARS_MAX: usize = 30;
 
 /// Returns the cells of the first row, for a message. `None` if the text does not look like a
-/// table: rows with equal numbers of cells, and a number in the last of the rows.
+/// table. A table has rows with equal numbers of cells, and a number in the last of these rows.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let first_lines: Vec<&str> = plain.take(ROWS_TESTED).map(|(_, line)| line).collect();
@@ -530,8 +530,8 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
-/// Reads a cell of instants. If the unit is unknown, the size of the number shows it, because the
-/// time is one of our days.
+/// Reads a cell of instants. If the unit is unknown, the size of the number shows the unit, because
+/// the time is not far from the present.
 fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64> {
     if let Some(ns) = written(text, dates) {
         return Some(ns);

@@ -24,7 +24,8 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     plain(text)
 }
 
-/// Returns the text without byte-order marks and without a terminal's colours.
+/// Returns the text without byte-order marks, NUL characters, and the escape sequences of
+/// terminals.
 fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(['\u{feff}', '\u{1b}', '\u{0}']) {
         return text;

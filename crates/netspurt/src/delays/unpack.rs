@@ -6,10 +6,11 @@ use crate::unpack::{Packing, Unpacked};
 
 use super::reading::RecordingError;
 
-/// The maximum number of octets of text, and the most that a compressed file may contain: 2 GiB.
+/// The maximum number of octets of a text, and of the contents of a compressed file: 2 GiB.
 pub(super) const CONTENT_BYTES_MAX: u64 = 1 << 31;
 
-/// Up to this length, contents may be any multiple of the compressed file: 64 MiB.
+/// Contents of at most this length may be any number of times as long as the compressed file: 64
+/// MiB.
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the compressed file. Recordings shrink
 /// to about a tenth. A file that shrinks far more was made to fill the memory.

@@ -37,8 +37,8 @@ enum WindowsLine {
     Unknown,
 }
 
-/// Parts of Windows's messages for a missing reply, without accented letters, which differ between
-/// code pages.
+/// Parts of Windows's messages for a missing reply. Most parts have no accented letters, because
+/// the encoding of these differs between code pages.
 const FAILURES: &[&str] = &[
     "Request timed out",
     "General failure",

@@ -48,8 +48,8 @@ impl YearLast {
         let digits = rest.strip_prefix(mark)?;
         let (year, rest) = integer(digits)?;
         let dotted = mark == '.';
-        // A year of two digits is in this century. With slashes, it is not read, because the year
-        // may come first.
+        // A year of two digits is in this century. With slashes or hyphens, it is not read, because
+        // the year may come first.
         let year = match digits.len() - rest.len() {
             4 => year,
             2 if dotted => 2000 + year,

@@ -1,7 +1,8 @@
 //! PackMime-HTTP: models for the arrivals of connections, the sizes of requests and replies, and
 //! the delays of servers.
 //!
-//! All parameters are computed from one number, the rate at which connections arrive.
+//! All parameters are constants, or are computed from one number, the rate at which connections
+//! arrive.
 //!
 //! ns-2.35 differs in one place from its own constants: the memory of arrivals is 0.33, and its
 //! constant of 0.35 is not used. This code does the same. A reply of 2^31 octets or more overflows

@@ -66,7 +66,7 @@ struct PartialDatagrams<F> {
 struct Partial<F> {
     deadline: Time,
     frame: F,
-    /// The octets of its payload that have arrived: disjoint ranges without gaps, in order.
+    /// The octets of its payload that have arrived: ranges in order, with a gap between each two.
     there: Vec<(u32, u32)>,
     /// The number of octets of the payload; known when the last fragment has arrived.
     end: Option<u32>,

@@ -37,7 +37,8 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// The largest frame that enters the queue when a datagram of `size` octets arrives: the
-    /// datagram itself, its first fragment, or the largest that is not too big; in octets.
+    /// datagram itself, its largest fragment, or the limit if the link drops larger datagrams; in
+    /// octets.
     pub fn largest_part(&self, size: u32) -> u32 {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }

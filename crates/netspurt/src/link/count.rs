@@ -7,8 +7,8 @@ pub struct LinkCount {
     pub carried: u64,
     /// The octets of the carried frames, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped because the queue was full, because its algorithm decided so, or because
-    /// they were too big.
+    /// Frames dropped because the queue was full, because its algorithm decided so, because they
+    /// were too big, or because of a handover.
     pub dropped: u64,
     /// Frames marked by the queue's algorithm instead of being dropped.
     pub marked: u64,
@@ -21,7 +21,7 @@ pub struct LinkCount {
 }
 
 impl LinkCount {
-    /// Returns the sums with these frames and octets subtracted from the carried ones.
+    /// Subtracts these frames and octets from the carried ones and returns the sums.
     pub(super) fn without(self, (packets, bytes): (u32, u64)) -> Self {
         Self {
             carried: self.carried - u64::from(packets),

@@ -3,8 +3,8 @@
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
 
-/// The propagation delay of frames. The instant at which a frame's transmission starts determines
-/// it. As in ns-2, a frame on its way keeps its delay.
+/// The propagation delay of frames. The delay depends on the instant at which the frame's
+/// transmission starts. As in ns-2, a frame on its way keeps its delay.
 #[derive(Clone, Debug)]
 pub struct Delay(DelayKind);
 

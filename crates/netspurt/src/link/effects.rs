@@ -22,14 +22,15 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     seen: u64,
-    /// Frames by their number in the order of arrival, from 1; sorted.
+    /// Frames by their number in the order of arrival, from 1; the highest number is first.
     nth: Vec<u64>,
     /// Packets by their number in the flow. Each entry of a number selects one further
     /// transmission, beginning with the first.
     packets: Vec<u64>,
-    /// By flow: octets of the largest packet so far. Only the last packet of a flow is smaller.
+    /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
+    /// of a message, is smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// By destination endpoint: octets of each message, if the flow has messages.
+    /// For each destination endpoint, the octets of each message, if the flow has messages.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -63,7 +64,7 @@ impl Chance {
     }
 }
 
-/// By destination endpoint: octets of each message of the flow, if it has messages.
+/// For each destination endpoint, the octets of each message, if the flow has messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of

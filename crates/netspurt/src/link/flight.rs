@@ -43,7 +43,8 @@ impl Flight {
         self.frames.is_empty()
     }
 
-    /// Adds a frame, which must not arrive before the last one.
+    /// Adds a frame. If the frame would arrive before the last one, it arrives together with the
+    /// last one.
     #[inline(always)]
     pub(super) fn add(&mut self, mut arrival: Arrival) {
         arrival.when.at = arrival.when.at.max(self.last);
@@ -52,8 +53,8 @@ impl Flight {
     }
 
     /// Returns the arrival of a frame that would arrive at `at` if it were alone on the link.
-    /// Frames arrive in order, so the arrival is not before the last frame's, and later frames do
-    /// not arrive before it.
+    /// Frames arrive in order: this frame does not arrive before the last one, and later frames do
+    /// not arrive before this one.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last

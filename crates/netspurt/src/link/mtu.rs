@@ -49,7 +49,8 @@ impl Mtu {
         self.too_big == TooBig::Fragment && size > self.bytes
     }
 
-    /// The octets of the largest frame into which a frame of `size` octets is cut.
+    /// The octets of the largest frame into which a frame of `size` octets is cut; the limit if
+    /// larger frames are dropped and the frame is larger.
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {
             _ if size <= self.bytes => size,

@@ -75,8 +75,7 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// Drops all that was to be transmitted after `at`, so that the transmitter is free from `at`
-    /// on.
+    /// Drops the octets that would be transmitted after `at`. The transmitter is free from `at` on.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }

@@ -26,7 +26,7 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// Elements further from the epoch than this cause a warning [days].
+/// A span of time that reaches further from the epoch than this causes a warning [days].
 const TRUSTED_DAYS: f64 = 7.0;
 /// The least and the greatest growth of SGP4's error in low orbits [km a day] (Vallado et al.
 /// 2006).

@@ -94,11 +94,11 @@ enum Optional<'a> {
 /// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
 /// `snap_bytes` octets of each packet.
 ///
-/// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
-/// counts an endpoint's transmissions. A link may charge a segment a size that no TCP header can
-/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. In this case the
-/// packet is written with valid headers, and its comment states both sizes. Fragments are cut from
-/// the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
+/// In IPv4, node *n* has the address 10.x.y.z, and the last three octets are *n* + 1. The IP
+/// identification counts an endpoint's transmissions. A link may charge a segment a size that no
+/// TCP header can have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. In this
+/// case the packet is written with valid headers, and its comment states both sizes. Fragments are
+/// cut from the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
 /// identifier.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Records: the tables that are made from a run's events. Their columns are fixed, and a column's
-//! name ends in its unit.
+//! Records: the tables that are made from a run's events. Their columns are fixed. If a column has
+//! a unit, its name ends in this unit.
 
 mod capture;
 mod connections;

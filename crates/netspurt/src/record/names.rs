@@ -10,7 +10,7 @@ use crate::units::Time;
 
 use super::table::{Column, Data};
 
-/// What the tables need to know of a flow, except its name.
+/// The properties of a flow that the tables need, except its name.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowProperties {
     /// The number of the node from which the flow starts.

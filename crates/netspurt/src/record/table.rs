@@ -24,7 +24,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The name of the column. It ends in the unit.
+    /// The name of the column. It ends in the unit, if there is one.
     pub name: Cow<'static, str>,
     /// The values.
     pub data: Data,

@@ -15,9 +15,9 @@ use super::run::Results;
 pub struct RunContents {
     /// When the run ended, in nanoseconds since its start.
     pub stop_ns: u64,
-    /// The fingerprint of all tables.
+    /// The digest of all tables.
     pub digest: String,
-    /// The fingerprint of the flows' results alone.
+    /// The digest of the flows' results alone.
     pub flows_digest: String,
     /// The number of rows of each table, by the table's name.
     pub tables: IndexMap<String, usize>,

@@ -64,7 +64,7 @@ struct Manifest<'a> {
     files: BTreeMap<String, String>,
 }
 
-/// Writes a run's files, and keeps the fingerprint of each.
+/// Writes a run's files, and keeps the SHA-256 of each.
 #[derive(Debug)]
 pub struct FolderWriter<F> {
     folder: F,
@@ -97,10 +97,10 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Adds the fingerprint of an existing file with these octets.
+    /// Adds the SHA-256 of an existing file with these octets.
     ///
     /// # Errors
-    /// When they cannot be read; the error names the file.
+    /// When the octets cannot be read; the error names the file.
     pub fn note(&mut self, name: &str, mut octets: impl Read) -> io::Result<()> {
         let mut all = Hashed { out: io::sink(), hash: Sha256::new() };
         io::copy(&mut octets, &mut all).map_err(|error| of_file(name, error))?;
@@ -184,7 +184,7 @@ impl<F: Folder> FolderWriter<F> {
     }
 }
 
-/// A file, with the fingerprint of all octets written to it.
+/// A file, with the SHA-256 of all octets written to it.
 #[derive(Debug)]
 pub struct Hashed<W> {
     out: W,

@@ -162,12 +162,12 @@ impl Results {
         write_capture(seen, &self.names, node, self.captured.snap_bytes, out)
     }
 
-    /// The fingerprint of every table.
+    /// The digest of all tables.
     pub fn digest(&self) -> String {
         digest(&self.tables)
     }
 
-    /// The fingerprint of the flows' results, which does not depend on what was recorded.
+    /// The digest of the flows' results, which does not depend on the recorded tables.
     pub fn flows_digest(&self) -> String {
         digest(self.table("flows"))
     }

@@ -180,7 +180,7 @@ impl Write for MemoryFile {
         if self.full {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        // As some disks do, the file takes fewer octets than it is offered.
+        // The file accepts fewer octets than it is offered, as some disks do.
         let count = octets.len().min(100);
         self.octets.extend(&octets[..count]);
         Ok(count)

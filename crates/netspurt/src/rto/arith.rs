@@ -27,8 +27,8 @@ pub struct Ratio {
 #[error("write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million")]
 pub struct RatioError;
 
-/// The largest numerator and denominator of a ratio that is read from text. Products of such
-/// numbers do not overflow.
+/// The numerator of a ratio that is read from text is below this number, and the denominator is at
+/// most this number. Products of such numbers do not overflow.
 const MOST: u64 = 1_000_000_000;
 
 impl FromStr for Ratio {

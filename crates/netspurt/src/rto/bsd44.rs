@@ -102,7 +102,7 @@ impl Bsd44 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds are crossed.
+    /// When the tick is zero or the bounds contradict each other.
     pub fn new(config: Bsd44Config) -> Self {
         let config = checked(config);
         let default_ticks = config.default_rtt.whole_units(config.tick);

@@ -171,7 +171,8 @@ impl Cocoa {
         }
     }
 
-    /// Moves the timer by `weight` towards the one of `estimate` with K = `k`.
+    /// Moves the overall estimate by `weight` towards the timer of `estimate` with K = `k`. Then
+    /// begins a new timer.
     fn mix(&mut self, estimate: MeanDeviation, k: u32, weight: Ratio) {
         let target = Smooth::of(estimate.srtt.span() + estimate.rttvar.times(k));
         self.overall = self.overall.toward(target, weight);

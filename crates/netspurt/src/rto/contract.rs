@@ -17,7 +17,7 @@ struct Algorithm {
     karn: bool,
     /// Whether timeouts lengthen its timer.
     backs_off: bool,
-    /// Whether progress without a sample leaves the backoff alone.
+    /// Whether the backoff continues after progress without a sample.
     keeps_backoff: bool,
     /// The range in which the timer settles if all samples are equal, before the bounds apply.
     settles: fn(Duration) -> (Duration, Duration),
@@ -159,7 +159,8 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     }
 }
 
-/// All algorithms. Those with a switch for Karn's rules come a second time, with these rules on.
+/// All algorithms. An algorithm with a switch for Karn's rules is in the list a second time, with
+/// these rules on.
 fn algorithms() -> Vec<Algorithm> {
     let mut algorithms: Vec<Algorithm> =
         EstimatorConfig::NAMES.iter().map(|name| algorithm(name)).collect();

@@ -92,7 +92,7 @@ impl Datacenter {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a gain is above 1 or the bounds are crossed.
+    /// When a gain is above 1 or the bounds contradict each other.
     pub fn new(config: DatacenterConfig) -> Self {
         let config = checked(config);
         let DatacenterConfig { alpha, beta, k, granularity, min, max, initial, dither } = config;

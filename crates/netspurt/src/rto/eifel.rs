@@ -92,7 +92,7 @@ impl Eifel {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the bounds are crossed.
+    /// When the bounds contradict each other.
     pub fn new(config: EifelConfig) -> Self {
         let config = checked(config);
         let backoff = Backoff::default();

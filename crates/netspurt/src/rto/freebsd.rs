@@ -58,8 +58,9 @@ impl Keys for FreeBsdConfig {
 /// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
 /// counted as with timestamps: one tick is added to each, and subtracted again except from the
 /// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms of
-/// slop. After a sample R the timer is at least R + 2 ticks. Timeouts of the handshake multiply the
-/// initial timer. After more than three timeouts, the next sample counts as the first.
+/// slop. After a sample that is counted as R ticks, the timer is at least R + 2 ticks. Timeouts of
+/// the handshake multiply the initial timer. After more than three timeouts, the next sample counts
+/// as the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -97,7 +98,7 @@ impl FreeBsd {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds are crossed.
+    /// When the tick is zero or the bounds contradict each other.
     pub fn new(config: FreeBsdConfig) -> Self {
         let config = checked(config);
         let initial = config.initial.whole_units(config.tick);

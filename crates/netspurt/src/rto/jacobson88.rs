@@ -82,7 +82,7 @@ impl Jacobson88 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds are crossed.
+    /// When the tick is zero or the bounds contradict each other.
     pub fn new(config: Jacobson88Config) -> Self {
         Self { config: checked(config), scaled: None, backoff: Backoff::default() }
     }

@@ -173,7 +173,7 @@ impl Linux {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the jiffy is zero or the bounds are crossed.
+    /// When the jiffy is zero or the bounds contradict each other.
     pub fn new(config: LinuxConfig) -> Self {
         Self {
             config: checked(config),

@@ -54,7 +54,7 @@ impl MeanDeviation {
         self.rttvar.span()
     }
 
-    /// The timer: the mean and four variations, but at least `floor` (RFC 6298 §2.3).
+    /// The timer: the mean and four variations, but at least `floor` (RFC 6298 §2.3, §2.4).
     pub fn timer(self, floor: Duration) -> Duration {
         (self.mean() + self.variation() * 4).max(floor)
     }

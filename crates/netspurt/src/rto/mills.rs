@@ -126,7 +126,7 @@ impl Mills {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a weight is above 1 or the bounds are crossed.
+    /// When a weight is above 1 or the bounds contradict each other.
     pub fn new(config: MillsConfig) -> Self {
         let config = checked(config);
         let estimate = config.initial.map(Smooth::of);

@@ -96,7 +96,7 @@ impl Ns2 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the tick is zero or the bounds are crossed.
+    /// When the tick is zero or the bounds contradict each other.
     pub fn new(config: Ns2Config) -> Self {
         Self {
             config: checked(config),

@@ -98,7 +98,7 @@ impl Ns3 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a gain is above 1 or the bounds are crossed.
+    /// When a gain is above 1 or the bounds contradict each other.
     pub fn new(config: Ns3Config) -> Self {
         Self { config: checked(config), estimate: None, backoff: Backoff::default() }
     }

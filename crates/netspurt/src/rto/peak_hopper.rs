@@ -96,7 +96,7 @@ struct Peak {
     last: Duration,
     /// The greater of the last two samples.
     higher: Duration,
-    /// The timer before its minimum.
+    /// The timer before the minimum is applied.
     timer: Smooth,
     /// B, in units of 2^-20.
     boost: u64,

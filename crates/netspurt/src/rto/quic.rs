@@ -57,9 +57,9 @@ impl Keys for QuicConfig {
 /// max_ack_delay. Each expiry doubles it.
 ///
 /// The delay that the peer reports is subtracted from a sample, unless the result would be below
-/// min_rtt (§5.3). Once the handshake is complete, a report counts only up to max_ack_delay. Before
-/// the first sample of data, max_ack_delay is not added to the timer, because handshake packets are
-/// acknowledged immediately. So the timer of a new connection is 999 ms.
+/// min_rtt (§5.3). Once the handshake is complete, a report counts only up to max_ack_delay. Until
+/// the handshake is complete, max_ack_delay is not added to the timer, because handshake packets
+/// are acknowledged immediately. So the timer of a new connection is 999 ms.
 ///
 /// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
 /// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff

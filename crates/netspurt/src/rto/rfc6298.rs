@@ -139,7 +139,7 @@ impl Rfc6298 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a gain is above 1 or the bounds are crossed.
+    /// When a gain is above 1 or the bounds contradict each other.
     pub fn new(config: Rfc6298Config) -> Self {
         Self {
             config: checked(config),

@@ -88,7 +88,7 @@ impl Rfc793 {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When alpha is above 1 or the bounds are crossed.
+    /// When alpha is above 1 or the bounds contradict each other.
     pub fn new(config: Rfc793Config) -> Self {
         Self { config: checked(config), srtt: None, backoff: Backoff::default() }
     }

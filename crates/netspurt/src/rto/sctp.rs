@@ -87,7 +87,7 @@ impl Sctp {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a gain is above 1 or the bounds are crossed.
+    /// When a gain is above 1 or the bounds contradict each other.
     pub fn new(config: SctpConfig) -> Self {
         Self { config: checked(config), estimate: None, backoff: Backoff::default() }
     }

@@ -66,9 +66,9 @@ impl Keys for SolarisConfig {
 /// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
 /// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
 /// mean is added to the timer, for ACKs of bursts. Third, a new connection has an estimate that the
-/// first sample does not replace. If the sum is below the minimum, the minimum is doubled instead.
-/// After ten seconds without an answer, the mean is added to the deviation, and the next sample
-/// counts as the first.
+/// first sample does not replace. Timeouts double this sum, or the minimum if the sum is below the
+/// minimum. After ten seconds without an answer, the mean is added to the deviation, and the next
+/// sample counts as the first.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
@@ -101,7 +101,7 @@ impl Solaris {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When the bounds are crossed.
+    /// When the bounds contradict each other.
     pub fn new(config: SolarisConfig) -> Self {
         let config = checked(config);
         let initial = config.initial.whole_units(MS);

@@ -197,7 +197,7 @@ impl EstimatorConfig {
         Bounds { initial, min, max }
     }
 
-    /// Returns the same timer with the given ones of `bounds`.
+    /// Returns the same timer with every bound that `bounds` gives.
     ///
     /// # Errors
     /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.

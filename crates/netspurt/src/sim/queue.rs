@@ -4,10 +4,10 @@
 //! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. The slots of the
 //! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
-//! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. They
-//! move down as time advances. Moving down keeps the order of entry, so equal entries come out
-//! first in, first out. The cost does not depend on the number of appointments, as long as few are
-//! in one slot.
+//! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
+//! time advances, entries move down to narrower slots. They keep the order of entry, so equal
+//! entries come out first in, first out. The cost does not depend on the number of appointments, as
+//! long as few are in one slot.
 
 use crate::stage::Appointment;
 use crate::units::Time;
@@ -174,8 +174,8 @@ impl EventQueue {
         self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
     }
 
-    /// Inserts a node in the list of its slot, behind all nodes that are due earlier or at the same
-    /// time.
+    /// Inserts a node in the list of its slot, behind all nodes whose appointments are earlier or
+    /// equal.
     #[inline(always)]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;

@@ -211,8 +211,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Finds the links that get all their frames from one other link. Frames that leave that link
-    /// may enter them ahead of time. If links report events, there are no such links, because
-    /// events must be reported in the order of time.
+    /// may enter them ahead of time. If links report events, there are no such links. A link that
+    /// begins at an observed node is not such a link. The reason is that events must be reported in
+    /// the order of time.
     fn find_feeders(&mut self, graph: &Graph, mut pairs: Vec<[u32; 2]>) {
         let &Wanted { drops, queue, .. } = self.transit.events.wanted();
         pairs.sort_unstable();
@@ -377,7 +378,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Does the same for a link with a managed queue or with effects.
+    /// Does the same as [`serve_link`](Self::serve_link) for a link with a managed queue or with
+    /// effects.
     #[inline(never)]
     fn serve_managed_link(&mut self, by: (Time, Time), index: usize) {
         loop {

@@ -1,7 +1,7 @@
 //! The text form of quantities: a number, a space, a unit.
 //!
 //! Decimals are read exactly and must give a whole number of the base unit (nanoseconds, bits per
-//! second, bytes). Writing gives the shortest text that reads to the same quantity.
+//! second, bytes). A quantity is written as a text that reads to the same quantity.
 
 use core::fmt;
 use core::str::FromStr;
@@ -303,7 +303,7 @@ fn decimal(text: &str) -> Option<(&str, &str)> {
     digits(whole).then_some((whole.trim_start_matches('0'), fraction))
 }
 
-/// The most digits by which a multiplication with `scale` lengthens a number.
+/// The maximum number of digits by which a multiplication with `scale` lengthens a number.
 fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }

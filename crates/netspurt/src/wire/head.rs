@@ -1,4 +1,4 @@
-//! The headers of IP and TCP in a packet. No other file knows the offsets of their fields.
+//! The fields of the headers of IP and TCP in a packet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

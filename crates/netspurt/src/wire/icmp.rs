@@ -1,4 +1,5 @@
-//! Encodes and decodes ICMP echo requests and replies as IPv4 packets.
+//! Encodes ICMP echo requests and replies as IPv4 packets, and decodes them from IPv4 and IPv6
+//! packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -20,7 +20,7 @@ pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     if octets > 0 { octets } else { 1 }
 }
 
-/// The most octets of options: a header has at most fifteen words (RFC 9293 §3.1).
+/// The maximum number of octets of options: a header has at most fifteen words (RFC 9293 §3.1).
 pub(super) const ROOM: usize = 40;
 
 const END: u8 = 0;

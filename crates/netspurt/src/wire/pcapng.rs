@@ -30,7 +30,7 @@ pub struct PcapngWriter<W> {
     out: W,
     /// The body of the block being built.
     block: Vec<u8>,
-    /// The most octets that are kept of a packet; `None` for no limit.
+    /// The maximum number of octets that are kept of a packet; `None` for no limit.
     snap_bytes: Option<u32>,
 }
 
@@ -74,7 +74,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(this)
     }
 
-    /// Adds the packet `bytes`, which is whole, seen `unix_ns` nanoseconds after 1970.
+    /// Adds the whole packet `bytes`, which was seen `unix_ns` nanoseconds after the start of 1970.
     ///
     /// # Errors
     /// When the output fails.

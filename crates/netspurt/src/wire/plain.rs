@@ -154,10 +154,11 @@ impl PlainSegment {
         }
     }
 
-    /// Compares the segment with the words `own` to an earlier one with the words `first`. If they
-    /// belong to a series of equal segments, `many` segments apart and each with the next octets,
-    /// only the time stamp and the identification or the flow label may differ. Returns how these
-    /// differ; `None` if the segments differ in anything else.
+    /// Compares two segments, which are given by their words `first` and `own`. In a series of
+    /// equal segments, each segment carries the octets that follow those of the segment before it.
+    /// In such a series only the time stamp and the identification, or the lower part of the flow
+    /// label, may differ. If `own` can be the segment `many` places after `first` in a series,
+    /// returns how these fields differ. Otherwise returns `None`.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
         let payload_bytes = own[2] as u16;
@@ -172,8 +173,8 @@ impl PlainSegment {
         alike.then_some(ticks << 16 | (own[2] >> 16) as u32 & 0xffff)
     }
 
-    /// The segment that comes `many` segments after this one in such a series, and that differs as
-    /// [`continuation`](Self::continuation) says.
+    /// The segment that comes `many` segments after this one in a series. `continuation`, from
+    /// [`continuation`](Self::continuation), says how the two differ.
     #[inline]
     pub fn continued(&self, many: u32, continuation: u32) -> Self {
         let Timestamps { val, ecr } = self.timestamps;

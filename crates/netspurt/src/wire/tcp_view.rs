@@ -27,7 +27,7 @@ pub struct CapturedOptions {
 }
 
 impl CapturedOptions {
-    /// The most SACK blocks of a header.
+    /// The maximum number of SACK blocks in a header.
     pub const MAX_BLOCKS: usize = 4;
 
     /// Reads options. `syn` shows whether they belong to a SYN, and `missing` is the number of

@@ -342,7 +342,7 @@ fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
     assert!(read_options(Flags::SYN, &sack).0.sack().is_empty());
     let odd = [5, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0];
     assert!(read_options(Flags::ACK, &odd).0.sack().is_empty());
-    // The later of the two counts.
+    // The MSS occurs twice, and the later one counts.
     let (read, _) = read_options(Flags::SYN, &[2, 4, 0, 1, 2, 4, 0, 2]);
     assert_eq!(read.syn_options().mss, Some(2));
 }
@@ -451,7 +451,7 @@ fn the_authentication_header_counts_words_of_four_octets() {
     assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
 }
 
-/// RFC 8200 §8.1: the checksum is over the last destination, also if the fixed header has another.
+/// RFC 8200 §8.1: the checksum covers the last destination, even if the fixed header differs.
 #[test]
 fn the_destination_behind_a_routing_header_is_the_last_one() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
@@ -495,7 +495,7 @@ fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
     }
 }
 
-/// RFC 2675 §2: the length counts the extension header, and is more than 16 bits hold.
+/// RFC 2675 §2: the length includes the extension header, and is too large for 16 bits.
 #[test]
 fn a_jumbogram_has_its_length_in_an_option() {
     let jumbo = |length: u32| {
@@ -575,7 +575,7 @@ proptest! {
     }
 }
 
-/// All fields of a captured segment that are read, as text. Plain ones have no urgent pointer.
+/// All fields of a captured segment, as text, except those that a plain segment does not have.
 fn fields(segment: &impl CapturedTcp) -> String {
     let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
     let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());

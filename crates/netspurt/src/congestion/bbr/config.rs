@@ -8,7 +8,8 @@ pub(super) const UNIT: (u32, u32) = (1, 1);
 /// The number of phases of PROBE_BW's gain cycle.
 pub(super) const PHASES: usize = 8;
 
-/// The constants of BBR. The defaults are those of the draft. Gains are fractions above zero.
+/// The constants of BBR. The defaults are those of the draft, except the pacing margin, which is
+/// Linux's. Gains are fractions above zero.
 ///
 /// ```
 /// use netspurt::congestion::{BbrConfig, CongestionConfig};

@@ -3,7 +3,7 @@
 use crate::packed::packed;
 
 /// The exact maximum over the last rounds. The filter keeps the value of a round only while no
-/// later round exceeds it.
+/// later round reaches this value.
 ///
 /// Old values are removed only when a new value arrives, so the maximum stays during an idle time.
 #[derive(Debug)]

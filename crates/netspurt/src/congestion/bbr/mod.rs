@@ -353,7 +353,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers cwnd. The threshold and the model do not change.
+    /// Remembers cwnd, except at a mark. The threshold and the model do not change.
     fn on_congestion(
         &mut self,
         _now: Time,
@@ -373,8 +373,8 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
-    /// Forgets how far the bandwidth grew, as in Linux: if it grew less because of a spurious
-    /// repair, that does not show a full pipe.
+    /// Forgets how far the bandwidth grew, as in Linux. A spurious repair slows the growth, and
+    /// this slow growth does not show a full pipe.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;

@@ -44,8 +44,9 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// Before any congestion, cwnd grows by at least one segment for this number of acknowledged
-    /// segments: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
+    /// While the plateau is unknown, before any congestion and after a timeout, cwnd grows by at
+    /// least one segment for this number of acknowledged segments: 20 in Linux. `None`, as in RFC
+    /// 9438, sets no such minimum.
     pub initial_segs_per_increase_max: Option<u32>,
     /// Which time is left out when an idle flow starts to send again. True: the time since the last
     /// transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the last ACK (RFC
@@ -82,7 +83,8 @@ struct AvoidanceStage {
     /// The plateau, where the curve is flat, in octets: `W_max`, or cwnd at the start of the stage
     /// if that is larger.
     plateau: u64,
-    /// True if there was no congestion before, so that the position of the plateau is unknown.
+    /// True if the plateau was unknown when the stage began: before any congestion, and after a
+    /// timeout.
     first: bool,
     /// `W_est`: the cwnd that Reno would have, in octets.
     reno: u64,

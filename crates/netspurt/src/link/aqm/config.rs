@@ -57,7 +57,8 @@ pub struct RedConfig {
     pub unit: RedUnit,
     /// Below this average no frame is chosen.
     pub min_th: u64,
-    /// From this average on, or with `gentle` from twice this, every frame is dropped.
+    /// Every frame is dropped if the average is at least this, or with `gentle` at least twice
+    /// this.
     pub max_th: u64,
     /// The weight of the present queue in the average.
     pub wq: f64,

@@ -14,7 +14,7 @@ pub(in crate::link) struct Red {
     /// The transmission time of a typical frame.
     typical: Duration,
     avg: f64,
-    /// Frames since the last one that was chosen; none while the average is below `min_th`.
+    /// Frames since the last chosen frame; `None` while the average is below `min_th`.
     count: Option<u64>,
     idle_since: Time,
 }

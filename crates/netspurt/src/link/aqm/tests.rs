@@ -162,7 +162,8 @@ fn codel_marks_capable_frames_instead_of_dropping_them() {
 #[test]
 fn codel_drops_nothing_if_the_queue_empties_within_an_interval() {
     // 150 frames at once take 150 ms. From 5 ms on, each frame that leaves has waited for 5 ms or
-    // more. One is dropped an interval of 100 ms later. A burst of 100 frames has left before that.
+    // more. The first drop follows after an interval of 100 ms. A burst of 100 frames has left
+    // before that.
     let burst = |n| (0..n).map(|id| (Time::ZERO, frame(id, 0, 1000))).collect::<Vec<_>>();
     let drops = |n| run(line(Queue::CoDel(codel())), &burst(n), true).drops(DropReason::Aqm);
     assert_eq!(drops(100), []);
@@ -302,9 +303,9 @@ fn pie(seed: u64) -> PieConfig {
 #[test]
 fn red_counts_idle_time_from_the_departure_of_the_last_frame() {
     // The eight frames meet queues of 0, 1, 2 and then 3. With weight 1/2 the average rises to
-    // 2.95. From an average of 2 on frames are dropped, so three frames remain, which have left at
-    // 3 ms. Half a millisecond of idle time has room for no whole frame. A whole millisecond has
-    // room for one frame, which halves the average.
+    // 2.95. The queue drops frames while the average is 2 or more, so three frames remain. All
+    // three have left at 3 ms. Half a millisecond of idle time has room for no whole frame. A whole
+    // millisecond has room for one frame, which halves the average.
     let late = |us| {
         let config =
             RedConfig { min_th: 1, max_th: 2, wq: 0.5, max_p: 0.0, gentle: false, ..red(1) };

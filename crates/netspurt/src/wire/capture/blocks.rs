@@ -11,7 +11,7 @@ pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Octets of a block other than its body: its kind, and its length before and after the body.
 pub(super) const AROUND: usize = 12;
 
-/// The most interfaces that a section may describe.
+/// The maximum number of interfaces that a section may describe.
 const MOST_INTERFACES: usize = 1 << 16;
 
 const SECTION: u32 = 0x0a0d_0d0a;

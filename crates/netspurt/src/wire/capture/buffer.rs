@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// The most octets that are read in one call.
+/// The maximum number of octets that are read in one call.
 pub(super) const ROOM: usize = 1 << 16;
 
 /// The unread octets of a stream. Some of them are in memory.
@@ -46,7 +46,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Passes `octets` octets, which must be in memory. Returns their place there.
+    /// Passes `octets` octets, which must be in memory. Returns their place in memory.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;

@@ -16,7 +16,7 @@ pub(super) struct Interface {
     pub(super) rate: u64,
     /// Seconds to add to each stamp.
     pub(super) offset: i64,
-    /// The most octets that were captured of a packet; 0 if there was no limit.
+    /// The maximum number of octets that were captured of a packet; 0 if there was no limit.
     pub(super) snap_bytes: u32,
 }
 

@@ -7,7 +7,7 @@ use crate::wire::extensions::{Extension, Extensions, FRAGMENT, is_extension};
 use crate::wire::head::IpHead;
 use crate::wire::{CapturedIp, TCP};
 
-/// The most octets of a datagram.
+/// The maximum number of octets of a datagram.
 pub(super) const LONGEST: u32 = 65_535;
 
 /// The values that all fragments of a datagram share: addresses, protocol (RFC 791 §3.2; zero in

@@ -14,12 +14,12 @@ use partial::PartialDatagram;
 /// The numbers of fragments of TCP, and of the datagrams that were made of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentCounts {
-    /// All fragments of TCP.
+    /// Fragments of TCP, except malformed ones.
     pub fragments: u64,
     /// Datagrams that were put together.
     pub datagrams: u64,
-    /// Datagrams that were given up: a fragment was missing for a minute, contradicted another one,
-    /// or memory was short.
+    /// Datagrams that were given up: a fragment was missing for a minute, a fragment contradicted
+    /// another one, memory was short, or the datagram was too long.
     pub given_up: u64,
     /// Fragments that were not used: their numbers are impossible, or their headers were not
     /// captured.
@@ -68,14 +68,14 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// The most memory for incomplete datagrams, in octets.
+    /// The maximum memory for incomplete datagrams, in octets.
     pub const MOST_BYTES: usize = 1 << 22;
     /// The time for which a datagram waits for its fragments, in nanoseconds.
     const TIMER_NS: i64 = 60_000_000_000;
 
     /// Takes the packet `ip`, which was captured at `unix_ns`. Returns the packet unchanged if it
-    /// is not a fragment of TCP. Returns the whole datagram if the packet completes one, and `None`
-    /// if fragments are still missing.
+    /// is not a fragment of TCP. Returns the whole datagram if the packet completes one. Returns
+    /// `None` if fragments are still missing, or if the fragment cannot be used.
     #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {

@@ -10,8 +10,8 @@ use super::fragment::{Fragment, LONGEST};
 /// The fragments of a datagram so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialDatagram {
-    /// The headers of the first fragment, and the place in them that names the header after the
-    /// fragment header.
+    /// The headers of the first fragment. For IPv6, `name` has the offset of the octet that names
+    /// the fragment header, and the kind of header that this octet names in the whole datagram.
     head: Vec<u8>,
     name: Option<(usize, u8)>,
     /// The payload, with zeros in place of octets that were not captured.
