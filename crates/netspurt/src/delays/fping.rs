@@ -182,11 +182,12 @@ pub(super) fn knows(line: &str) -> bool {
 /// Returns the octets on the wire. fping before version 5.0 counts the IPv4 header, and 84 octets
 /// are its default. Later versions do not count the header (fping's changelog).
 fn wire(bytes: u32, target: &str) -> u32 {
-    match bytes {
-        84 => 84,
-        _ if target.contains(':') => bytes.saturating_add(40),
-        _ => bytes.saturating_add(20),
-    }
+    if bytes == 84 { 84 } else { bytes.saturating_add(header_bytes(target)) }
+}
+
+/// The octets of the IP header of the replies of `target`.
+pub(super) fn header_bytes(target: &str) -> u32 {
+    if target.contains(':') { 40 } else { 20 }
 }
 
 /// Reads the targets of `text`.

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use crate::units::Duration;
 
 use super::Delays;
+use super::fping::header_bytes;
 use super::json::{Item, float, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
@@ -27,13 +28,15 @@ pub(super) fn parse(
             reading.malformed.push(Malformed::new(*line, &label(item), "not a JSON object"));
             continue;
         };
-        let (tally, sent) = targets.entry(label(&fields["host"])).or_default();
+        let target = label(&fields["host"]);
+        let header = header_bytes(&target);
+        let (tally, sent) = targets.entry(target).or_default();
         let number = whole(&fields["seq"]);
         match (&**kind, number) {
             ("resp", Some(number)) => {
                 let rtt = float(&fields["rtt"]).and_then(|ms| float_span(ms, MILLISECOND));
                 let bytes = whole(&fields["size"]).and_then(|size| u32::try_from(size).ok());
-                tally.reply(number, rtt, bytes.map_or(0, |bytes| bytes.saturating_add(20)));
+                tally.reply(number, rtt, bytes.map_or(0, |bytes| bytes.saturating_add(header)));
             }
             ("timeout", Some(number)) => tally.sent(number).given_up = true,
             ("dup" | "duplicate", _) => tally.duplicate(),

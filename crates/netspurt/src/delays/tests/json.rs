@@ -143,6 +143,11 @@ fn pings_of_scamper_and_of_fping_are_read() {
     let fping = "{\"resp\":{\"host\":\"a\",\"seq\":0,\"size\":64,\"rtt\":0.5}}\n\
                  {\"timeout\":{\"host\":\"a\",\"seq\":1}}\n{\"summary\":{\"host\":\"a\",\"xmt\":3,\"rcv\":1}}\n";
     assert_eq!(counts(&one(fping))[..3], [3, 1, 2]);
+    // fping does not count the IP header, which has 40 octets in IPv6.
+    for (host, octets) in [("a", 84), ("::1", 104)] {
+        let text = fping.replace("\"a\"", &format!("{host:?}"));
+        assert_eq!(one(&text).probes[0].wire_bytes, octets, "{host}");
+    }
 }
 
 #[test]
