@@ -255,8 +255,7 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // Without a column of delays, `received` is an instant. Beside a column of delays, it is a
-        // truth value.
+        // `received` is an instant without a column of delays, and a truth value beside one.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
