@@ -10,7 +10,7 @@ use crate::place::did_you_mean;
 /// removed ones, so that errors name the lines of the file. There is one exception: if the file has
 /// parts of one table in several places, the lines between these parts get other numbers.
 ///
-/// A text that is not TOML is returned as it is: reading it names the mistake.
+/// A text that is not TOML is returned unchanged. The reader then reports the mistake.
 pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
     remove(document.as_table_mut(), path, 0)?;

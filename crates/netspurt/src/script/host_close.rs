@@ -21,7 +21,8 @@ impl SocketHost {
     }
 
     /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
-    /// `SO_LINGER` and a time the call waits until all is acknowledged (`sk_stream_wait_close`).
+    /// `SO_LINGER` and a time above 0, the call waits until all data is acknowledged
+    /// (`sk_stream_wait_close`).
     pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         let mut until = socket.closes_until;
         match socket.role {

@@ -134,7 +134,7 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option of the host that is a number, if it is one.
+    /// Sets an option of the host whose value is a number. Returns `None` for any other option.
     fn set_number(&mut self, now: Time, option: SocketOption, number: i64) -> Option<CallResult> {
         let valid = match option {
             SocketOption::KeepAlive

@@ -92,7 +92,7 @@ pub const MEASURES: [CaseMeasure; 66] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures by cause. The latter are in the order of
+/// The number of measures before the measures by cause. The measures by cause are in the order of
 /// [`Cause::KNOWN`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
 
