@@ -165,7 +165,7 @@ impl Writing<'_> {
     }
 }
 
-/// Ends a chunk: no segment has octets from before and octets that are written later.
+/// Ends a chunk: octets that are written later do not share a segment with the earlier octets.
 fn close_chunk(host: &mut SocketHost) {
     host.connection.end_record();
     let written = host.progress().written;

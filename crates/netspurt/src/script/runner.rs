@@ -61,7 +61,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// How far the instant at which it returns may be off.
+    /// How far the instant at which the call returns may be off.
     tolerance: Duration,
 }
 

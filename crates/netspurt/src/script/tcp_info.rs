@@ -6,7 +6,7 @@ use crate::units::{BitRate, Duration};
 
 use super::info::{Field, Info};
 
-/// Linux's ssthresh for a connection that has none.
+/// The ssthresh that Linux shows for a connection without an ssthresh.
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
 
 /// Linux's number for a state.
