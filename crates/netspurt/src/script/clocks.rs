@@ -103,7 +103,8 @@ impl HostClocks {
         }
     }
 
-    /// Called when the host's queue dropped a retransmission.
+    /// Called while the host's queue drops everything and probes are unanswered. They count as
+    /// retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }

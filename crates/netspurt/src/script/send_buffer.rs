@@ -32,7 +32,7 @@ pub(super) struct SendProgress {
     pub(super) smss: u64,
     /// The largest window that the peer ever offered.
     pub(super) peer_window_max: u64,
-    /// The congestion window, and the part of it that is in use, in segments.
+    /// cwnd (rounded down) and pipe (rounded up), in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
     /// Outstanding packets. The sent part of a chunk is one packet or several.

@@ -126,7 +126,6 @@ impl CaseRow {
 ///
 /// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
 /// cut by its wall-clock budget.
-///
 pub fn run_chunk(
     sweep: &Sweep,
     chunk: Chunk,
