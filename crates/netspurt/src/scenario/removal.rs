@@ -17,8 +17,8 @@ pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem
     Ok(at_their_lines(text, &document.to_string()))
 }
 
-/// Removes the key at the end of `path` from the file. `table` is the table that has the key number
-/// `depth` of the path, counted from 0.
+/// Removes the key at the end of `path` from the file. `table` is the table that should have the
+/// key with the number `depth` in the path, counted from 0.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
