@@ -11,7 +11,7 @@ use super::host_notices::set_notices;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
-/// The largest buffer that an application gets (Linux's `rmem_max`).
+/// The largest buffer that an application can request (Linux's `rmem_max`).
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
 /// The octets of memory of the receive buffer that an application requests (`SO_RCVBUF`): twice the

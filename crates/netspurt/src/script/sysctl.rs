@@ -4,9 +4,9 @@ use crate::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
-/// Sysctls without effect here. They control parts of the kernel that our connection does not have,
-/// or does not let a script change: for example Fast Open, syncookies, and
-/// segmentation in the network card.
+/// Sysctls without effect here. They control parts of the kernel that our connection does not have
+/// or that scripts cannot change, for example Fast Open, syncookies, and segmentation in the
+/// network card.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
