@@ -134,7 +134,8 @@ pub struct Axis {
 pub struct Point {
     /// The label of the point.
     pub label: Label,
-    /// The path in the file to the value, set or axis from which the point is made. Errors name it.
+    /// The path in the file to the value, set or axis from which the point is made. Errors name
+    /// this path.
     pub(super) place: Vec<String>,
     pub(super) settings: Vec<AxisSetting>,
 }
@@ -144,7 +145,7 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// The path in the file to the key that holds `path`. Errors name it.
+    /// The path in the file to the key that holds `path`. Errors name this path.
     pub(super) place: Vec<String>,
 }
 

@@ -189,7 +189,7 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
     })
 }
 
-/// Sets the route that is entry `place` of the list `routes`.
+/// Sets the route with index `place` in the list `routes`.
 pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,

@@ -172,7 +172,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
     }))
 }
 
-/// The maximum for the octets of all requests of a flow, and for those of all its replies.
+/// The maximum for the octets of all requests of a flow, and for the octets of all its replies.
 const BYTES_MAX: u128 = 1 << 60;
 
 /// The problem of flow number `i` of a group, which would start after the end of the run.

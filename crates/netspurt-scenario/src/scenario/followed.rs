@@ -37,8 +37,8 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether the file's value of `key` replaces the scenario's, for the link at `path`. It does
-    /// if the file was set over the scenario and the key was not.
+    /// Whether the file's value of `key` replaces the scenario's, for the link at `path`. The value
+    /// replaces it if `follows` was set over the scenario and `key` was not.
     fn displaces(self, path: &[String], key: &str) -> bool {
         let is_set = |key: &str| {
             let whole = [path, &[key.to_owned()]].concat();

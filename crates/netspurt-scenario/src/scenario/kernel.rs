@@ -12,21 +12,21 @@ use super::profile::Profile;
 use super::quantity::WordOr;
 use super::switch::{self, SwitchValue, TcpSpec};
 
-/// The ends of a flow that the kernel has.
+/// The ends of a flow that the kernel plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelPart {
-    /// The kernel has both ends.
+    /// The kernel plays both ends.
     BothEnds,
     /// A model sends, and the kernel receives.
     Receiver,
     /// The kernel sends, and a model receives.
     Sender,
-    /// The kernel has one end, and both ends send: requests in one direction, replies in the other.
+    /// The kernel plays one end. Both ends send: requests in one direction, replies in the other.
     Peer,
 }
 
 impl KernelPart {
-    /// The part of a kernel at the end `side` of a flow.
+    /// The part of the kernel that plays the end `side` of a flow.
     pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
         match (flow.ends(), &flow.app, side) {
             ([EndpointWord::Kernel, EndpointWord::Kernel], ..) => Self::BothEnds,
@@ -37,7 +37,7 @@ impl KernelPart {
     }
 }
 
-/// The configuration of the kernel for flow `name`, in which the kernel has this `part`.
+/// The configuration of the kernel for flow `name`, in which the kernel plays this `part`.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,

@@ -25,7 +25,7 @@ struct Moves {
     handovers: Vec<HandoverTable>,
 }
 
-/// Why the links can be drawn again.
+/// The reason why drawing the links again cannot fail.
 const DRAWN: &str = "the links were already drawn when the scenario was read";
 
 impl Scenario {

@@ -5,8 +5,8 @@ use super::number::Whole;
 use super::spec::Spec;
 use super::tree::entry;
 
-/// Checks that every name is valid: not empty, on one line, and different from the names of other
-/// flows.
+/// Checks that every name is valid: not empty, without control characters, and different from the
+/// names of other flows.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
         sound("link", name, &["links", name]).map_err(Problem::of_the_key)?;

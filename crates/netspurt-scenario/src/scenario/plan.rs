@@ -39,7 +39,8 @@ impl Spec {
     }
 
     /// Fills in the nodes at which segments are recorded, if the file names none, and whether they
-    /// are captured. These nodes are those that send data or echo probes.
+    /// are captured. These are the nodes that send data or echo probes, and both nodes of each
+    /// population.
     pub(super) fn fill_in_record(&mut self) {
         self.record.capture.get_or_insert(self.record.tables.contains(&TableName::Segments));
         if self.record.spy.is_some() {

@@ -42,8 +42,9 @@ pub(super) fn plan_populations(
     Ok(all)
 }
 
-/// Checks that a live run can have the population that uses the kernel's TCP: there may be no other
-/// population and no programs, because a live run has one pair of hosts, and no IPv6.
+/// Checks that a live run can have the population that uses the kernel's TCP. A live run has one
+/// pair of hosts, so there may be no other population and no programs. The population must use
+/// IPv4.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
@@ -83,8 +84,7 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
     Ok(all)
 }
 
-/// The maximum number of connections of a live run. Each has sockets that are made before the run
-/// begins.
+/// The maximum number of connections of a live run. Their sockets are made before the run begins.
 const VISITS_MAX: usize = 4000;
 
 fn plan_population(
@@ -134,8 +134,8 @@ fn plan_population(
     })
 }
 
-/// The distributions from which the connections are drawn, and that of the time between two
-/// arrivals.
+/// The distributions from which the connections are drawn, and the distribution of the time between
+/// two arrivals.
 fn drawn_at_rate(
     name: &str,
     own: &PopulationSpec,
@@ -207,8 +207,8 @@ fn distributions(
     })
 }
 
-/// The distribution that `text`, the value of `key`, names, or that of the values in a followed
-/// file.
+/// The distribution that `text`, the value of `key`, names. If `text` is a list of values from a
+/// followed file, it is the distribution of these values.
 fn distribution(
     name: &str,
     key: &str,

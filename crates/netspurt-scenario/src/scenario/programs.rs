@@ -10,9 +10,9 @@ use super::whole::Scenario;
 const NAME: &str = "programs";
 
 impl Scenario {
-    /// Reads the text of a scenario for programs at two of its nodes, without the keys `unset` and
-    /// then with `values` set over it, as in [`without`](Self::without), and with the `files` that
-    /// its links follow.
+    /// Reads the text of a scenario for programs at two of its nodes. Removes the keys `unset`
+    /// first, and then sets `values`, as [`without`](Self::without) does. `files` are the files
+    /// that its links follow.
     ///
     /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
     /// are `ends`. If a node is `None`, the path must have exactly two ends, and the remaining one

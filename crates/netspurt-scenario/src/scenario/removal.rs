@@ -11,15 +11,15 @@ use super::tree::dotted;
 /// removed ones, so that errors name the lines of the file. There is one exception: if the file has
 /// parts of one table in several places, the lines between these parts get other numbers.
 ///
-/// A text that is not TOML is returned as it is: reading it names the mistake.
+/// A text that is not TOML is returned unchanged. The reader then reports the mistake.
 pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
     remove(document.as_table_mut(), path, 0)?;
     Ok(at_their_lines(text, &document.to_string()))
 }
 
-/// Removes the key at the end of `path` from the file. `table` is the table that has the key number
-/// `depth` of the path, counted from 0.
+/// Removes the key at the end of `path` from the file. `table` is the table that should have the
+/// key with the number `depth` in the path, counted from 0.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };

@@ -52,7 +52,7 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
 /// The forms of losses, duplicates and delayed packets.
 const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
 
-/// The name for users of a type that the parser names.
+/// The name that users see for a type that the parser names.
 fn plain_type(expected: &str) -> String {
     match expected {
         "u64" | "u32" => "a whole number from 0 to 2^63 - 1".into(),

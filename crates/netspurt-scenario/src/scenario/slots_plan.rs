@@ -89,7 +89,8 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     let mut slots = Vec::new();
     for (start, end) in starts.iter().zip(ends) {
         let (start, end) = (nanos(*start), nanos(end));
-        // Every slot draws all values, so that one effect does not change the draws of another.
+        // Each effect has its own random stream, so one effect does not change the draws of
+        // another. The first slot draws a spike and a gap like all others, but has neither.
         let spike = table.spike.map_or([0.0; 2], |spike| {
             let (height, lasts) =
                 (within(spike.height, &mut spikes), within(spike.lasts, &mut spikes));

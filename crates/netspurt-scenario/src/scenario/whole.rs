@@ -108,7 +108,8 @@ impl Scenario {
         Some(flow.or(population)?)
     }
 
-    /// The path of the endpoint of the first flow or population, to name in advice.
+    /// The path of the endpoint of the first flow or population, for the advice in an error
+    /// message.
     pub fn first_endpoint(&self) -> String {
         let flow = self.spec.flows.keys().next().map(|name| format!("flows.{name}"));
         let population = || self.spec.populations.keys().next();

@@ -95,7 +95,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The flags of `send` and `recv`; none if the argument is absent.
+    /// The flags of `send` and `recv`. If the argument is absent, no flag is set.
     pub(super) fn message_flags(&self, place: usize) -> Result<MessageFlags, Mistake> {
         let mut flags = MessageFlags::default();
         let Some(argument) = self.all.get(place) else { return Ok(flags) };

@@ -61,7 +61,7 @@ pub enum Operator {
     Multiply,
     /// Rounds towards zero.
     Divide,
-    /// The remainder of that division.
+    /// The remainder of the division that rounds towards zero.
     Remainder,
     BitAnd,
     BitOr,
@@ -100,7 +100,7 @@ impl Operator {
         }
     }
 
-    /// The precedence: an operator with a higher one binds more strongly.
+    /// The precedence. An operator of higher precedence binds more strongly.
     fn precedence(self) -> u8 {
         match self {
             Operator::Or => 1,
@@ -114,7 +114,7 @@ impl Operator {
     }
 }
 
-/// The addition of an assertion to the report of its failure.
+/// What an assertion adds to the report of its failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssertionMessage {
     /// A text.
@@ -131,7 +131,7 @@ pub enum AssertionMessage {
 }
 
 impl AssertionMessage {
-    /// The text that the report gets.
+    /// The text that is added to the report.
     ///
     /// # Errors
     /// An expression in it has no value.

@@ -27,7 +27,7 @@ pub enum Call {
     Socket {
         /// `SOCK_STREAM|SOCK_NONBLOCK`.
         nonblocking: bool,
-        /// The number that the script gives it.
+        /// The number that the script gives the socket.
         number: Option<Fd>,
     },
     /// `bind(3, ..., ...)`.
@@ -107,7 +107,7 @@ pub enum Call {
     },
     /// `epoll_create(1)`.
     EpollCreate {
-        /// The number that the script gives it.
+        /// The number that the script gives the epoll.
         number: Option<Fd>,
     },
     /// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4})`.
@@ -174,7 +174,7 @@ pub enum Call {
     Open {
         /// The path of the file.
         path: String,
-        /// The number that the script gives it.
+        /// The number that the script gives the file.
         number: Option<Fd>,
     },
     /// `sendfile(4, 5, [0], 1000)`.
@@ -418,14 +418,15 @@ pub struct Expected {
     pub value: Option<i64>,
     /// The name of the error.
     pub errno: Option<&'static str>,
-    /// Whether any error will do, since the script names none.
+    /// Whether any error is accepted, because the script names no error.
     pub any_errno: bool,
     /// The value that `getsockopt` or `ioctl` must write.
     pub out: Option<OptionValue>,
 }
 
 impl Expected {
-    /// Whether a call may end with this outcome. A time in it may be off by `off` nanoseconds.
+    /// Whether a call may end with this outcome. A time in the outcome may be off by `off`
+    /// nanoseconds.
     pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;

@@ -238,7 +238,7 @@ fn status_bits(text: &str) -> Option<i64> {
 const NAMED_VALUES: [(&str, i64); 3] =
     [("IP_PMTUDISC_DONT", 0), ("IP_PMTUDISC_WANT", 1), ("IP_PMTUDISC_DO", 2)];
 
-/// Reads a number, a name of one, or several of them with `|` between.
+/// Reads a number, the name of a number, or several of these with `|` between them.
 fn named_bits(text: &str) -> Option<i64> {
     let word = |word: &str| {
         let known = [NAMED_VALUES.as_slice(), &Stamping::NAMES, &ERROR_NUMBERS];

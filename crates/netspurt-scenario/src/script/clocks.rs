@@ -9,25 +9,25 @@ use netspurt::units::{Duration, Time};
 use super::info::{Field, Info};
 use super::send_buffer::SendProgress;
 
-/// The states between which the time of a sender with data is divided (`tcp_chrono`).
+/// What limits a sender at an instant (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
-    /// There is no data to send.
+    /// Nothing: there is no data to send.
     #[default]
     Idle,
     /// Only the network limits the sender.
     Busy,
     /// The peer's window is full.
     PeerWindow,
-    /// The send buffer is full, and all of it is sent.
+    /// The send buffer is full, and all its data is sent.
     SendBuffer,
 }
 
-/// Sums of times, and instants.
+/// The times that the host records for a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HostClocks {
     limit: Limit,
-    /// The instant up to which the sums count.
+    /// The sums include the time up to this instant.
     until: Time,
     busy: Duration,
     peer_window: Duration,
@@ -35,9 +35,9 @@ pub(super) struct HostClocks {
     data_received: Time,
     data_sent: Time,
     ack_received: Time,
-    /// The end of the sent octets, as a number on the wire.
+    /// The sequence number after the newest one that was sent, as on the wire.
     newest: Option<u32>,
-    /// When the first of the retransmissions that no ACK has answered was sent.
+    /// When the first retransmission since the last ACK of new octets was sent.
     repeats_since: Option<Time>,
     /// The numbers of segments that arrived and that were sent, as Linux counts them for a socket.
     segments: (u64, u64),
@@ -57,8 +57,8 @@ impl HostClocks {
         self.segments.0 += 1;
     }
 
-    /// The handshake is over. The socket of a `passive` opener is made only now
-    /// (`tcp_create_openreq_child`). It counts one SYN and this segment as received.
+    /// Called when the handshake is over. Linux makes the socket of a `passive` opener only now
+    /// (`tcp_create_openreq_child`). This socket counts one SYN and this segment as received.
     pub(super) fn open(&mut self, now: Time, passive: bool) {
         if passive {
             self.segments = (2, 0);
@@ -66,7 +66,7 @@ impl HostClocks {
         (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
     }
 
-    /// A segment arrived. `has_news` says whether it acknowledged new octets.
+    /// Called when a segment arrived. `has_news` says whether the segment acknowledged new octets.
     pub(super) fn received(&mut self, segment: &Segment, has_news: bool, now: Time) {
         if segment.len > 0 {
             self.data_received = now;
@@ -91,8 +91,9 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
-            // Octets up to the newest one were sent before, and so was the old number of a window
-            // probe. A tail loss probe does not count (`retrans_stamp`).
+            // Octets before `newest` were sent before, so this is a retransmission. A window probe
+            // counts too, because it has an old sequence number. A tail loss probe does not count
+            // (`retrans_stamp`).
             Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
                 if segment.cause.get() != Some(Cause::Tlp) {
                     self.repeats_since.get_or_insert(now);
@@ -102,7 +103,8 @@ impl HostClocks {
         }
     }
 
-    /// Called when the host's queue dropped a retransmission.
+    /// Called while the host's queue drops everything and probes are unanswered. They count as
+    /// retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }
@@ -170,7 +172,8 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
-/// Returns what limits a sender. `send` is its send buffer, and says whether a writer waits for it.
+/// Returns what limits a sender. `send` is the state of its send buffer, and whether a writer waits
+/// for the buffer.
 fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
     let has_cwnd = progress.flight_segs < progress.cwnd_segs;
     let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);

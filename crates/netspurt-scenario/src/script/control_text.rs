@@ -43,7 +43,7 @@ impl ReadControl {
     /// What the call must write.
     ///
     /// # Errors
-    /// `message` has parts that never come together.
+    /// `message` has parts that cannot occur together.
     pub(super) fn value(self, message: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
         match (self.kind, self.unread) {
             (Some(kind), None) if !self.is_plain => {
@@ -175,7 +175,7 @@ fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
     })
 }
 
-/// Reads a whole number or the name of one.
+/// Reads a whole number or the name of a number.
 fn number(value: Excerpt<'_>) -> Result<i64, Mistake> {
     let event = || StampEvent::ALL.iter().position(|(name, _)| *name == value.text);
     let known =

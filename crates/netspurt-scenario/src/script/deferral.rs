@@ -1,9 +1,9 @@
-//! Implements `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data, and not
-//! after the ACK of the SYN-ACK.
+//! Implements `TCP_DEFER_ACCEPT`: `accept` returns a connection only after its first data. The ACK
+//! of the SYN-ACK is not enough.
 
 use netspurt::segment::{Flags, Segment};
 
-/// The first RTO of a SYN-ACK and the longest one, in seconds, as Linux counts them here.
+/// The first and the longest RTO of a SYN-ACK, in seconds, as Linux counts them here.
 const FIRST_WAIT_S: u64 = 1;
 const WAIT_MAX_S: u64 = 120;
 /// The maximum number of timeouts that the option counts.
@@ -17,9 +17,10 @@ fn waits() -> impl Iterator<Item = u64> {
 /// A handshake whose last ACK may be ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deferral {
-    /// An ACK without data is ignored until this number of timeouts of the SYN-ACK; 0: never.
+    /// An ACK without data is ignored until the SYN-ACK has timed out this number of times. If 0,
+    /// no ACK is ignored.
     timeouts_max: u32,
-    /// SYN-ACKs sent.
+    /// The number of SYN-ACKs that were due, whether they were sent or not.
     sent: u32,
     /// Whether an ACK was ignored.
     acked: bool,
@@ -42,12 +43,13 @@ impl Deferral {
         waits().take(self.timeouts_max as usize).sum()
     }
 
-    /// A handshake begins.
+    /// Called when a handshake begins.
     pub(super) fn begin(&mut self) {
         (self.sent, self.acked) = (0, false);
     }
 
-    /// Whether this segment, which acknowledges our SYN-ACK, is ignored (`tcp_check_req`).
+    /// Whether this segment is ignored. `acknowledges` says whether the segment acknowledges our
+    /// SYN-ACK (`tcp_check_req`).
     pub(super) fn ignores(&mut self, segment: &Segment, acknowledges: bool) -> bool {
         let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
         let out = bare && acknowledges && self.sent <= self.timeouts_max;
@@ -55,8 +57,8 @@ impl Deferral {
         out
     }
 
-    /// Whether a SYN-ACK that is due is sent. It is not sent while the peer has acknowledged an
-    /// earlier one and only the peer's data is missing (`syn_ack_recalc`).
+    /// Called when a SYN-ACK is due. Returns whether it is sent. It is not sent while the peer has
+    /// acknowledged an earlier SYN-ACK and only the peer's data is missing (`syn_ack_recalc`).
     pub(super) fn sends_syn_ack(&mut self) -> bool {
         self.sent += 1;
         !self.acked || self.sent > self.timeouts_max

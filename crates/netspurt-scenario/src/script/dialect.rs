@@ -14,12 +14,13 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own. An offset counts from the written time of the previous event, a packet is compared
-    /// with one line, and before the end every packet must be in the script.
+    /// Our own dialect. An offset counts from the written time of the previous event, a packet is
+    /// compared with one line, and before the end every packet must be in the script.
     #[default]
     Strict,
-    /// packetdrill's. An offset counts from the instant at which the previous event happened, a
-    /// line may stand for several segments, and packets after the last line are ignored.
+    /// packetdrill's dialect. An offset counts from the instant at which the previous event
+    /// happened, a line may stand for several segments, and packets after the last line are
+    /// ignored.
     Packetdrill,
 }
 

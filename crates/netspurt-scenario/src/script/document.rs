@@ -19,9 +19,9 @@ pub struct ScriptOptions {
     pub profile: Option<String>,
     /// The switches that differ from the profile.
     pub set: Vec<SwitchSetting>,
-    /// Changes, each of which alone must make the script fail.
+    /// Changes that must make the script fail, each without the others.
     pub fails_with: Vec<SwitchSetting>,
-    /// Whose rules the script follows.
+    /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,
     /// How far an instant may be off.
     pub tolerance: Tolerance,
@@ -55,7 +55,7 @@ impl ScriptOptions {
     }
 }
 
-/// The action of an event: it happens, or the connection must do it.
+/// The action of an event: something that happens, or something that the connection must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptAction {
     /// `<`: a packet arrives from the remote end.

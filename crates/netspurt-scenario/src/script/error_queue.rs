@@ -17,7 +17,7 @@ pub(super) struct WaitingNotice {
 }
 
 /// The notices of a socket, the oldest first. Linux drops a notice for which the receive buffer has
-/// no room. Here none is dropped.
+/// no room. Here no notice is dropped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ErrorQueue {
     waiting: VecDeque<WaitingNotice>,
@@ -28,8 +28,8 @@ impl ErrorQueue {
         self.waiting.is_empty()
     }
 
-    /// Adds a notice. If its calls directly follow those of the last notice, it is merged into the
-    /// last notice (`skb_zerocopy_notify_extend`).
+    /// Adds a notice. If the notice completes the calls directly after those of the last notice,
+    /// the two notices are merged (`skb_zerocopy_notify_extend`).
     pub(super) fn add(&mut self, notice: WaitingNotice) {
         if let NoticeKind::Completed { first, last, .. } = notice.kind
             && let Some(tail) = self.waiting.back_mut()

@@ -9,8 +9,10 @@ use super::error::Mistake;
 
 /// When an event happens or may happen.
 ///
-/// An offset counts from the instant that the previous event names. If that event names a range or
-/// any time, the offset counts from the instant at which it happened.
+/// In our own dialect, an offset counts from the instant that the previous event names. If that
+/// event names a range or any time, the offset counts from the instant at which it happened. In
+/// packetdrill's dialect, an offset always counts from the instant at which the previous event
+/// happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// `*`: at any time.
@@ -23,9 +25,9 @@ pub enum EventTime {
     Between(Duration, Duration),
     /// `+0.1~+0.2`: between two instants after the previous event.
     AfterBetween(Duration, Duration),
-    /// `0.1...0.3`: a call that starts and ends this long after the start.
+    /// `0.1...0.3`: a call that starts and ends at these times after the start.
     Lasting(Duration, Duration),
-    /// `+0.1...0.3`: a call that starts and ends this long after the previous event.
+    /// `+0.1...0.3`: a call that starts and ends at these times after the previous event.
     AfterLasting(Duration, Duration),
 }
 
@@ -69,8 +71,8 @@ impl EventTime {
         }
     }
 
-    /// True if the time is a single instant. The next event's offset then counts from that
-    /// instant.
+    /// True if the time is a single instant. In our own dialect, the next event's offset then
+    /// counts from that instant.
     pub(super) const fn is_exact(self) -> bool {
         matches!(self, EventTime::At(_) | EventTime::After(_))
     }

@@ -58,12 +58,12 @@ pub struct SocketHost {
     /// The error queue, and the notices that will enter it.
     pub(super) notices: Notices,
     pub(super) clocks: HostClocks,
-    /// Whether a short segment waits since a call said `MSG_MORE`.
+    /// Whether a short segment waits because a call had the flag `MSG_MORE`.
     pub(super) more_follows: bool,
-    /// The call that blocks, if one does.
+    /// The call that blocks, if there is one.
     waiting: Option<BlockedCall>,
-    /// The octets that a blocking call has transferred so far: a `write`, or a `recv` that waits
-    /// for all.
+    /// The octets that a blocking call has transferred so far. The call writes, or it is a `recv`
+    /// that waits for all its octets.
     pub(super) done: u64,
     pub(super) keep_alive: KeepAlive,
     pub(super) deferral: Deferral,
@@ -311,7 +311,8 @@ impl SocketHost {
     /// Whether data arrives for a socket that is closed or shut down in both directions, so that no
     /// application will read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        // In these states a FIN was sent, or waits behind data. Both count (RFC 9293 §3.10.4).
+        // In these states a FIN was sent, or a FIN waits behind data. Both cases count (RFC 9293
+        // §3.10.4).
         let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
             TcpState::FinWait1 | TcpState::FinWait2 => {
                 !self.is_open() || self.sockets.values().any(|socket| socket.read_shut)
@@ -322,8 +323,8 @@ impl SocketHost {
         segment.len > 0 && waits && self.connection.expects(segment)
     }
 
-    /// Answers data that no application will read with an RST. Its sequence number is the data's
-    /// acknowledgment number (RFC 9293 §3.10.7.1, RFC 1122 §4.2.2.13).
+    /// Sends an RST in answer to data that no application will read. The sequence number of the RST
+    /// is the data's acknowledgment number (RFC 9293 §3.10.7.1, RFC 1122 §4.2.2.13).
     fn refuse_late(&mut self, now: Time, segment: &Segment) {
         self.connection.be_reset(now);
         let reset =

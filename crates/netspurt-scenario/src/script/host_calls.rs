@@ -30,7 +30,7 @@ pub(super) fn not_supported(what: impl Into<String>) -> CallResult {
 }
 
 impl SocketHost {
-    /// Makes a call, or repeats one that blocked.
+    /// Makes a call, or repeats a call that blocked.
     pub(super) fn make(&mut self, now: Time, call: &Call) -> CallResult {
         match call {
             Call::Socket { nonblocking, number } => {
@@ -216,8 +216,8 @@ impl SocketHost {
         if socket.nonblocking || at_once { failed("EAGAIN") } else { CallResult::Blocks }
     }
 
-    /// Reads as `recvmsg` does. With `TCP_INQ` it says how many bytes are left; the end of the
-    /// stream counts as one.
+    /// Reads as `recvmsg` does. With `TCP_INQ` the call reports how many bytes are left; the end of
+    /// the stream counts as one byte.
     fn read_message(
         &mut self,
         now: Time,

@@ -21,7 +21,8 @@ impl SocketHost {
     }
 
     /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
-    /// `SO_LINGER` and a time the call waits until all is acknowledged (`sk_stream_wait_close`).
+    /// `SO_LINGER` and a time above 0, the call waits until all data is acknowledged
+    /// (`sk_stream_wait_close`).
     pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         let mut until = socket.closes_until;
         match socket.role {
@@ -51,8 +52,8 @@ impl SocketHost {
         returned(0)
     }
 
-    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, this
-    /// ends the attempt. A listening socket that is shut down for reading stops listening.
+    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, the
+    /// call ends the attempt. A listening socket that is shut down for reading stops listening.
     pub(super) fn shutdown(
         &mut self,
         now: Time,
@@ -83,7 +84,8 @@ impl SocketHost {
         self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
-    /// Ends a connection without a socket that has waited long enough in FIN-WAIT-2.
+    /// Starts the wait of a connection without a socket in FIN-WAIT-2. With a negative
+    /// `TCP_LINGER2`, ends the connection immediately.
     pub(super) fn watch_orphan(&mut self, now: Time) {
         let waits = self.connection.state() == TcpState::FinWait2 && !self.is_open();
         let rto = self.connection.info().map_or(Duration::ZERO, |info| info.rto.rto);
@@ -109,8 +111,8 @@ impl SocketHost {
     }
 }
 
-/// Sends an RST to the peer, because no application will accept the connection
-/// (`inet_csk_listen_stop`).
+/// Ends a connection that no application will accept. If a peer has already begun to open the
+/// connection, the peer gets an RST (`inet_csk_listen_stop`).
 fn leave_unaccepted(connection: &mut Connection, now: Time, events: &mut Events<Segment>) {
     match connection.state() {
         TcpState::Listen => connection.close(now, events),

@@ -17,7 +17,7 @@ impl SocketHost {
         returned(fd.into())
     }
 
-    /// Sends octets of an open file, as many as there are, as `write` does.
+    /// Sends octets of an open file as `write` does, but not more than the file has.
     pub(super) fn send_file(&mut self, now: Time, call: &Call) -> CallResult {
         let &Call::SendFile { fd, file, offset, bytes } = call else { return failed("EINVAL") };
         let Some(socket) = self.sockets.get(&fd).copied() else { return failed("EBADF") };

@@ -70,8 +70,8 @@ impl SocketHost {
         }
     }
 
-    /// Adds notices for all octets that are acknowledged by now, and for all octets if the
-    /// connection failed.
+    /// Adds notices for all octets that are acknowledged by now. If the connection failed,
+    /// completes all calls with `MSG_ZEROCOPY`.
     pub(super) fn settle_notices(&mut self, now: Time) {
         let (progress, options) = (self.progress(), options_of(&self.sockets, &self.notices));
         let mut news = self.notices.on_acked(progress.acked, now, options);
@@ -83,8 +83,8 @@ impl SocketHost {
         }
     }
 
-    /// Reads the oldest notice. The packet of a notice is left out, because a reader of 0 bytes has
-    /// no room for it.
+    /// Reads the oldest notice. A notice's packet is not supported, so a call that could get a
+    /// packet must read 0 bytes.
     pub(super) fn read_notice(&mut self, socket: SocketState, bytes: u32) -> CallResult {
         if socket.role != Role::Connected {
             return failed("EAGAIN");

@@ -12,7 +12,7 @@ use super::host_notices::set_notices;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
-/// The largest buffer that an application gets (Linux's `rmem_max`).
+/// The largest buffer that an application can request (Linux's `rmem_max`).
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
 /// The octets of memory of the receive buffer that an application requests (`SO_RCVBUF`): twice the
@@ -135,7 +135,7 @@ impl SocketHost {
         }
     }
 
-    /// Sets an option of the host that is a number, if it is one.
+    /// Sets an option of the host whose value is a number. Returns `None` for any other option.
     fn set_number(&mut self, now: Time, option: SocketOption, number: i64) -> Option<CallResult> {
         let valid = match option {
             SocketOption::KeepAlive

@@ -8,9 +8,9 @@ use super::keep_alive::{KeepAliveStep, QuietPeer};
 use super::unreachable::Unreachable;
 
 impl SocketHost {
-    /// Called when ICMP reports that a packet did not arrive (`tcp_v4_err`). The report ends a
-    /// handshake. An open connection continues, and returns the error only if it fails later (RFC
-    /// 1122 §4.2.3.9).
+    /// Called when ICMP reports that a packet did not arrive (`tcp_v4_err`). The report can end a
+    /// handshake. An open connection continues (RFC 1122 §4.2.3.9). `SO_ERROR` returns the error,
+    /// and other calls return it if the connection times out later.
     ///
     /// departs: RFC 6069 - a report does not take back the timer's backoff.
     pub(super) fn take_unreachable(&mut self, now: Time, message: &Unreachable) {

@@ -11,7 +11,7 @@ use super::interest::{Epoll, Interest};
 use super::readiness::Readiness;
 use super::subject::CallResult;
 
-/// The state that decides whether waiting calls are woken, before a step.
+/// The part of the connection's state whose changes are reported to the epolls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Signs {
     pub(super) established: bool,
@@ -21,7 +21,7 @@ pub(super) struct Signs {
 }
 
 impl SocketHost {
-    /// Returns the state that decides whether waiting calls are woken.
+    /// Returns the part of the state whose changes are reported to the epolls.
     pub(super) fn signs(&self) -> Signs {
         Signs {
             established: self.was_established(),
@@ -166,7 +166,8 @@ impl SocketHost {
     }
 }
 
-/// Whether the send buffer reports that it is writable. If not, a call waits for it from now on.
+/// Returns whether the send buffer reports that it is writable. If not, a call waits for room from
+/// now on.
 fn has_room(host: &mut SocketHost) -> bool {
     let progress = host.progress();
     let Some(send) = &mut host.send else { return true };

@@ -125,8 +125,9 @@ impl Writing<'_> {
     }
 
     /// Passes a part of a call to the connection. The last part is pushed, unless more will follow.
-    /// With the last part, and with a forced push, everything leaves. With a part that fills a
-    /// chunk, one packet leaves.
+    /// After the last part or a forced push, all data may leave. After a part that fills the chunk
+    /// with the next data to be sent, one packet may leave. Without a send buffer, all data may
+    /// leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();
@@ -164,8 +165,7 @@ impl Writing<'_> {
     }
 }
 
-/// Ends a chunk. No segment has both octets that were written so far and octets that are written
-/// later.
+/// Ends a chunk: octets that are written later do not share a segment with the earlier octets.
 fn close_chunk(host: &mut SocketHost) {
     host.connection.end_record();
     let written = host.progress().written;

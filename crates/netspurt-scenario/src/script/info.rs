@@ -91,7 +91,7 @@ fields! {
     DataSegsOut = "tcpi_data_segs_out",
     /// The delivery rate in bytes per second.
     DeliveryRate = "tcpi_delivery_rate",
-    /// Whether the application limited the sample of that rate, as 0 or 1.
+    /// 1 if the application limited the sample of the delivery rate, otherwise 0.
     DeliveryRateAppLimited = "tcpi_delivery_rate_app_limited",
     /// Segments delivered since the start.
     Delivered = "tcpi_delivered",
@@ -119,11 +119,11 @@ fields! {
     SndWnd = "tcpi_snd_wnd",
     /// Our receive window in bytes.
     RcvWnd = "tcpi_rcv_wnd",
-    /// The time with data to send or outstanding, in microseconds.
+    /// The busy time: how long data was outstanding or waited to be sent, in microseconds.
     BusyTime = "tcpi_busy_time",
-    /// The part of it that the peer's window limited, in microseconds.
+    /// The part of the busy time in which the peer's window limited the sender, in microseconds.
     RwndLimited = "tcpi_rwnd_limited",
-    /// The part of it that the send buffer limited, in microseconds.
+    /// The part of the busy time in which the send buffer limited the sender, in microseconds.
     SndbufLimited = "tcpi_sndbuf_limited",
     /// Milliseconds since data was sent.
     LastDataSent = "tcpi_last_data_sent",

@@ -18,10 +18,10 @@ pub(super) struct Interest {
 }
 
 impl Interest {
-    /// The bits that say how events are reported, and not which events.
+    /// The bits that say how events are reported. All other bits are events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups. It checks immediately.
+    /// A watch for `events`, errors and hang-ups. The first wait checks the socket.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }

@@ -65,7 +65,7 @@ impl Default for KeepAlive {
 
 impl KeepAlive {
     /// Sets one of the four options. For an open connection, `open` has the present time and the
-    /// time since which the peer is quiet. Returns whether the option accepts the number.
+    /// instant since which the peer is quiet. Returns whether the option accepts the number.
     pub(super) fn set(
         &mut self,
         option: SocketOption,
@@ -109,17 +109,17 @@ impl KeepAlive {
         self.due
     }
 
-    /// Probes since the peer was last heard of.
+    /// Probes since the last segment of the peer arrived.
     pub(super) fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// Called when a connection begins. It keeps the present settings.
+    /// Called when a connection begins. The present settings stay.
     pub(super) fn begin(&mut self) {
         (self.due, self.unanswered) = (None, 0);
     }
 
-    /// The timer starts, if it is on.
+    /// Starts the timer, if keep-alive is on.
     pub(super) fn start(&mut self, now: Time, clock: Clock) {
         self.due = self.is_on.then(|| clock.expiry(now, self.idle));
     }
@@ -130,12 +130,12 @@ impl KeepAlive {
         self.due = self.is_on.then(|| clock.expiry(now, rest));
     }
 
-    /// The peer showed that it is alive.
+    /// Called when the peer shows that it is alive.
     pub(super) fn on_heard(&mut self) {
         self.unanswered = 0;
     }
 
-    /// The timer fired.
+    /// Called when the timer fires. Returns the required step.
     pub(super) fn fire(&mut self, now: Time, peer: &QuietPeer, clock: Clock) -> KeepAliveStep {
         let quiet = now.saturating_since(peer.since);
         if peer.is_busy {

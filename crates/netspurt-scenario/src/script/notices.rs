@@ -38,14 +38,15 @@ impl Notices {
         self.closed != Some(written)
     }
 
-    /// The chunk that ends at `written` accepts no more octets.
+    /// Records that the chunk that ends at `written` accepts no more octets.
     pub(super) fn close_chunk(&mut self, written: u64) {
         self.closed = Some(written);
     }
 
     /// Called when the octets from `from` up to `to` were written. At that time the octets before
-    /// `sent` were sent. The written octets `start` a chunk, or join the last one. `pieces` is for
-    /// octets that are not copied.
+    /// `sent` were sent. `starts` says whether the written octets start a chunk; otherwise they
+    /// join the last chunk. If the octets are not copied, `pieces` has the lengths of their
+    /// buffers.
     pub(super) fn on_part(
         &mut self,
         (from, to): (u64, u64),
@@ -57,8 +58,9 @@ impl Notices {
         self.calls.on_part((from, to), starts, pieces);
     }
 
-    /// A write ended at offset `end`. Linux notes the timestamps only then, which is too late if
-    /// everything has left.
+    /// Called when a write ended at offset `end`. Linux stores the request for timestamps only now.
+    /// `has_left` says whether all octets have left; then the request is too late for their first
+    /// packets.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }

@@ -19,7 +19,7 @@ pub(super) struct Numbers {
     local_isn: Option<u32>,
     /// The timestamps on the wire minus those in the script.
     stamp_offset: Option<u32>,
-    /// The actual timestamp for each one that the script expected.
+    /// For each timestamp that the script expected, the timestamp on the wire.
     stamps: BTreeMap<u32, u32>,
 }
 
@@ -69,8 +69,9 @@ impl Numbers {
         number.wrapping_add(self.local())
     }
 
-    /// Records that the script expected the timestamp `script` and that the packet has `shown`. The
-    /// first such pair defines the offset. Returns the timestamp of the packet with that offset.
+    /// Records that the script expected the timestamp `script` where the packet shows `shown`. The
+    /// first such pair defines the offset. Returns the packet's timestamp, converted with this
+    /// offset.
     pub(super) fn pair(&mut self, script: u32, shown: u32) -> u32 {
         let actual = shown.wrapping_add(self.stamp_offset.unwrap_or(0));
         let offset = *self.stamp_offset.get_or_insert(actual.wrapping_sub(script));
@@ -116,8 +117,8 @@ impl Numbers {
         Ok(segment)
     }
 
-    /// The echo on the wire: the actual timestamp of the packet for which the script expected
-    /// `ecr`, or else `ecr` with the offset. 0 echoes nothing.
+    /// The echo on the wire. If the script expected `ecr` in a packet, this is the actual timestamp
+    /// of that packet. Otherwise it is `ecr` plus the offset. 0 echoes nothing.
     fn echo(&self, ecr: u32) -> Option<u32> {
         let seen = self.stamps.get(&ecr).copied();
         seen.or(if ecr == 0 {

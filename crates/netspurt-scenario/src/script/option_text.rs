@@ -73,8 +73,8 @@ pub(super) fn option_line(
     set_option(options, &name, &value, line)
 }
 
-/// Sets an option that only packetdrill has, or that means something else there. Returns whether it
-/// was one.
+/// Sets an option that only packetdrill has, or that has another meaning in packetdrill. Returns
+/// false for any other option.
 fn of_packetdrill(
     options: &mut ScriptOptions,
     name: &Excerpt<'_>,

@@ -11,7 +11,8 @@ const ORPHAN_MAX_S: i64 = 120;
 pub(super) struct Orphan {
     /// `tcp_fin_timeout`; `None`: the connection waits without limit, as in RFC 9293.
     pub(super) time: Option<Duration>,
-    /// `TCP_LINGER2` in seconds: 0 for the time of the sysctl; a negative one does not wait.
+    /// `TCP_LINGER2` in seconds. If 0, the time of the sysctl applies. If negative, the connection
+    /// does not wait.
     pub(super) own: i64,
     /// When the wait is over.
     pub(super) until: Option<Time>,
@@ -34,7 +35,7 @@ impl Orphan {
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
     }
 
-    /// Called with `waits` if a connection without a socket is in FIN-WAIT-2. Returns true if the
+    /// `waits` says whether a connection without a socket is in FIN-WAIT-2. Returns true if the
     /// connection ends immediately.
     pub(super) fn watch(&mut self, waits: bool, rto: Duration, now: Time, clock: Clock) -> bool {
         if !waits {
@@ -45,7 +46,7 @@ impl Orphan {
         waits && self.own < 0
     }
 
-    /// Returns whether the wait is over, but only once.
+    /// Returns true once, when the wait is over.
     pub(super) fn is_over(&mut self, now: Time) -> bool {
         self.until.take_if(|until| *until <= now).is_some()
     }

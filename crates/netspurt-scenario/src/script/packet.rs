@@ -36,7 +36,7 @@ impl EcnMark {
         name_in(&Self::ALL, self)
     }
 
-    /// The codepoint on the wire. [`Either`](Self::Either) has that of `[ect0]`.
+    /// The codepoint on the wire. [`Either`](Self::Either) has the codepoint of `[ect0]`.
     pub const fn codepoint(self) -> Ecn {
         match self {
             EcnMark::NotCapable => Ecn::NOT_ECT,
@@ -112,7 +112,7 @@ pub struct ScriptPacket {
     pub ack: Option<u32>,
     /// The unscaled receive window; `None` if the script does not write one.
     pub window: Option<u16>,
-    /// The options; `None` stands for `<...>`, which matches any.
+    /// The options; `None` stands for `<...>`, which matches any options.
     pub options: Option<PacketOptions>,
 }
 

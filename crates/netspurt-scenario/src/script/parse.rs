@@ -128,7 +128,7 @@ fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result
 }
 
 /// Reads shell commands without a time. Commands before the first event set up the connection.
-/// Commands after the last event clean up and have no effect here.
+/// Later commands without a time may only clean up: a command that changes something is a mistake.
 fn bare_commands(
     cursor: &mut Cursor<'_>,
     script: &mut Script,

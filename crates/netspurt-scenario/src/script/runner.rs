@@ -61,7 +61,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// How far the instant at which it returns may be off.
+    /// How far the instant at which the call returns may be off.
     tolerance: Duration,
 }
 
@@ -354,9 +354,10 @@ impl<'a> Runner<'a> {
         Ok(at)
     }
 
-    /// Takes the next packet. If a line may stand for several segments, this function takes as many
-    /// as the `wanted` payload needs, if they follow each other within the `tolerance`. The time is
-    /// then that of the last segment, as in packetdrill.
+    /// Takes the next packet, and returns it with its time. If a line may stand for several
+    /// segments, this function takes as many segments as the `wanted` payload needs, if they follow
+    /// each other within the `tolerance`. The time is then the time of the last segment, as in
+    /// packetdrill.
     fn take_packet(
         &mut self,
         wanted: &ScriptPacket,
@@ -406,7 +407,8 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
-    /// Ends the run. Fails if a call still blocks or a packet was sent before the end.
+    /// Ends the run. Fails if a call still blocks. In our own dialect, this function also fails if
+    /// a packet that the script does not list was sent before the end.
     fn finish(&mut self) -> Step {
         let end = self.blocked.as_ref().map_or(self.previous, |blocked| blocked.end);
         self.advance(end.max(self.previous))?;

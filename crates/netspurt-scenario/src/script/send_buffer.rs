@@ -32,7 +32,7 @@ pub(super) struct SendProgress {
     pub(super) smss: u64,
     /// The largest window that the peer ever offered.
     pub(super) peer_window_max: u64,
-    /// The congestion window, and the part of it that is in use, in segments.
+    /// cwnd (rounded down) and pipe (rounded up), in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
     /// Outstanding packets. The sent part of a chunk is one packet or several.
@@ -44,7 +44,8 @@ pub(super) struct SendProgress {
 struct SendChunk {
     start: u64,
     end: u64,
-    /// `MSG_EOR`: the chunk accepts no more data.
+    /// Whether the chunk accepts no more data, because of `MSG_EOR` or because it has its maximum
+    /// number of fragments.
     closed: bool,
     /// Whether the end of the chunk has PSH. More data of the same call moves the PSH to the new
     /// end; data of another call does not.
@@ -58,8 +59,8 @@ pub(super) struct PartTaken {
     pub(super) starts: bool,
     /// Whether the end of the part has PSH.
     pub(super) pushed: bool,
-    /// Whether the end of the part got PSH just now, because half of the peer's largest window was
-    /// written since the last push (`forced_push`).
+    /// Whether the end of the part got PSH just now, because more than half of the peer's largest
+    /// window was written since the last push (`forced_push`).
     pub(super) forced: bool,
     /// Whether the part fills a chunk that has the next data to be sent.
     pub(super) fills_head: bool,
@@ -129,14 +130,15 @@ impl SendBuffer {
         }
     }
 
-    /// Returns the bytes of the last chunk that are filled and not sent, if it accepts more.
+    /// Returns the filled and unsent bytes of the last chunk; `None` if this chunk accepts no more
+    /// data.
     pub(super) fn tail_filled(&self, now: &SendProgress) -> Option<u64> {
         let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent)?;
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
     /// Accepts a part of a call; `first` says whether it is the first part. The part joins the last
-    /// chunk if that chunk is not full.
+    /// chunk if that chunk accepts more data.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
@@ -175,7 +177,7 @@ impl SendBuffer {
         }
     }
 
-    /// Closes the last chunk to further data (`MSG_EOR`).
+    /// Closes the last chunk: it accepts no more data.
     pub(super) fn close_chunk(&mut self) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.closed = true;
@@ -187,8 +189,8 @@ impl SendBuffer {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether the buffer reports that it is writable: a third of it is free, and so are half of
-    /// the bytes that may be unsent (`__sk_stream_is_writeable`).
+    /// Whether the buffer reports that it is writable. At least a third of the buffer must be free,
+    /// and fewer than half of the bytes that may be unsent are unsent (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);
@@ -216,8 +218,8 @@ impl SendBuffer {
         writable
     }
 
-    /// Called when the handshake is over. The size becomes at least two initial windows
-    /// (`tcp_init_buffer_space`).
+    /// Called when the handshake is over. Unless `SO_SNDBUF` has fixed the size, the buffer grows
+    /// to have room for two initial windows (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, now: &SendProgress) {
         if let Some(most) = self.grows_to {
             self.size = self.size.max(wanted_size(now).min(most));
@@ -225,7 +227,8 @@ impl SendBuffer {
     }
 }
 
-/// Returns how much a chunk takes: whole segments, and at most half of the peer's largest window
+/// Returns the maximum number of bytes of a chunk: whole segments, at least one, and at most half
+/// of the peer's largest window. A largest window below 512 bytes counts in full
 /// (`tcp_xmit_size_goal`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
@@ -237,8 +240,8 @@ fn goal(now: &SendProgress) -> u64 {
     (GOAL_MAX.min(half) / smss).max(1) * smss
 }
 
-/// Returns the size that has room for twice the congestion window, with each segment in a buffer of
-/// its own (`tcp_sndbuf_expand`).
+/// Returns the size that has room for twice cwnd, with each segment in a chunk of its own. A cwnd
+/// of fewer than 10 segments counts as 10 segments (`tcp_sndbuf_expand`).
 fn wanted_size(now: &SendProgress) -> u64 {
     let segment = (now.smss + 320 + 320).next_power_of_two() + 256;
     2 * now.cwnd_segs.max(INITIAL_WINDOW_SEGS) * segment

@@ -67,7 +67,7 @@ struct ShellBranch {
 }
 
 impl ShellBranch {
-    /// Systems that a condition may name.
+    /// The systems other than Linux that a condition may name.
     const OTHERS: [&str; 4] = ["FreeBSD", "OpenBSD", "NetBSD", "Darwin"];
 
     fn of(condition: &[String]) -> Self {

@@ -1,8 +1,9 @@
 //! The timestamps that a socket asks for with `SO_TIMESTAMPING`, octet by octet.
 //!
 //! A write asks for timestamps of its last octet. Linux stores this request in the chunk that holds
-//! the octet (`tcp_tx_timestamp`). A chunk stores one request, so a later write that ends in the
-//! same chunk replaces it. Each packet with the octet gets a timestamp, and so does each copy. The
+//! the octet (`tcp_tx_timestamp`). A chunk stores one request. If a later write ends in the same
+//! chunk, its last octet replaces the earlier octet, and the kinds of timestamps of both requests
+//! remain. Each packet with the octet gets a timestamp, even if the packet is a retransmission. The
 //! ACK gets one timestamp (`tcp_ack_tstamp`). Offsets count written octets from 0.
 
 use std::collections::VecDeque;
@@ -76,8 +77,8 @@ impl Stamping {
 struct StampRequest {
     octet: u64,
     wanted: Stamping,
-    /// Whether the packet had already left when the request was stored. Only copies then get
-    /// timestamps.
+    /// Whether the packet had already left when the request was stored. Then only retransmissions
+    /// of the octet get timestamps.
     came_late: bool,
 }
 
@@ -90,8 +91,8 @@ pub(super) struct StampRequests {
 }
 
 impl StampRequests {
-    /// Called when a write ended at offset `end`. In its chunk the octets from `chunk` on were not
-    /// sent before. The request `came_late` if all octets of the write have left.
+    /// Called when a write ended at offset `end`. `chunk` is the first octet of the last chunk that
+    /// was unsent before the write. `came_late` says whether all octets of the write have left.
     pub(super) fn ask(&mut self, end: u64, chunk: u64, wanted: Stamping, came_late: bool) {
         let Some(octet) = end.checked_sub(1) else { return };
         let kinds = Stamping::TX_SCHED.0 | Stamping::TX_SOFTWARE.0 | Stamping::TX_ACK.0;
@@ -130,8 +131,8 @@ impl StampRequests {
         found
     }
 
-    /// Removes the oldest request if its octet is acknowledged: all octets before `acked` are.
-    /// Returns the octet, and whether its acknowledgment gets a timestamp.
+    /// Removes the oldest request if its octet is acknowledged. All octets before `acked` are
+    /// acknowledged. Returns the octet, and whether its acknowledgment gets a timestamp.
     pub(super) fn take_acked(&mut self, acked: u64) -> Option<(u64, bool)> {
         let first = self.requests.front().filter(|first| first.octet < acked)?;
         let taken = (first.octet, first.wanted.has(Stamping::TX_ACK));
@@ -139,7 +140,7 @@ impl StampRequests {
         Some(taken)
     }
 
-    /// The number by which a notice calls an octet.
+    /// The number of the octet in a notice.
     #[expect(clippy::cast_possible_truncation, reason = "a key counts modulo 2^32, as in Linux")]
     pub(super) fn key(&self, octet: u64) -> u32 {
         octet.wrapping_sub(self.key_from) as u32

@@ -22,16 +22,16 @@ pub enum CallResult {
 /// A TCP implementation under test, in virtual time.
 ///
 /// The runner calls it with instants that never decrease. Everything that is due at an instant
-/// happens before the runner makes a call or injects a segment at that instant. A socket has the
-/// number that its call names, or else the first has 3, and others get the lowest free number.
+/// happens before the runner makes a call or injects a segment at that instant. A new socket gets
+/// the number that its call names. Without such a number, it gets the lowest free number from 3 on.
 pub trait Subject {
-    /// Makes a call. While a call blocks, the runner makes no other one.
+    /// Makes a call. While a call blocks, the runner makes no other call.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
 
     /// The result of the blocking call, once it has returned.
     fn returned(&mut self, now: Time) -> Option<CallOutcome>;
 
-    /// Receives a segment with sequence numbers as on the wire. It names no flow and no
+    /// Receives a segment with sequence numbers as on the wire. The segment names no flow and no
     /// transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
 

@@ -4,9 +4,9 @@ use netspurt::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
-/// Sysctls without effect here. They control parts of the kernel that our connection does not have,
-/// or does not let a script change: for example Fast Open, syncookies, and
-/// segmentation in the network card.
+/// Sysctls without effect here. They control parts of the kernel that our connection does not have
+/// or that scripts cannot change, for example Fast Open, syncookies, and segmentation in the
+/// network card.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
@@ -93,7 +93,7 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
 /// The profile that behaves as Linux 6.18.
 pub(super) const LINUX: &str = "linux-6";
 
-/// The name of a switch. A receive buffer grows only where this switch is on.
+/// The name of the switch that makes a receive buffer count its memory. Only such a buffer grows.
 pub(super) const MEMORY: &str = "receive.counts_memory";
 
 /// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18

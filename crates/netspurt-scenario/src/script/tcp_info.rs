@@ -6,7 +6,7 @@ use netspurt::units::{BitRate, Duration};
 
 use super::info::{Field, Info};
 
-/// Linux's ssthresh for a connection that has none.
+/// The ssthresh that Linux shows for a connection without an ssthresh.
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
 
 /// Linux's number for a state.
@@ -77,7 +77,7 @@ fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
     set(Field::TotalRto, tcp.sent.timeouts);
     // At each timeout Linux chooses another hash for the path (`tcp_write_timeout`).
     set(Field::Rehash, tcp.sent.timeouts);
-    // Linux counts neither of these two.
+    // Linux always shows 0 in these two fields.
     set(Field::Fackets, 0);
     set(Field::LastAckSent, 0);
     set(Field::Delivered, tcp.sent.delivered_segments);

@@ -67,7 +67,7 @@ impl UnreachableCode {
 /// A message that a packet of the host did not reach its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
-    /// Why.
+    /// The reason.
     pub code: UnreachableCode,
     /// The number of the packet's first octet.
     pub seq: u32,

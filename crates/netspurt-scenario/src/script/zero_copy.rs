@@ -36,14 +36,14 @@ pub(super) struct ZeroCopyCalls {
     /// The number of the next call.
     next: u32,
     open: VecDeque<OpenCalls>,
-    /// Fragments of the chunk that was written last, and whether the last one was copied.
+    /// The number of fragments of the last chunk, and whether its last fragment has copied octets.
     fragments: u64,
     ends_copied: bool,
 }
 
 impl ZeroCopyCalls {
-    /// Called when a call of `bytes` octets begins at offset `at`. `tail_waits` says that the last
-    /// chunk is not sent.
+    /// Called when a call of `bytes` octets begins at offset `at`. `tail_waits` says whether the
+    /// last chunk is still unsent.
     pub(super) fn begin(&mut self, at: u64, bytes: u64, tail_waits: bool) {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
@@ -98,7 +98,7 @@ impl ZeroCopyCalls {
         }
     }
 
-    /// Returns the end of the oldest calls.
+    /// Returns the end of the oldest calls that are not completed.
     pub(super) fn first_end(&self) -> Option<u64> {
         self.open.front().map(|open| open.end)
     }

@@ -128,7 +128,6 @@ impl CaseRow {
 ///
 /// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
 /// cut by its wall-clock budget.
-///
 pub fn run_chunk(
     sweep: &Sweep,
     chunk: Chunk,
@@ -188,7 +187,7 @@ fn run_case(
         Err(error) => CaseEnd::of_mistake(error),
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
-            // A bug of this program that one case shows should not end the other cases.
+            // If a bug of this program makes one case panic, the other cases must still run.
             let result =
                 catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
             result.unwrap_or_else(|panic| {
@@ -236,7 +235,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // Only the next wake-up shows whether the last allowed one reached the end.
+    // One wake-up more than allowed is served, because only it shows whether the run was already
+    // over.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

@@ -83,7 +83,8 @@ impl Engine {
     /// Returns the next finished chunk. It waits at most `wait` for one, and then returns `None`.
     ///
     /// # Panics
-    /// When a case panicked, with the same panic.
+    /// When a thread panicked outside the run of a case, with the same panic. A panic in the run of
+    /// a case is an error of that case.
     pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
         if self.underway == 0 {
             return None;

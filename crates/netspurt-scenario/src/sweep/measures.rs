@@ -92,7 +92,7 @@ pub const MEASURES: [CaseMeasure; 66] = [
     whole_number("spurious_shim"),
 ];
 
-/// The number of measures before the measures by cause. The latter are in the order of
+/// The number of measures before the measures by cause. The measures by cause are in the order of
 /// [`Cause::KNOWN`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
 
@@ -183,9 +183,9 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
     measured
 }
 
-/// The number of answered requests, and the mean, the maximum and the quantiles of their times.
-/// The requests of flows are counted. If no flow sends requests, those of the first population
-/// are counted.
+/// The number of answered requests, and the mean, the maximum and the quantiles of their times. The
+/// number counts the requests of flows and of all populations. The times are those of the flows'
+/// requests. If no flow sends requests, the times of the first population are used.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
     let requests = MaybeTable::of(case, "requests");

@@ -28,7 +28,7 @@ pub(super) trait Resident: Sized {
     /// The result of the host, if it is an end of a connection.
     fn result(&self) -> Option<FlowResult>;
 
-    /// The exchanges of the host, if it is an end that asks.
+    /// The exchanges of the host, if it is an end that sends requests.
     fn exchanges(&self) -> Option<&[Exchange]> {
         None
     }

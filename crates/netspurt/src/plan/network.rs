@@ -18,7 +18,7 @@ use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 /// One end of a flow of a live run.
 #[derive(Debug)]
 pub enum NetworkEnd {
-    /// A program of the simulator's.
+    /// A program of the simulator.
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),

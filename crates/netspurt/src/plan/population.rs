@@ -84,7 +84,7 @@ impl PlannedPopulation {
 }
 
 impl ArrivingConnections {
-    /// The connections of `population`, of which none has arrived yet. Each quantity is drawn from
+    /// The connections of `population`, before the first one arrives. Each quantity is drawn from
     /// its own random stream. So populations that differ in one quantity draw the same values of
     /// the others.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {

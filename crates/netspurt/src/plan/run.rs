@@ -76,13 +76,14 @@ impl Simulation {
         Some(too_many_rows(most, self.now()))
     }
 
-    /// Runs until `until`, or to the end if that comes first.
+    /// Runs until `until`, or to the end if that comes first. Stops earlier if the run is
+    /// [`overfull`](Self::overfull).
     pub fn advance_to(&mut self, until: Time) {
         while !self.advance_towards(until) {}
     }
 
-    /// Runs towards `until` for some milliseconds; returns whether it reached that instant or the
-    /// end.
+    /// Serves a limited number of wake-ups towards `until`, which takes some milliseconds. Returns
+    /// true if the run reached `until` or its end, or is [`overfull`](Self::overfull).
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }

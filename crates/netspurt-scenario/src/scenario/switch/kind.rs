@@ -146,7 +146,7 @@ impl SwitchKind {
         Self::Number { unit: SwitchUnit::Whole, min: min as u64, max: max as u64 }
     }
 
-    /// A number of segments; a window has at most this many.
+    /// A number of segments, up to the maximum of a window.
     pub const fn segments(min: u64) -> Self {
         Self::Number { unit: SwitchUnit::Segments, min, max: pattern::SEGMENTS_MAX }
     }

@@ -153,7 +153,7 @@ fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
         let place = error.place.clone().expect(pass);
         assert_eq!((error.file.as_str(), place.line), ("dir/pass.toml", line), "{error}");
         assert!(error.to_string().contains(shown), "{error}");
-        // Named by a setting, it is looked for in the working directory.
+        // If a setting names the file, the file is looked for in the working directory.
         let set = [("links.modem.follows", "pass.toml")];
         let base = Scenario::parse("dir/x.toml", &bare).unwrap();
         let error = base.with_files(&set, files()).unwrap_err();

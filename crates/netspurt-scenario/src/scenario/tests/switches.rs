@@ -45,7 +45,8 @@ fn text(switch: &Switch, value: &SwitchValue) -> String {
     toml::Value::try_from(Written(&switch.kind, value)).unwrap().to_string()
 }
 
-/// The parts of `config` that another value of each switch changes, with the switch.
+/// For each switch and each other value of it: the switch, the changed `config`, and the value as
+/// text.
 fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
     let mut changes = Vec::new();
     for switch in all() {
