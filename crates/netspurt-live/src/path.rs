@@ -121,7 +121,7 @@ impl Path {
     /// Adds a connection of programs that begins now.
     ///
     /// # Panics
-    /// When the path is for no programs.
+    /// When the path has no programs.
     fn admit(&mut self, flow: FlowId) {
         let ends = self.programs.as_ref().expect("connections come from programs");
         let gate = |(end, node): &(ProgramsEnd, u32)| {
@@ -134,10 +134,10 @@ impl Path {
         self.listed.resize(self.listed.len().max(places), false);
     }
 
-    /// Lets packets enter that the end `from` sent at the instant `at`, in their order.
+    /// Lets packets of the end `from` enter at the instant `at`, in their order.
     ///
     /// # Panics
-    /// When that end is not a gate.
+    /// When `from` is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,

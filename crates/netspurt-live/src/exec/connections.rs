@@ -68,7 +68,7 @@ impl Connections {
         self.seen[place].ports
     }
 
-    /// The numbers of the connections that had a packet leave the path at `since` or later.
+    /// The numbers of the connections whose last packet left the path at `since` or later.
     pub fn lively(&self, since: Time) -> impl Iterator<Item = usize> {
         let lively = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)
