@@ -28,7 +28,8 @@ struct SeenConnection {
     first: [Option<Time>; 2],
     /// When the FIN of each side reached the other side.
     closed: [Option<Time>; 2],
-    /// When a packet of the connection last left the path.
+    /// When a packet of the connection last left the path; until then, when its first packet was
+    /// seen.
     last: Time,
 }
 

@@ -444,7 +444,7 @@ impl ContentSource {
         }
     }
 
-    /// Whether the connection has opened.
+    /// Checks whether the connection has opened, and returns the next stage.
     fn look(&mut self, now: Time) -> AppStage {
         match socket_error(self.open()) {
             Ok(Ok(())) => {}
