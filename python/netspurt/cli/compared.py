@@ -68,7 +68,8 @@ def ways_of(
 ) -> list[ComparedWay]:
     """Return the compared part of each run.
 
-    If no direction is given, it is the direction with more data in the first run.
+    If no direction is given, it is the direction with more data. The second of two runs has the
+    direction of the first; two captures may have different directions.
     """
     from netspurt.pictures import busier
 

@@ -224,7 +224,7 @@ class _Events:
 
 
 def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float | None) -> _Events:
-    """Return the events of both runs. Without a `span` it lasts until one of the runs ends."""
+    """Return the events of both runs. Without `span`, the span ends when one of the runs ends."""
     every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
         every = [[_as_captured(event) for event in own] for own in every]

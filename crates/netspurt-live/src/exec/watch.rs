@@ -115,8 +115,8 @@ impl ProgramsWatch {
         self.connections.reached(place, segment.dest.side(), at, segment);
     }
 
-    /// Sets the time of the observer to `now`. From time to time, asks the kernels about connections
-    /// with recent packets.
+    /// Sets the time of the observer to `now`. Asks the kernels about connections with recent
+    /// packets, if it is time to ask again.
     pub fn tell_time(&mut self, now: Time) {
         self.now = now;
         if now < self.next {
