@@ -158,7 +158,7 @@ def _packets(found: Explained) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield what a capture cannot show, if it has no TCP or only one direction of connections."""
+    """Yield lines on a capture without TCP, with many copies, or with only one direction."""
     if found.tcp == 0:
         yield NO_TCP
         return

@@ -49,7 +49,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
 
 def _vantages(found: Explained) -> Iterator[str]:
-    """Yield the number of directions that were captured at the sender, and elsewhere."""
+    """Yield where a capture was taken, or the number of directions for each capture point."""
     connections, where = found.table("connections"), vantages(found.tables)
     data = connections.select(connections["data_packets"] > 0)
     of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
@@ -105,7 +105,7 @@ def _how_near(connections: Table, host: str) -> str:
 
     The shortest time in which the host answered is an upper limit: this time includes the round
     trip to the host and the time that the host needed to answer. The text is empty if the capture
-    may have been taken on the host.
+    may have been taken on the host, or if no round trip is known.
     """
     own = connections.select(connections["destination"] == host)
     least = [
