@@ -41,7 +41,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The ends that are gates and belong to a flow that has sent something.
+    /// The gates to which packets may come: the ends on the kernel's TCP, and the ends of programs'
+    /// flows that have sent something.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
