@@ -209,8 +209,8 @@ fn bpf() -> Capability {
 mod tests {
     use super::*;
 
-    /// For each capability, parts of the text that is found if the machine has it, and parts of the
-    /// text that is found if the machine does not.
+    /// For each capability, possible parts of its text `found`: first if the machine has the
+    /// capability, and then if the machine does not.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

@@ -34,7 +34,7 @@ impl Folder for DiskFolder {
     }
 }
 
-/// Notes in `writer` every file in the folder at `path` that `writer` did not write itself.
+/// Tells `writer` about every file in the folder at `path` that `writer` did not write itself.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

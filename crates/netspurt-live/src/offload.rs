@@ -126,11 +126,11 @@ impl<'a> SegmentRun<'a> {
         self.headers + self.first * size..end.min(self.packet.len())
     }
 
-    /// Appends one header for these segments to `out`. If a queue `marked` them, the header says
-    /// that congestion was experienced. The checksum of TCP covers only the pseudo header.
+    /// Appends one header for these segments to `out`. If a queue `marked` them, the header has
+    /// the mark CE (RFC 3168). The checksum of TCP covers only the pseudo header.
     ///
     /// # Panics
-    /// When the packet has no whole headers.
+    /// When the headers of the packet are not complete.
     pub fn write_headers(&self, marked: bool, out: &mut Vec<u8>) {
         let start = out.len();
         let payload = self.payload();
@@ -167,7 +167,8 @@ impl<'a> SegmentRun<'a> {
     }
 }
 
-/// The sum of the pseudo header of a packet whose part of `protocol` has `length` octets.
+/// The sum of the pseudo header of `packet`. Its TCP or UDP part, header included, has `length`
+/// octets.
 fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
     sum(&packet[addresses]) + u64::from(protocol) + length as u64

@@ -41,7 +41,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The ends that are gates and belong to a flow that has sent something.
+    /// The gates to which packets may come: the ends on the kernel's TCP, and the ends of programs'
+    /// flows that have sent something.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
@@ -121,7 +122,7 @@ impl Path {
     /// Adds a connection of programs that begins now.
     ///
     /// # Panics
-    /// When the path is for no programs.
+    /// When the path has no programs.
     fn admit(&mut self, flow: FlowId) {
         let ends = self.programs.as_ref().expect("connections come from programs");
         let gate = |(end, node): &(ProgramsEnd, u32)| {
@@ -134,10 +135,10 @@ impl Path {
         self.listed.resize(self.listed.len().max(places), false);
     }
 
-    /// Lets packets enter that the end `from` sent at the instant `at`, in their order.
+    /// Lets packets of the end `from` enter at the instant `at`, in their order.
     ///
     /// # Panics
-    /// When that end is not a gate.
+    /// When `from` is not a gate.
     pub fn enter_together(
         &mut self,
         at: Time,

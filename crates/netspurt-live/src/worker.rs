@@ -2,7 +2,7 @@
 //! JSON.
 //!
 //! A live run needs a process of its own because namespaces belong to a process, and because
-//! nothing of the run may outlive it. The process ends with the one that started it.
+//! nothing of the run may outlive it. The process ends when the process that started it ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,10 +57,11 @@ pub struct RunOrder {
     pub programs: Option<Programs>,
 }
 
-/// Carries out the order in `file`, or the order on the standard input if there is no file. Then
-/// the run folder is complete, with its manifest. During the run a [`RunScene`] is printed to the
-/// standard output four times a second, unless there are programs: these use the standard output
-/// themselves.
+/// Carries out the order in `file`, or the order on the standard input if there is no file. After
+/// that, the run folder is complete, with its manifest.
+///
+/// During the run, a [`RunScene`] is printed to the standard output four times a second. Runs of
+/// programs print no scenes, because the programs use the standard output themselves.
 ///
 /// # Errors
 /// One line of text that says what went wrong.

@@ -34,7 +34,8 @@ def _in_pairs(
 ) -> Iterator[str]:
     """Yield a sentence on each pair of captures that share connections.
 
-    `told` makes it from the number of connections that each of the two shows best.
+    `told` makes the sentence. For each of the two captures, it gets the number of shared
+    connections that this capture shows better than the other.
     """
     pairs = Counter((one.best[0], path) for one in shared for path, _ in one.others)
     files = list(dict.fromkeys(tuple(sorted(pair)) for pair, _ in pairs.most_common()))

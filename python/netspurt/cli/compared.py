@@ -31,7 +31,7 @@ class ComparedWay:
         return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
 
     def view(self) -> View:
-        """Return the view that a plot of it shows."""
+        """Return the view for a plot of this part."""
         from netspurt.plots import View
 
         return View(flow=self.flow, direction=self.direction, node=self.node)
@@ -68,7 +68,8 @@ def ways_of(
 ) -> list[ComparedWay]:
     """Return the compared part of each run.
 
-    If no direction is given, it is the direction with more data in the first run.
+    If no direction is given, it is the direction with more data. The second of two runs has the
+    direction of the first; two captures may have different directions.
     """
     from netspurt.pictures import busier
 

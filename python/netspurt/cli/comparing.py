@@ -139,7 +139,7 @@ def _all_lines(
     changed: list[Difference] | None,
     compared: tuple[list[Run | Explained], list[ComparedWay]],
 ) -> list[str]:
-    """Return the lines on two runs: how each ended, where they part, and why."""
+    """Return the lines on two runs: how each ended, where they begin to differ, and why."""
     from netspurt.analysis.compare import compare as align
 
     runs, ways = compared
@@ -224,7 +224,7 @@ class _Events:
 
 
 def _events_of(runs: list[Run | Explained], ways: list[ComparedWay], span: float | None) -> _Events:
-    """Return the events of both runs. Without a `span` it lasts until one of the runs ends."""
+    """Return the events of both runs. Without `span`, the span ends when one of the runs ends."""
     every = [way.events(run) for run, way in zip(runs, ways, strict=True)]
     if any(is_explained(run) for run in runs):
         every = [[_as_captured(event) for event in own] for own in every]
@@ -289,7 +289,7 @@ def settings_lines(changed: list[Difference] | None, names: list[str]) -> list[s
         return []
     if not changed:
         return ["the scenarios are the same"]
-    # A flow whose ends differ has the keys of a model on one side only.
+    # If a flow's `endpoint` differs, only one of the runs has the keys of the model's TCP.
     ends = tuple(
         f"{difference.key.removesuffix('endpoint')}tcp."
         for difference in changed
@@ -446,12 +446,12 @@ def _nothing_in_common(comparison: Comparison, names: list[str]) -> list[str]:
     ]
 
 
-#: What the node does with retransmissions, in words, except those that it sends itself.
+#: What a node does with retransmissions that other nodes send, in words.
 _OF_OTHERS = {"in": "received by", "through": "forwarded by"}
 
 
 def _again(comparison: Comparison, names: list[str], ways: list[ComparedWay]) -> list[str]:
-    """Return lines on the retransmissions of both: those that the node sends, then the others."""
+    """Return lines on the retransmissions that each node sends, and then on those of others."""
     both = comparison.retransmissions
     told = list(zip(names, ways, both, strict=True))
     lines = []

@@ -158,7 +158,7 @@ def _packets(found: Explained) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield what a capture cannot show, if it has no TCP or only one direction of connections."""
+    """Yield lines on a capture without TCP, with many copies, or with only one direction."""
     if found.tcp == 0:
         yield NO_TCP
         return
@@ -268,7 +268,7 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
     if any(row["packets"] == 0 for row in rows):
-        # Both times end with the first ACK, and no ACK was captured.
+        # Both values depend on ACKs, and no ACK was captured.
         unknown = {"initial_window_bytes": None, "outstanding_bytes_max": None}
         rows = [{**row, **unknown} for row in rows]
     table = [("", *(row["direction"] for row in rows))]

@@ -1,4 +1,4 @@
-"""Groups of commands with a default command, which is used if the words name no command."""
+"""Groups of commands with a default command. It runs if the first word is not a command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from netspurt.cli.words import Group
 
 
 def defaulting_to(default: str) -> type[Group]:
-    """Return a class of groups. Such a group runs `default` if the first word is no command."""
+    """Return a class of groups that run `default` if the first word is not a command."""
 
     class Defaulting(Group):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The command for a file or a folder that was given to another command, or to none."""
+"""Finds the command that takes a file or folder, if the user gave another command or none."""
 
 from __future__ import annotations
 

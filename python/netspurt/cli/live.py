@@ -233,7 +233,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
 
 
 def _given(ends: list[EndReport]) -> list[str]:
-    """Return lines with the settings of the ends. Ends with equal settings share a line."""
+    """Return lines with the settings of ends. For equal settings, a line names the last end."""
     seen: dict[str, str] = {}
     for end in ends:
         text = ", ".join(f"{name}={value}" for name, value in end.values().items())

@@ -19,7 +19,9 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     Raises
     ------
     RunError
-        If the path is neither a run nor a capture.
+        If the path is not a capture and cannot be opened as a run.
+    ValueError
+        If a file is neither a run nor a capture, or if a capture has no such connection.
     """
     from netspurt.captures import explain, is_capture
     from netspurt.run import open_run

@@ -432,7 +432,7 @@ def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
 
 
 def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, Pass]:
-    """Return the number and the pass that `--pass` names.
+    """Return the number and the pass that `--pass` names; by default the only pass.
 
     Raises
     ------

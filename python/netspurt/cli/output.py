@@ -1,6 +1,7 @@
 """Output for people: columns, errors and progress. Without a terminal it has no styles.
 
-All commands import this file, so what few need is imported where it is used.
+All commands import this file. So a module that only few commands need is imported in the function
+that uses it.
 """
 
 from __future__ import annotations

@@ -396,7 +396,7 @@ def _memo_text(memo: dict[str, Any]) -> str:
 
 
 def _two_lines(recording: Delays, fit: Fit) -> Iterator[str]:
-    """Print a note if two lines fit much better than the line that was drawn."""
+    """Yield a note if two lines fit much better than the one line that was fitted."""
     if len(fit.lines) > 1:
         return
     try:

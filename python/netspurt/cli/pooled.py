@@ -49,7 +49,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
 
 def _vantages(found: Explained) -> Iterator[str]:
-    """Yield the number of directions that were captured at the sender, and elsewhere."""
+    """Yield where a capture was taken, or the number of directions for each capture point."""
     connections, where = found.table("connections"), vantages(found.tables)
     data = connections.select(connections["data_packets"] > 0)
     of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
@@ -67,15 +67,15 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: A host that answers sooner than this may be the one on which the capture was taken [ns].
+#: A host that answers sooner than this may be the host on which the capture was taken [ns].
 _ON_HOST_NS = 500_000
 
 
 def _taken_at(found: Explained) -> str | None:
     """Return a sentence on where a capture was taken, if all its connections agree.
 
-    Each connection with data must have been captured at the same of its two ends, or each between
-    them.
+    The connections with data agree if all were captured beside the same host, or all on the path
+    between their ends, or if the place is unknown for all. Several files never agree.
     """
     connections, where = found.table("connections"), vantages(found.tables)
     sent, ends = Counter[str](), set[tuple[str, ...]]()
@@ -101,10 +101,11 @@ def _taken_at(found: Explained) -> str | None:
 
 
 def _how_near(connections: Table, host: str) -> str:
-    """Return how far from a host a capture was taken at most, if it was not clearly on the host.
+    """Return the maximum distance between a host and the capture point, as a round trip.
 
-    The shortest time in which the host answered is an upper limit: it has the way to the host and
-    back, and the time of the host itself.
+    The shortest time in which the host answered is an upper limit: this time includes the round
+    trip to the host and the time that the host needed to answer. The text is empty if the capture
+    may have been taken on the host, or if no round trip is known.
     """
     own = connections.select(connections["destination"] == host)
     least = [
@@ -193,7 +194,7 @@ def _unsure_beside(found: Explained) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield the reason if the waits of timers differ from the silence before them."""
+    """Yield the reason if timers waited longer than the silence before they fired."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
@@ -203,7 +204,7 @@ def _two_waits(found: Explained) -> Iterator[str]:
         )
 
 
-#: Waits and silences differ if one of them is at least this many times the other.
+#: Waits and silences differ if the waits are more than this many times the silences.
 _DIFFER = 1.05
 
 
@@ -237,7 +238,8 @@ def _waited(found: Explained, own: Table) -> float:
 def _places(rows: Table) -> Iterator[tuple[int, str, int]]:
     """Yield the connection, the direction and the instant of each row.
 
-    Beside a host a SYN and the SYN-ACK that answers it may have the same instant.
+    Beside a host, a SYN and the SYN-ACK that answers it may have the same instant. So the instant
+    alone does not identify a row.
     """
     names = ("connection", "direction", "t_ns")
     return zip(*(rows[name].tolist() for name in names), strict=True)
@@ -259,7 +261,7 @@ def time_line(found: Explained, connection: int | None = None) -> str:
 
 
 def lost_before(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield a caution if data was lost between the sender and a capture not at the receiver."""
+    """Yield a caution if data was lost before a capture point that is not beside the receiver."""
     again, where = found.table("retransmissions"), vantages(found.tables)
     names = ("connection", "direction", "original_missing", "original_late")
     lost = sum(
@@ -323,7 +325,7 @@ def _limit_lines(
 
 
 def _others(count: int) -> Iterator[str]:
-    """Yield a line on `count` further connections of which the same holds, if there are any."""
+    """Yield a line that the same holds for `count` further connections, if there are any."""
     if count > 0:
         yield f"The same holds for {counted(count, 'other connection')}."
 
@@ -357,7 +359,7 @@ def _loss_lines(found: Explained, connection: int | None) -> Iterator[str]:
 
 
 def _of_window(one: LossLimit) -> str:
-    """Return what twice the rate of a connection needs, or the rate that its window allows."""
+    """Return what would double the rate of a connection, or the rate that its window allows."""
     if told := one.window_sentence():
         return told
     needs = (

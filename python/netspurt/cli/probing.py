@@ -356,7 +356,7 @@ def _returned(watch: Watch) -> Iterator[str]:
 
 
 def _meaning(watch: Watch, algorithms: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield what the results mean: of which path they tell, and what timers would have done."""
+    """Yield what the results mean for a path, and what timers would have done."""
     about = watch.header
     if about is not None and ip_address(about.address).is_loopback:
         yield (

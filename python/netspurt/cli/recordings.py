@@ -38,7 +38,8 @@ class How:
     lost_after
         A reply counts as lost if it arrives later than this, in seconds.
     captures
-        Whether captures count as recordings. Without them a folder may have no recording.
+        Whether captures in a folder are read as recordings. If not, they are ignored, and a folder
+        may have no recording.
     """
 
     format: str | None
@@ -89,8 +90,8 @@ def files_of(path: Path) -> list[Path]:
 def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
     """Yield each file with its recordings, or with the error of reading it.
 
-    A folder may contain other files. They are reported. If no file of the folder is a recording,
-    they are an error.
+    A folder may contain other files. They are left out, and messages name the first ones. If no
+    file of the folder is a recording, an error follows, unless `how` ignores captures.
     """
     from netspurt.captures import is_capture
 

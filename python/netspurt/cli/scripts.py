@@ -149,7 +149,7 @@ _ENDS = {"ok": "passed", "failed": "failed", "unproved": "unproved", "refused": 
 
 
 def _sum(results: list[Result]) -> str:
-    """Return the numbers of scripts that passed, that failed, and that were refused."""
+    """Return the number of scripts for each outcome; unproved ones only if there are any."""
     counts = Counter(one.verdict for one in results)
     told = [
         f"{number(counts[verdict])} {word}"

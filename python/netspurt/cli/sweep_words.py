@@ -111,7 +111,7 @@ def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str
         )
 
 
-#: The number of times that a case needs for each of its quantiles.
+#: How many measured times a case needs to have each quantile.
 _TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
 
 

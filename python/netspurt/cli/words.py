@@ -73,7 +73,7 @@ class Command(TyperCommand):
         return pieces
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """Write the usage line, without the name of a command that need not be named."""
+        """Write the usage line. The name of a hidden command, a group's default, is left out."""
         path = ctx.command_path
         words = path.rsplit(" ", maxsplit=1)[0] if self.hidden else path
         formatter.write_usage(words, " ".join(self.collect_usage_pieces(ctx)))

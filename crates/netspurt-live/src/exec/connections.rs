@@ -28,7 +28,8 @@ struct SeenConnection {
     first: [Option<Time>; 2],
     /// When the FIN of each side reached the other side.
     closed: [Option<Time>; 2],
-    /// When a packet of the connection last left the path.
+    /// When a packet of the connection last left the path; until then, when its first packet was
+    /// seen.
     last: Time,
 }
 
@@ -68,7 +69,7 @@ impl Connections {
         self.seen[place].ports
     }
 
-    /// The numbers of the connections that had a packet leave the path at `since` or later.
+    /// The numbers of the connections whose last packet left the path at `since` or later.
     pub fn lively(&self, since: Time) -> impl Iterator<Item = usize> {
         let lively = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)

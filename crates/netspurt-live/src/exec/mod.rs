@@ -111,7 +111,7 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
     }
 }
 
-/// Processes that exist already and wait until the programs start in them.
+/// The processes that will start the programs. They exist, and wait for the order to start.
 #[derive(Debug)]
 pub struct Waiting {
     /// The writing end of a pipe. The processes end when it is closed.

@@ -103,7 +103,8 @@ impl ProgramsWatch {
         FlowId(self.first.0 + offset).end(side)
     }
 
-    /// The number of the connection that has this flow. `None` if there is none.
+    /// The number of the connection that has this flow. `None` if the flow is before the flows of
+    /// connections.
     pub fn place_of(&self, flow: FlowId) -> Option<usize> {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
@@ -114,7 +115,8 @@ impl ProgramsWatch {
         self.connections.reached(place, segment.dest.side(), at, segment);
     }
 
-    /// Sets the time of the observer to `now`.
+    /// Sets the time of the observer to `now`. Asks the kernels about connections with recent
+    /// packets, if it is time to ask again.
     pub fn tell_time(&mut self, now: Time) {
         self.now = now;
         if now < self.next {

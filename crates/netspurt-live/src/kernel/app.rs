@@ -62,7 +62,8 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// How many sources, and how many sinks, are known to have ended, counted from the first one.
+    /// The numbers of sources and of sinks, counted from the first one, that are known to have
+    /// ended.
     ended: [usize; 2],
 }
 
@@ -272,8 +273,8 @@ impl Apps {
         }
     }
 
-    /// Whether every connection has ended. A listening end counts as ended if the end that should
-    /// open its connection has failed.
+    /// Whether every connection has ended. A listening end without a connection counts as ended if
+    /// the end that should open the connection has failed.
     fn are_over(&mut self) -> bool {
         let [sources, sinks] = &mut self.ended;
         *sources += self.sources[*sources..].iter().take_while(|source| source.is_over()).count();
@@ -346,8 +347,8 @@ fn read(
     }
 }
 
-/// Writes as many of `left` octets as there is room for, and returns the number that is left.
-/// `None` stands for an endless stream. `ends` says that nothing follows these octets.
+/// Writes as many of the `left` octets as the socket accepts. Returns the number of octets that are
+/// still left. `None` stands for an endless stream. `ends` says that nothing follows these octets.
 fn write(
     socket: BorrowedFd<'_>,
     written: &mut u64,
@@ -443,7 +444,7 @@ impl ContentSource {
         }
     }
 
-    /// Whether the connection has opened.
+    /// Checks whether the connection has opened, and returns the next stage.
     fn look(&mut self, now: Time) -> AppStage {
         match socket_error(self.open()) {
             Ok(Ok(())) => {}

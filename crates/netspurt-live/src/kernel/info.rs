@@ -81,7 +81,8 @@ impl TcpInfo {
     /// Asks the kernel about the connection of a socket.
     ///
     /// # Errors
-    /// When the kernel refuses, or its answer is shorter than that of every kernel since 2.6.
+    /// When the kernel refuses, or its answer is too short. All kernels since 2.6 give a
+    /// longer answer.
     pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut octets = [0; 256];
         let length = sys::read_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut octets)?;
@@ -91,7 +92,7 @@ impl TcpInfo {
 
     /// Whether the connection of a socket has ended: it was never open, it failed, or both
     /// directions are closed and everything is acknowledged. TIME-WAIT counts as ended, because the
-    /// kernel waits then without the socket.
+    /// kernel then waits without the socket.
     pub fn is_closed(socket: BorrowedFd<'_>) -> bool {
         const TCP_CLOSE: u8 = 7;
         let mut octets = [0; 256];

@@ -43,8 +43,8 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Returns the minimum, the initial and the maximum size of the receive buffer. At least half of a
-/// buffer can be advertised as window; the exact share depends on the packets.
+/// Returns the minimum, the initial and the maximum size of the receive buffer. The kernel can
+/// advertise at least half of a buffer as window; the exact share depends on the packets.
 /// [`clamp`](super::socket::clamp) limits the window.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {

@@ -17,7 +17,8 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
 /// The rule for the time at which the next probe leaves. In all rules, a probe leaves only after
-/// the previous probe was answered or given up.
+/// the previous probe was answered or given up. If this delays a probe, all later probes are due
+/// later by the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {

@@ -1,8 +1,9 @@
-//! RFC 889's measurement: echo probes on a real path, with one in flight. Each is stored.
+//! RFC 889's measurement: echo probes on a real path, with one in flight. Each echo probe is
+//! stored.
 //!
 //! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. An
 //! echo probe has four timestamps: the program and the kernel each stamp the sending and the
-//! arrival. They distinguish the delay in the host from the delay in the network.
+//! arrival. The four timestamps separate the delay in the host from the delay in the network.
 
 mod book;
 mod capture;

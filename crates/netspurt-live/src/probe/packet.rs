@@ -109,8 +109,8 @@ impl Marks {
         header
     }
 
-    /// Returns the key of the probe that `bytes` answer; `None` if they answer none. With `header`,
-    /// the bytes begin with an IP header.
+    /// Returns the key of the probe that `bytes` answer; `None` if they are not an answer. With
+    /// `header`, the bytes begin with an IP header.
     pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;
@@ -150,7 +150,7 @@ impl Marks {
         Some(u64::from_be_bytes(*rest.first_chunk()?))
     }
 
-    /// Returns the key of the SYN that a segment answers, if it answers one.
+    /// Returns the key of the SYN that a segment answers; `None` if the segment is not an answer.
     fn opened(&self, segment: &[u8], ports: &[u16]) -> Option<u64> {
         let head = TcpHead::of(segment)?;
         let ([from, to], flags) = (head.ports(), head.flags());

@@ -27,7 +27,7 @@ pub enum LiveError {
     /// The run recorded more rows than `record.rows` allows.
     #[error("{0}")]
     Overfull(String),
-    /// No flow has an end on the kernel's TCP. The path is that of an endpoint.
+    /// No flow has an end on the kernel's TCP. The text is the path of an `endpoint` for `--set`.
     #[error(
         "no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to one, or say `--set \
          {0}=kernel`"

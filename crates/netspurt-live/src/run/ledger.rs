@@ -9,7 +9,8 @@ use netspurt::units::Time;
 /// The sums of one flow, computed from the packets at its two ends.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The octets that the application sends in total; `None` if it never ends.
+    /// The octets that the application sends in total; `None` if the number is not known. A FIN
+    /// shows the number.
     octets: Option<u64>,
     sum: FlowSum,
     sent: Sequence,
@@ -23,8 +24,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Creates the ledger of a flow that sends `octets` octets. `None` means that the flow does not
-    /// end.
+    /// Creates the ledger of a flow that sends `octets` octets. `None` means that the number is not
+    /// known, or that the flow does not end.
     pub fn new(octets: Option<u64>) -> Self {
         Self { octets, ..Self::default() }
     }

@@ -152,8 +152,8 @@ fn with_apps<T>(
     })
 }
 
-/// Divides hosts into their ports, each with its end, and their namespaces. The caller keeps the
-/// namespaces.
+/// Separates hosts into ports, each with its end, and namespaces. The caller must keep the
+/// namespaces, because a namespace ends with its value.
 fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
     hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
 }

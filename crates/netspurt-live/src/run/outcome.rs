@@ -238,8 +238,8 @@ impl Outcome {
     }
 
     /// Completes the sums that were computed from a flow's packets. The notes of the applications
-    /// add when they wrote and finished, and what they read. An end in the simulator adds its own
-    /// sums.
+    /// say when they wrote and finished, and how much they read. An end in the simulator has sums
+    /// of its own, which replace those from packets.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;

@@ -30,7 +30,7 @@ pub struct RunScene {
     pub passed_ms: u64,
     /// The first ends that send data.
     pub senders: Vec<WatchedSender>,
-    /// The first queues that ever held a packet.
+    /// The queues that have reported a state, in the order of links; only the first of them.
     pub queues: Vec<WatchedQueue>,
 }
 
@@ -97,8 +97,9 @@ impl LastHeard {
         }
     }
 
-    /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections that
-    /// come and go are left out, because there are too many.
+    /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections of
+    /// populations and of programs are left out, because there may be too many. Echo probes are
+    /// left out, too.
     fn is_shown(&self, end: EndId) -> bool {
         let flow = self.names.flows.get(end.flow().index());
         flow.is_some_and(|flow| {

@@ -17,7 +17,7 @@ pub(super) struct Trip {
     pub(super) at: Time,
     /// The source.
     pub(super) end: EndId,
-    /// When the answered segment had left the source.
+    /// When the source had sent the answered segment.
     pub(super) sent: Time,
 }
 

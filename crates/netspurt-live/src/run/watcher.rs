@@ -39,7 +39,7 @@ pub(super) struct Capture {
 pub struct Watcher {
     pub(super) recorder: Recorder,
     /// For each end, the ledger of what it sends. `None` if both ends of the flow are in the
-    /// simulator, or if the end only receives.
+    /// simulator, if the end only receives, or if the flow is a population.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.

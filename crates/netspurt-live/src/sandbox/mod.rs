@@ -1,5 +1,5 @@
-//! The namespaces of one run: kernel's hosts, each with a device whose other side is in the run's
-//! namespace.
+//! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. The
+//! run's own namespace has the other side of this device.
 //!
 //! Everything belongs to one process and has no name outside of it, so the kernel removes all of it
 //! when that process ends in any way. Nothing here touches an existing network.
@@ -81,7 +81,8 @@ impl Sandbox {
         Ok(host)
     }
 
-    /// A pair of devices, one in a host's `namespace`, and the port on the one that is here.
+    /// Makes a pair of devices, one here and one in a host's `namespace`. Returns the port on the
+    /// device that is here.
     fn pair(
         &mut self,
         plan: &HostPlan,

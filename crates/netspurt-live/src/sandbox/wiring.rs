@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wire {
-    /// A pair of veth devices, and a packet socket on the one in the run's namespace.
+    /// A pair of veth devices, and a packet socket on the device in the run's namespace.
     #[default]
     Veth,
     /// A TUN device and its file.

@@ -82,8 +82,8 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
 /// # Errors
 /// When the kernel refuses.
 pub fn fork() -> io::Result<Option<u32>> {
-    // SAFETY: the caller guarantees that there is only one thread. So no lock is held by a thread
-    // that the copy does not have.
+    // SAFETY: the caller guarantees that there is only one thread. The copy has this thread, so no
+    // missing thread holds a lock.
     let number = unsafe { libc::fork() };
     checked(number)?;
     Ok(u32::try_from(number).ok().filter(|number| *number > 0))

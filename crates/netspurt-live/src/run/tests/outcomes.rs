@@ -109,7 +109,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
 
 const BUDGET: Duration = Duration::from_millis(5);
 
-/// Changes an outcome, and returns the run that it becomes.
+/// Applies `change` to the outcome of these arrivals, and returns the run that has ended.
 fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
     let (mut outcome, watcher) = outcome(late);
     change(&mut outcome);
