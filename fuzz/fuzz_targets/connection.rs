@@ -1,5 +1,5 @@
 //! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. No octet arrives that was not sent, and all
+//! loses, copies, delays, reorders and marks packets. Every octet that arrives was sent, and all
 //! octets arrive after the network stops doing harm. In the second mode the network also forges
 //! segments near the connection's numbers. The code must not panic or hang.
 

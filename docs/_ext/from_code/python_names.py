@@ -97,7 +97,8 @@ def _is_code(value: Any) -> bool:
 def _own_docstring(value: Any) -> str:
     """Return the docstring of a class or function, but not the docstring of a parent class.
 
-    If a data class has no docstring, Python uses the signature in its place. This also returns "".
+    If a data class has no docstring, Python uses the signature in its place. In that
+    case the result is "".
     """
     is_class = inspect.isclass(value)
     docstring = vars(value).get("__doc__") if is_class else inspect.getdoc(value)

@@ -177,7 +177,10 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no such pass, or if a path does not continue the path before it.
+        If the day has no such pass, or if the first or the last path of a contact with handoffs has
+        no line of sight at its end of the contact.
+    netspurt.OrbitError
+        If a path has no line of sight at an instant at which the link follows the path.
     """
     if contact.variability == "handoff":
         return _handoffs(paper, contact)

@@ -373,7 +373,7 @@ def _algorithm_at_end(late: Run, early: Run, packets: int) -> float:
 
 @registered
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the largest change of the shift after the first retransmission."""
+    """Return the largest change of the shift after the first retransmission [s]."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):

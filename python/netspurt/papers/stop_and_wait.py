@@ -16,7 +16,7 @@ from netspurt.run import Run
 from netspurt.scenario import Scenario
 from netspurt.sweep import Sweep, run_sweep
 
-#: A retransmission belongs to a step of the delay if it leaves within this time after it [s].
+#: A retransmission belongs to a step of the delay if it leaves within this time after the step [s].
 _NEAR_S = 10.0
 
 

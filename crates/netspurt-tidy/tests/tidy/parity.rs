@@ -109,7 +109,7 @@ fn is_raw(id: &Expr) -> bool {
 /// Finds the expressions that take parts of ids.
 #[derive(Default)]
 struct Parity {
-    /// Whether the expression makes an id. Then every number in it counts as one about ids.
+    /// Whether the expression makes an id. Then every number in it counts as a part of an id.
     makes_id: bool,
     found: Vec<String>,
 }
