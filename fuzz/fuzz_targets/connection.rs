@@ -116,7 +116,7 @@ impl Transfer {
         let [what, which, span, ..] = action;
         let place = usize::from(which) % self.flying.len().max(1);
         match what % 8 {
-            // In order, or not.
+            // 0 and 1 deliver in order, 2 out of order, 4 delivers a copy, and 3 is a loss.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),

@@ -1,4 +1,5 @@
-//! Fuzzes the reader of compressed files with any octets. It reaches the end, or stops at a fault.
+//! Fuzzes the reader of compressed files with any octets. The reader reaches the
+//! end of a file or stops at a fault. A file is read until 128 MiB of contents have come.
 
 #![no_main]
 

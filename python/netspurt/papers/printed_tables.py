@@ -179,7 +179,10 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 @registered
 def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
-    """Return the delays of the longest probes on some paths, in ms. The table has a reference."""
+    """Return the delays of the longest probes on some paths [ms].
+
+    The table compares these paths with the path `reference`.
+    """
     paths = path_rows(bench.paper, table)
     base = paths[reference].ends_ms[1]
     shown = [("path", "256 B", f"against {reference}")]

@@ -30,7 +30,7 @@ class Waited:
 
 
 def scenario(study: Study, contact: Contact) -> Scenario:
-    """Return the scenario: a window of one segment, and an ACK for each, over the whole contact."""
+    """Return the scenario: one segment in flight and an ACK for each, over the whole contact."""
     values = {
         "stop": f"{study.lasts(contact):.6f} s",
         f"{FLOW}.start": "0 s",
