@@ -39,7 +39,7 @@ impl Folder {
         read_table("table", file).unwrap()
     }
 
-    /// The output of a run.
+    /// The report that a run wrote here.
     pub fn report(&self) -> Value {
         serde_json::from_slice(&fs::read(self.0.join("live.json")).unwrap()).unwrap()
     }
