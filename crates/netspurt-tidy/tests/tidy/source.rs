@@ -369,7 +369,8 @@ pub fn group(token: Option<&TokenTree>, kind: Delimiter) -> Option<TokenStream> 
     }
 }
 
-/// Whether the attribute `inside` begins with `word`, or has it in a `cfg_attr`.
+/// Whether the attribute `inside` contains the name `word`, directly or in a group such as the one
+/// of `cfg_attr`.
 fn names(inside: Option<TokenStream>, word: &str) -> bool {
     inside.into_iter().flatten().any(|token| match token {
         TokenTree::Ident(name) => name == word,
