@@ -388,7 +388,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how much later than a start with one packet a start with four finishes [s].
+    """Return how much later a start with four packets finishes than a start with one [s].
 
     The result is the maximum over the pairs of runs.
 
