@@ -5,11 +5,11 @@
 An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
 by a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
 3 % of the server's packets lost at random. The measured time begins when the reply's first octet
-enters the path and ends when its last octet reaches the client, in logical time. It does not
-contain the handshake, whose losses no shim repairs, or the server's own time. The rows alternate,
-with 25 pages for each run. A run with a delivery more than 10 ms late is repeated, up to ten times.
-Each row is compared with the same transfer in simulation. The program prints a table with 95 %
-bootstrap intervals, and writes all times to `times.csv`.
+enters the path and ends when its last octet reaches the client, in logical time. It contains
+neither the handshake, because no shim repairs its losses, nor the server's own time. The rows
+alternate, with 25 pages for each run. A run with a delivery more than 10 ms late is repeated, up to
+ten times. Each row is compared with the same transfer in simulation. The program prints a table
+with 95 % bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations

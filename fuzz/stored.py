@@ -39,8 +39,8 @@ SWEEP = {
 def content(octets: bytes, reseals: bool) -> bytes:
     """Return a manifest to read.
 
-    Without `reseals` it is the input itself. With `reseals` it is a valid manifest, changed by the
-    keys of the input, with a new checksum.
+    With `reseals`, if the input is a JSON object, the result is a valid manifest that is changed by
+    the keys of the input and has a new checksum. Otherwise the result is the input itself.
     """
     if not reseals:
         return octets

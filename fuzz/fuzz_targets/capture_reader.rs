@@ -28,7 +28,7 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// Makes a pcap file from `octets`. Three of them come before each packet: its time in seconds, its
+/// Makes a pcap file from `octets`. Three octets come before each packet: its time in seconds, its
 /// captured length, and the number of missing octets divided by 256.
 fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
     let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];

@@ -1,5 +1,5 @@
 //! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
-//! loses, copies, delays, reorders and marks packets. No octet arrives that was not sent, and all
+//! loses, copies, delays, reorders and marks packets. Every octet that arrives was sent, and all
 //! octets arrive after the network stops doing harm. In the second mode the network also forges
 //! segments near the connection's numbers. The code must not panic or hang.
 
@@ -116,7 +116,7 @@ impl Transfer {
         let [what, which, span, ..] = action;
         let place = usize::from(which) % self.flying.len().max(1);
         match what % 8 {
-            // In order, or not.
+            // 0 and 1 deliver in order, 2 out of order, 4 delivers a copy, and 3 is a loss.
             0 | 1 => self.deliver_some(VecDeque::pop_front),
             2 => self.deliver_some(|flying| flying.remove(place)),
             3 => drop(self.flying.remove(place)),

@@ -1,5 +1,5 @@
-//! Fuzzes the text form of distributions. A distribution that was read gives the same one after
-//! writing and reading, and it can draw.
+//! Fuzzes the text form of distributions. A distribution is the same after writing and reading,
+//! and values can be drawn from it.
 
 #![no_main]
 

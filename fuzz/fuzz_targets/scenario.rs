@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use netspurt_scenario::scenario::Scenario;
 
-/// The most wake-ups of a run that are served.
+/// The maximum number of wake-ups of a run that are served.
 const SERVED_MAX: u64 = 500;
 
 fuzz_target!(|text: &str| {

@@ -143,7 +143,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 #[test]
 fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
-    // A tree of programs. No parent waits for some of them.
+    // A tree of programs. Some of them have no parent that waits for them.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();
     let mut state = 99_u64;

@@ -65,7 +65,7 @@ fn every_script_has_a_title_a_clause_a_profile_and_changes_that_break_it() {
 }
 
 /// Returns the configuration of the script's connection, and one configuration for each change with
-/// which the script must fail. It is `None` if a change contradicts the other options.
+/// which the script must fail. A configuration is `None` if its options contradict each other.
 fn configs(script: &Script) -> Vec<Option<RfcConfig>> {
     let alone = script.options.fails_with.iter().map(std::slice::from_ref);
     std::iter::once(&[][..]).chain(alone).map(|change| script.config(None, change).ok()).collect()

@@ -107,8 +107,8 @@ fn retransmissions_at_the_sender_have_the_count_of_its_kernel() {
         let [sent, received] =
             ["snd", "rcv"].map(|end| count(&folder.join(format!("{case}.{end}.pcap"))));
         assert_eq!(sent.retransmissions, kernel, "{case}");
-        // If the last segment of a flight is lost, the receiver's capture has only its
-        // retransmission, which does not look like one.
+        // If the last segment of a flight is lost, the receiver's capture has only the
+        // retransmission of this segment, which looks like an original there.
         assert_eq!(received.retransmissions, kernel - unseen, "{case}");
     }
 }

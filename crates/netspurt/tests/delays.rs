@@ -1,6 +1,6 @@
 //! Tests that the probes of whole recordings are counted exactly. Our own recordings are in `data`.
-//! Those of other people are in `../shared/delays`, beside the repository, together with a table of
-//! their counts.
+//! Recordings of other people are in `../shared/delays`, beside the repository, together with a
+//! table of their counts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -106,7 +106,8 @@ impl Transfer {
             network.loss = network.loss.max(10);
             network.step.1 = network.delay;
             // If segments arrived before the timeout and their ACKs were lost, Linux's F-RTO may
-            // undo a cut that was needed: it cannot see that the segments did not arrive later.
+            // undo a cut that was needed. F-RTO cannot see that the segments arrived before the
+            // timeout.
             config.frto_at_once = false;
         })
     }

@@ -1,6 +1,7 @@
 """Pictures of the site: the build replaces `<!-- picture: COMMAND && COMMAND | CAPTION -->`.
 
-The last command writes `picture.png`. The repository contains no pictures, and man pages have none.
+The last command writes `picture.png`. The repository contains no pictures. Man pages do not show
+pictures.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def draw(words: list[list[str]], file: Path) -> None:
     Raises
     ------
     RuntimeError
-        If a command fails, or none writes the picture.
+        If a command fails, or if no command writes the picture.
     """
     with tempfile.TemporaryDirectory() as folder:
         for program, *rest in words:

@@ -22,7 +22,8 @@ MODULES = {
     "netspurt.analysis": "Statistics of recordings, of connections and of cases",
 }
 
-#: Types of values that the functions return, and errors that they raise, which need no import.
+#: Types of values that functions return, and errors that functions raise. Users need not import
+#: them.
 RETURNED = (
     "netspurt.advice.learning.Judged",
     "netspurt.advice.weighing.Cost",
@@ -65,7 +66,7 @@ def names() -> Iterator[tuple[str, str]]:
 
 
 def undocumented() -> list[str]:
-    """Return the public names and public members of classes without their own documentation."""
+    """Return the public names and members of classes that have no documentation of their own."""
     missing = []
     for name, module in names():
         value = getattr(import_module(module), name)
@@ -97,7 +98,8 @@ def _is_code(value: Any) -> bool:
 def _own_docstring(value: Any) -> str:
     """Return the docstring of a class or function, but not the docstring of a parent class.
 
-    If a data class has no docstring, Python uses the signature in its place. This also returns "".
+    If a data class has no docstring, Python uses the signature in its place. In that case
+    the result is "".
     """
     is_class = inspect.isclass(value)
     docstring = vars(value).get("__doc__") if is_class else inspect.getdoc(value)

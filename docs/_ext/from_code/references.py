@@ -31,7 +31,7 @@ def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: 
 
 
 def without_links(app: Any, doctree: Any, _name: str) -> None:
-    """Replace each link to another page by its words in man pages, where it does not work."""
+    """Replace links to other pages by their words in man pages, where links do not work."""
     if app.builder.name != "man":
         return
     from docutils import nodes

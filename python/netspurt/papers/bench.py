@@ -155,7 +155,7 @@ class Bench:
         return self.keep("study", lambda: Study.of(self.paper))
 
     def keep(self, name: str, make: Callable[[], T]) -> T:
-        """Return a result that several measures share, by its name. It is computed only once."""
+        """Return the result called `name`, which measures share. `make` is called only once."""
         if name not in self._kept:
             self._kept[name] = make()
         result: T = self._kept[name]

@@ -161,7 +161,7 @@ def _relates(measured: Value, printed: Value, relation: Callable[[float, float],
 #: "Far below" means below a tenth.
 _FAR = 0.1
 
-#: The printed numbers are in the bands of the measured ones.
+#: The name of the comparison that checks whether each printed number is in its band.
 _IN_BAND = "in band"
 
 _COMPARISONS: dict[str, Comparison] = {

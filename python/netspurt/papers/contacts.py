@@ -41,12 +41,12 @@ class Contact:
     name, satellite
         The name of the contact, and the name of the spacecraft.
     printed_km
-        The printed apogee and perigee. `None` if the row has none.
+        The printed apogee and perigee [km]. `None` if the row does not have them.
     band
         The printed kind of orbit.
     variability
-        The least or the most variable pass of the day (`least`, `most`), the `only` pass, or a
-        `handoff`.
+        The pass of the day that is used: the `least` variable, the `most` variable or the `only`
+        pass. For a contact with handoffs: `handoff`.
     paths
         The stations of the path. With handoffs there are several paths, in the order of time.
     start, lasts
@@ -177,7 +177,10 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no such pass, or if a path does not continue the path before it.
+        If the day has no such pass, or if the first or the last path of a contact with handoffs has
+        no line of sight at its end of the contact.
+    netspurt.OrbitError
+        If a path has no line of sight at an instant at which the link follows the path.
     """
     if contact.variability == "handoff":
         return _handoffs(paper, contact)
@@ -198,7 +201,8 @@ def curve(paper: Paper, contact: Contact) -> Curve:
 def _handoffs(paper: Paper, contact: Contact) -> Curve:
     """Return the delay over paths that follow each other.
 
-    The first path is used until its line of sight ends, and the last path once it has one.
+    The link follows the first path until the line of sight of that path ends. It follows the last
+    path as soon as the last path has a line of sight.
     """
     begin = _core.utc(contact.start)
     end = begin + round(contact.lasts * 1e9)

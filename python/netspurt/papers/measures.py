@@ -22,7 +22,7 @@ from netspurt.papers.traces import (
 from netspurt.quantities import quantity
 from netspurt.run import Run
 
-#: Instants closer than this count as equal.
+#: Instants closer than this [s] count as equal.
 SAME_INSTANT = 1e-9
 
 
@@ -108,7 +108,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
         counts = [len(own.get(mechanism, [])) for own in both]
         at = min(t for own in both for t in own.get(mechanism, []))
         rows.append((f"{at:.3f} s", mechanism, *map(str, counts)))
-    # The number of the RFC follows in parentheses. It is removed.
+    # `why` can end with an RFC in parentheses. The claims do not contain it.
     return Measured(why(difference, first, second).partition(" (")[0] or None, rows)
 
 
@@ -181,7 +181,7 @@ def longest_queue(bench: Bench, *, runs: str, links: str) -> Measured:
 
 @registered
 def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
-    """Return the rate of the one link at the node where a flow starts, if that node is spied."""
+    """Return the rate of the one link at the node where a flow starts, if that node is a spy."""
     settings = configuration(bench.run(run))
     source = settings["flows"][flow]["from"]
     own_links = [link for link in settings["links"].values() if source in link["between"]]
@@ -211,7 +211,7 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
     """Return the shift with which most events agree to 1 ms.
 
-    The shift has a number of packets and a time [s]. The number of agreeing events follows.
+    The result is the shift in packets, the shift in time [s], and the number of events that agree.
     """
     a = _events(late, first_retransmission(late))
     b = _events(early, first_retransmission(early))
@@ -373,7 +373,7 @@ def _algorithm_at_end(late: Run, early: Run, packets: int) -> float:
 
 @registered
 def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the largest change of the shift after the first retransmission."""
+    """Return the largest change of the shift after the first retransmission [s]."""
     rows = [("module", "tick", "at first", "at 240 s", "timeouts")]
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
@@ -388,7 +388,9 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the maximum delay of the finish by a start with four packets instead of one [s].
+    """Return how much later a start with four packets finishes than a start with one [s].
+
+    The result is the maximum over the pairs of runs.
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """

@@ -1,11 +1,13 @@
-"""Scenarios of simulated paths whose probes give the line ends of a printed row.
+"""Makes scenarios of simulated paths from the rows of a printed table.
 
-A row with one line of delay on length becomes a serial line. A row with two lines becomes a net
-that fragments long datagrams. The net has a slower access line, on which fragments follow each
-other. The frames of its backbone have an overhead, so each further fragment costs time. Every
-datagram above 125 octets waits, as in a net that reserves buffers for messages of several
-packets. Rates, overhead, wait and delay are chosen so that the largest relative error of the four
-line ends is as small as possible. No other value is fitted.
+A row has one or two straight lines of delay against length. The probes on its simulated path give
+almost the same delays at the ends of these lines. A row with one straight line becomes a serial
+line. A row with two straight lines becomes a net that fragments long datagrams. The net has a
+slower access line, on which fragments follow each other. The frames of its backbone have an
+overhead, so each further fragment costs time. Every datagram above 125 octets waits, as in a net
+that reserves buffers for messages of several packets. Rates, overhead, wait and delay are chosen so
+that the largest relative error of the four line ends is as small as possible. No other value is
+fitted.
 """
 
 from __future__ import annotations

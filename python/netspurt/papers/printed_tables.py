@@ -95,7 +95,8 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
     """Return the factor, a half or one, with which round trips fit known lines.
 
-    A probe crosses a line twice, so delays of whole round trips would show half of its speed.
+    A probe crosses a line twice, so delays of whole round trips would show half of the line's
+    speed.
     """
     paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
     errors = {}
@@ -178,7 +179,10 @@ def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 @registered
 def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Measured:
-    """Return the delays of the longest probes on some paths, in ms. The table has a reference."""
+    """Return the delays of the longest probes on some paths [ms].
+
+    The table compares these paths with the path `reference`.
+    """
     paths = path_rows(bench.paper, table)
     base = paths[reference].ends_ms[1]
     shown = [("path", "256 B", f"against {reference}")]
@@ -302,7 +306,8 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
     first, second = (
         np.array([float(getattr(row, column)) for row in rows]) for column in _names(columns)
     )
-    # A single row may cause or hide a correlation, so it is also computed without the extreme row.
+    # A single row may cause or hide a correlation. So the table also has the correlation without
+    # the extreme row.
     kept = np.arange(len(rows)) != np.argmax(first)
     value = _pearson(first, second)
     shown = [
@@ -438,9 +443,9 @@ def _mixed(path: PathRow, lengths: list[int]) -> float:
 def _random_runs(
     bench: Bench, table: str, lines: str, hosts: str
 ) -> list[tuple[AccountRow, PathRow]]:
-    """Return the runs with random lengths, each with its path's line if one is printed."""
+    """Return the runs with random lengths, each with the printed row of its path."""
     paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
-    # The line to UCL was measured from the usual host.
+    # The printed line to UCL was measured from the usual host, so NTA's run is left out.
     return [
         (row, path_of(row, paths, known))
         for row in account_rows(bench.paper, table).values()

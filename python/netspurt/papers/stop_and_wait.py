@@ -16,7 +16,7 @@ from netspurt.run import Run
 from netspurt.scenario import Scenario
 from netspurt.sweep import Sweep, run_sweep
 
-#: A retransmission belongs to a step of the delay if it leaves within this time after it [s].
+#: A retransmission belongs to a step of the delay if it leaves within this time after the step [s].
 _NEAR_S = 10.0
 
 
@@ -30,7 +30,7 @@ class Waited:
 
 
 def scenario(study: Study, contact: Contact) -> Scenario:
-    """Return the scenario: a window of one segment, and an ACK for each, over the whole contact."""
+    """Return the scenario: one segment in flight and an ACK for each, over the whole contact."""
     values = {
         "stop": f"{study.lasts(contact):.6f} s",
         f"{FLOW}.start": "0 s",

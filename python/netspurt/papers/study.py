@@ -304,7 +304,8 @@ class Study:
         folder = open_sweep(out / contact.name)
         document = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = document.pop("sweep", {}).get("over", {})
-        # A new sweep would be slow, because it checks each start. Comparing its parts is enough.
+        # Making a new sweep to compare with would be slow, because a sweep checks each start. It is
+        # enough to compare the parts of the sweep.
         if axes != self._axes(contact, whole=True) or document != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()

@@ -20,7 +20,7 @@ def _text(argument: str) -> str:
 
 
 def _run_at(bench: Bench, grid: str, at: str) -> Run:
-    """Return the run of the case of a grid whose value, as text, is `at`."""
+    """Return the run of the grid's case that has the value `at`. Values are compared as text."""
     for case in bench.grid(grid):
         if _text(at) in map(str, case.values.values()):
             return case.run
@@ -88,7 +88,10 @@ def _named(case: Case) -> str:
 
 @registered
 def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
-    """Return SFR's timeout in round trips, from the first segment of a flight that is all lost."""
+    """Return the time from the first segment of a flight to SFR's timeout, in round trips.
+
+    The network loses all segments of the flight.
+    """
     (run,) = (case.run for case in bench.grid(grid) if len(_retransmissions(case.run, "sfr")))
     trip, waited = _handshake(run), _since_sent(run)
     return Measured(waited / trip, [("handshake", "timer"), (f"{trip:.5f} s", f"{waited:.5f} s")])
@@ -165,7 +168,7 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
 def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
     """Return how many of the last segments need a timeout if they are lost.
 
-    The value is `None` if other segments need one.
+    The value is `None` if other segments need a timeout.
     """
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")

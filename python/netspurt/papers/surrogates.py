@@ -39,12 +39,12 @@ def _rows(recordings: Recordings, rows: str) -> list[str]:
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
-    """Return the mean over surrogates. They are independent, so a block is one surrogate."""
+    """Return the mean over surrogates. Surrogates are independent, so a block is one surrogate."""
     return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return whether a setting is better or worse, if that is so for all structures."""
+    """Return whether a setting is better or worse, if all intervals agree."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}

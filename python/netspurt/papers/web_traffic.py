@@ -108,8 +108,8 @@ def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the minimum mean duration, as a number.
 
-    The result is None if its difference from another sender could be chance. The base does not
-    count as another sender.
+    The result is None if the difference between this sender and another one could be chance. The
+    base does not count as another sender.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -155,9 +155,11 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 
 @registered
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
-    """Return the share of connections that end before each of several limits [% of all].
+    """Return the minimum increase of the share of connections within a limit [points].
 
-    Both directions count, because each end of a connection has its own limit.
+    The increase is from one limit to the next. The table has the share for each limit. A connection
+    is within a limit if neither direction carries more octets, because each end of a connection
+    has its own limit.
     """
     connections = bench.run(run).table("connections")
     octets = np.maximum(connections["forward_bytes"], connections["reverse_bytes"])
@@ -224,7 +226,10 @@ def _used(run: Run, link: str, rate_bps: float) -> float:
 
 @registered
 def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
-    """Return the share of all octets in the largest replies, which are `share` of all replies."""
+    """Return the share of all octets that the largest replies contain.
+
+    The largest replies are the part `share` of all replies.
+    """
     finished = bench.run(run)
     table = finished.table("connections")
     sizes = np.sort(table["reverse_bytes"].astype(np.float64))[::-1]

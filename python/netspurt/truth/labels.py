@@ -13,7 +13,7 @@ import numpy as np
 from netspurt.run import Run
 from netspurt.truth.pcapng import CaptureError, Packet
 
-#: The flags of a SYN and of a FIN, each of which takes a sequence number.
+#: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
 _SYN_FIN = 3
 
 #: The side of the path on which a capture sees a segment, by the segment's way at the node.
@@ -167,7 +167,7 @@ def read_labels(file: Path) -> list[Label]:
     Raises
     ------
     CaptureError
-        If the file is not one that `write_labels` wrote.
+        If `write_labels` did not write the file.
     OSError
         If the file cannot be read.
     """

@@ -96,7 +96,7 @@ def make_collection(
     LiveError
         If the machine does not allow live runs.
     FileExistsError
-        If something of the folder's name exists.
+        If a file or a folder with this name exists.
     """
     collection = Collection()
     with new_folder(folder) as partial:

@@ -93,7 +93,7 @@ impl Judge {
     }
 }
 
-/// The line whose packet failed for PSH, and whether the packet had it.
+/// The line of the packet that failed because of PSH, and whether the packet had PSH.
 fn psh_complaint(said: &str) -> Option<(usize, bool)> {
     let (before, after) =
         said.split_once(": error handling packet: live packet field tcp_psh: ")?;

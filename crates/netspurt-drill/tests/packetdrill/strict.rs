@@ -25,7 +25,7 @@ pub fn translated(name: &str, text: &str) -> (String, String) {
             lines.push(String::new());
             continue;
         }
-        // packetdrill takes no tolerance of zero.
+        // packetdrill does not accept a tolerance of zero.
         let line = line.replace("--tolerance_usecs=0", "--tolerance_usecs=1");
         let is_event = starts.starts_with(|c: char| c.is_ascii_digit() || c == '+');
         if is_head && is_event {

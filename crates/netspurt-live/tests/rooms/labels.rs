@@ -333,8 +333,8 @@ fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     assert_eq!(out.len(), 1);
 }
 
-/// The sequence number of a keep-alive is one less than the next one. It carries no octet or one
-/// octet (RFC 9293 §3.8.4).
+/// A keep-alive carries no octet or one octet. Its sequence number is one less than the number of
+/// the next octet (RFC 9293 §3.8.4).
 #[test]
 fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);

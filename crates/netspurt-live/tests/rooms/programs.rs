@@ -30,7 +30,7 @@ fn octets(side: Side, port: u16, segment: Segment) -> Vec<u8> {
     packet_between(&ends[side.index()], &ends[side.peer().index()], segment)
 }
 
-/// The segments that a packet of the host numbered `side` is labelled as.
+/// The labelled segments of a packet of the host numbered `side`.
 fn labelled(
     (watch, labels): &mut (ProgramsWatch, Labels),
     side: Side,
@@ -142,7 +142,7 @@ fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
     assert_eq!((lively(&all.0, 40), lively(&all.0, 41)), (1, 0));
     all.0.delivered(ms(90), &syn);
     assert_eq!((lively(&all.0, 90), lively(&all.0, 91)), (1, 0));
-    // The first flow and those before it are no connections.
+    // The first flow and the flows before it are not connections.
     all.0.delivered(ms(500), &Segment { dest: FIRST.end(Side::To), ..syn });
     all.0.delivered(ms(500), &Segment { dest: EndId::at(0), ..syn });
     assert_eq!(lively(&all.0, 91), 0);

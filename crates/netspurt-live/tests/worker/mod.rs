@@ -39,7 +39,7 @@ impl Folder {
         read_table("table", file).unwrap()
     }
 
-    /// The output of a run.
+    /// The report that a run wrote here.
     pub fn report(&self) -> Value {
         serde_json::from_slice(&fs::read(self.0.join("live.json")).unwrap()).unwrap()
     }
@@ -68,7 +68,7 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
 }
 
 /// Starts a run by an order, as the user numbered `user` if it is given. The file with the order is
-/// in the run's folder. So the argument of the process distinguishes it from other runs.
+/// in the run's folder. So the argument of the process distinguishes this run from others.
 pub fn start_by(order: &Value, folder: &Path, user: Option<u32>) -> Child {
     let file = folder.join("order");
     fs::write(&file, order.to_string()).unwrap();

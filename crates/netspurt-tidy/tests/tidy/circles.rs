@@ -124,7 +124,7 @@ impl Crate {
         })
     }
 
-    /// The paths of the imports in `here` that bring `name`; none if no more re-exports may be
+    /// The paths of the imports in `here` that bring `name`; empty if no more re-exports may be
     /// followed.
     fn imports<'a>(
         &'a self,

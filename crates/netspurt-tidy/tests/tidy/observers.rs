@@ -1,6 +1,6 @@
-//! Only one place each decodes headers of TCP, unwraps sequence numbers, and counts rounds. These
-//! rules do not apply to senders and their congestion control, which keep their own state, nor to
-//! tests.
+//! Tests that one place decodes headers of TCP, one place unwraps sequence numbers, and one place
+//! counts rounds. These rules do not apply to tests. They do not apply to senders and their
+//! congestion control either, because these keep their own state.
 
 use std::path::{Path, PathBuf};
 

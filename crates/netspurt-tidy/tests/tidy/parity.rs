@@ -1,8 +1,8 @@
 //! Only `ids.rs` computes with the bits of ids. No other file may use arithmetic to distinguish the
 //! two ends of a flow, or to take parts of the number of an id.
 //!
-//! An expression counts as one about ids if its name ends in one of [`NAMES`], or if an id is made
-//! from it. There are three kinds of expressions that do not count, although they look similar: a
+//! An expression is about ids if its name ends in one of [`NAMES`], or if an id is made from it.
+//! Three kinds of expressions do not count as expressions about ids, although they look similar: a
 //! property of a thing with an id, such as its octets; the middle between two octets, which is half
 //! of a sum; and a number that becomes part of an address, whose mask has more than one bit.
 
@@ -26,7 +26,7 @@ const NUMBERS: &[&str] =
 /// Functions that make an id from a number.
 const MAKERS: &[&str] = &["EndId::at", "FlowId", "TransmissionId::from_bits"];
 
-/// Whether the last word of a name is one of an id, or of several.
+/// Whether the last word of a name stands for an id or for several ids.
 fn names_id(name: &str) -> bool {
     let word = name.rsplit('_').next().unwrap_or_default().to_lowercase();
     NAMES.iter().any(|known| word == *known || word.strip_suffix('s') == Some(known))
@@ -109,7 +109,7 @@ fn is_raw(id: &Expr) -> bool {
 /// Finds the expressions that take parts of ids.
 #[derive(Default)]
 struct Parity {
-    /// Whether the expression makes an id. Then every number in it counts as one about ids.
+    /// Whether the expression makes an id. Then every number in it counts as a part of an id.
     makes_id: bool,
     found: Vec<String>,
 }

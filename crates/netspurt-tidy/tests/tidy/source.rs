@@ -37,7 +37,7 @@ pub fn sources(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(rust).collect()
 }
 
-/// Runs `check` over every Rust source below `folder` and panics with all it finds.
+/// Runs `check` over every Rust source below `folder` and panics with all faults that it finds.
 pub fn all(folder: &Path, check: impl Fn(&Path, &str) -> Vec<String>) {
     let found: Vec<String> = sources(folder)
         .iter()
@@ -131,8 +131,8 @@ impl Facts {
         FACTS.with(file, |text| Facts::of(text, &module), look)
     }
 
-    /// The facts of the text of the file of `module`. Tokens are read and not syntax, so that the
-    /// contents of macros count as well.
+    /// The facts of the text of the file of `module`. The function reads tokens instead of syntax,
+    /// so that the contents of macros count as well.
     pub fn of(text: &str, module: &[String]) -> Facts {
         let mut facts = Facts::default();
         let tokens: TokenStream = text.parse().expect("tokens");
@@ -290,11 +290,11 @@ impl Facts {
 /// Words that are only beginnings of paths.
 const KEYWORDS: &[&str] = &["crate", "self", "super", "Self"];
 
-/// Words that a definition's name follows.
+/// Words that come before the name of a definition.
 const DEFINES: &[&str] =
     &["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules"];
 
-/// Whether what comes before a `use` makes it public, within the crate or beyond.
+/// Whether the tokens before a `use` make it public, within the crate or beyond.
 fn is_public(before: &[TokenTree]) -> bool {
     let word = match before {
         [.., word, TokenTree::Group(scope)] if scope.delimiter() == Delimiter::Parenthesis => word,
@@ -327,7 +327,7 @@ pub fn without_tests(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
-/// Whether an attribute begins at `at` that keeps the next item for tests.
+/// Whether an attribute that keeps the next item for tests begins at `at`.
 fn is_test_attribute(tokens: &[TokenTree], at: usize) -> bool {
     if !punct(tokens.get(at), '#') {
         return false;
@@ -369,7 +369,8 @@ pub fn group(token: Option<&TokenTree>, kind: Delimiter) -> Option<TokenStream> 
     }
 }
 
-/// Whether the attribute `inside` begins with `word`, or has it in a `cfg_attr`.
+/// Whether the attribute `inside` contains the name `word`, directly or in a group such as the one
+/// of `cfg_attr`.
 fn names(inside: Option<TokenStream>, word: &str) -> bool {
     inside.into_iter().flatten().any(|token| match token {
         TokenTree::Ident(name) => name == word,

@@ -107,7 +107,8 @@ impl<'ast> Visit<'ast> for Types {
     }
 }
 
-/// Types of plain data without such a name, each with the reason why it is large.
+/// Types of plain data whose names do not end in a word of [`CONFIGURATION`], each with the reason
+/// why the type is large.
 const PLAIN: &[(&str, &str)] = &[
     ("PacketdrillTable", "packetdrill's table has as many functions"),
     ("TcpInfo", "the kernel's `struct tcp_info` has as many fields that are told here"),
