@@ -625,6 +625,16 @@ def test_a_population_on_kernels_equals_the_simulated_one(
     assert 0.009 < np.nanmedian(behind) < 0.02
 
 
+def test_ends_with_equal_settings_share_a_line_that_names_them() -> None:
+    def end(side: str, congestion: str) -> EndReport:
+        socket = {"TCP_CONGESTION": congestion}
+        return EndReport("web", side, "reno-2005", {}, {}, {}, socket, {})
+
+    same = command._given([end("from", "reno"), end("to", "reno")])
+    assert same == ["web.from and web.to, reno-2005: TCP_CONGESTION=reno"]
+    assert len(command._given([end("from", "reno"), end("to", "cubic")])) == 2
+
+
 def test_a_note_names_the_sysctls_of_linux_default_that_differ_from_the_machines_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,13 +233,18 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
 
 
 def _given(ends: list[EndReport]) -> list[str]:
-    """Return lines with the settings of ends. For equal settings, a line names the last end."""
-    seen: dict[str, str] = {}
+    """Return lines with the settings of ends. Ends with equal settings share a line."""
+    seen: dict[str, list[str]] = {}
     for end in ends:
         text = ", ".join(f"{name}={value}" for name, value in end.values().items())
-        seen[f"{end.profile}: {text}"] = f"{end.flow}.{end.side}"
+        seen.setdefault(f"{end.profile}: {text}", []).append(f"{end.flow}.{end.side}")
     return [
-        fill(f"{who}, {text}", width(110), subsequent_indent="  ", break_on_hyphens=False)
+        fill(
+            f"{' and '.join(who)}, {text}",
+            width(110),
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
         for text, who in seen.items()
     ]
 

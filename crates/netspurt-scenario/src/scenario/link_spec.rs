@@ -59,7 +59,7 @@ pub struct LinkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
     /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this
-    /// link. The link itself then has none of these that the file has.
+    /// link. The link must not set a key that the file sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
 }
