@@ -10,11 +10,12 @@ import pytest
 
 from netspurt.analysis.full_link import full_links
 from netspurt.analysis.loss_rate import loss_limits
+from netspurt.analysis.marked import MarkedLink, marked_links
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.paced import paced
 from netspurt.captures import explain
 
-from captured_path import captured
+from captured_path import captured, captured_between
 from conftest import Command
 from made_up_captures import ACK, SEGMENT, Transfer, made_up
 
@@ -44,6 +45,43 @@ def test_a_repair_that_holds_acknowledgments_does_not_hide_a_full_link(overflowi
     assert limit.rtt_s is not None
     assert limit.rtt_s_min is not None
     assert limit.rtt_s > 2 * limit.rtt_s_min
+
+
+#: A link whose queue marks packets before it drops them.
+MARKING = 'rate = "16 Mbit/s", delay = "25 ms", queue = { codel = { ecn = true } }'
+
+
+def test_marks_of_a_short_queue_show_a_full_link_at_any_place(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    folder = captured_between(
+        tmp_path, MARKING, 'rate = "1 Gbit/s", delay = "5 ms"', send="16 MB", more="tcp.ecn = true"
+    )
+    for node in "amb":
+        found = explain(folder / f"{node}.pcapng")
+        (limit,) = full_links(found.tables)
+        assert isinstance(limit, MarkedLink)
+        assert limit.reductions >= 4
+        assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
+        assert paced(found.tables) == loss_limits(found.tables) == []
+        words = told(netspurt, folder / f"{node}.pcapng")
+        assert "marked data of connection 0 as congested (ECN)" in words
+        assert "data on its way (most likely the slowest link was full)" in words
+    forward, reverse = explain(folder / "a.pcapng").table("connections").records()
+    assert forward["ecn_permitted"]
+    assert reverse["ecn_permitted"]
+    assert (forward["ece_packets"], reverse["cwr_packets"]) == (0, 0)
+    assert reverse["ece_packets"] >= forward["cwr_packets"] == limit.reductions
+
+
+def test_losses_that_make_cwnd_smaller_are_no_marks(tmp_path: Path) -> None:
+    lossy = 'rate = "16 Mbit/s", delay = "25 ms", loss = { probability = 0.005 }'
+    folder = captured_between(
+        tmp_path, lossy, 'rate = "1 Gbit/s", delay = "5 ms"', send="4 MB", more="tcp.ecn = true"
+    )
+    tables = explain(folder / "a.pcapng").tables
+    assert max(tables["connections"]["cwr_packets"]) >= 4
+    assert marked_links(tables) == {}
 
 
 def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(

@@ -16,6 +16,7 @@ one of three more things must be seen:
 A sender that paces itself looks the same if other traffic fills a queue on its path.
 
 A rate that losses make vary also comes from a full link, if the queue was full before the losses.
+So does any rate, if a queue marked the data as congested.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, losses_at_a_constant_rate
+from netspurt.analysis.marked import MarkedLink, marked_links
 from netspurt.analysis.overflow import Overflow, overflows
 from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.receive_window import window_limits
@@ -116,7 +118,7 @@ class FullLink:
         )
 
 
-def full_links(tables: Mapping[str, Table]) -> list[FullLink | Overflow]:
+def full_links(tables: Mapping[str, Table]) -> list[FullLink | MarkedLink | Overflow]:
     """Return the directions that filled a link, those with a long constant rate first.
 
     Parameters
@@ -125,7 +127,10 @@ def full_links(tables: Mapping[str, Table]) -> list[FullLink | Overflow]:
         The tables of an explained capture: `connections`, `delay_changes`, `habits`,
         `retransmissions`, `spent`, `steady`.
     """
-    found: dict[tuple[int, str], FullLink | Overflow] = {**overflows(tables)}
+    found: dict[tuple[int, str], FullLink | MarkedLink | Overflow] = {
+        **marked_links(tables),
+        **overflows(tables),
+    }
     if constant := constant_rates(tables):
         lost = {(one.connection, one.direction): one for one in losses_at_a_constant_rate(tables)}
         each = {

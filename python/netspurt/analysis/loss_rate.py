@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import overflows
 from netspurt.analysis.seen import round_trip, vantages, window_max
 from netspurt.analysis.spent import whole_s
@@ -112,7 +113,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
     Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
     Algorithm", 1997, equation 3.
     """
-    other = _constant(tables) | overflows(tables).keys()
+    other = _constant(tables) | overflows(tables).keys() | marked_links(tables).keys()
     return [one for one in _candidates(tables) if (one.connection, one.direction) not in other]
 
 

@@ -27,6 +27,11 @@ pub struct PacketStatistics {
     pub dsacks: u32,
     /// The maximum number of blocks in one of the [`sack_acks`](Self::sack_acks).
     pub sack_blocks_max: u8,
+    /// Segments with ECE and without SYN. The sender of these segments received marked data (RFC
+    /// 3168 §6.1.3).
+    pub ece: u32,
+    /// Segments with CWR and without SYN. Their sender has reduced cwnd (RFC 3168 §6.1.2).
+    pub cwr: u32,
     /// Segments with PSH and payload.
     pub pushes: u32,
     /// Segments with URG and payload.
@@ -46,6 +51,8 @@ packed_value!(PacketStatistics {
     sack_acks,
     dsacks,
     sack_blocks_max,
+    ece,
+    cwr,
     pushes,
     urgent,
     urgent_bytes,
@@ -76,6 +83,10 @@ impl PacketStatistics {
         tally(&mut self.resets, reset);
         tally(&mut self.syns, flags.has(Flags::SYN));
         tally(&mut self.fins, flags.has(Flags::FIN));
+        if flags.without(Flags::ECE.with(Flags::CWR)) != flags && !flags.has(Flags::SYN) {
+            tally(&mut self.ece, flags.has(Flags::ECE));
+            tally(&mut self.cwr, flags.has(Flags::CWR));
+        }
         if !packet.sack().is_empty() {
             tally(&mut self.sacks, true);
             if ack && !reset {
@@ -114,11 +125,13 @@ pub struct Offers {
     pub window_scale: Option<u8>,
     /// Whether the sender's SYN permits SACK.
     pub sack: bool,
+    /// Whether the sender's SYN offers or accepts ECN (RFC 3168 §6.1.1).
+    pub ecn: bool,
     /// Whether any packet has time stamps.
     pub timestamps: bool,
 }
 
-packed_value!(Offers { mss, window_scale, sack, timestamps });
+packed_value!(Offers { mss, window_scale, sack, ecn, timestamps });
 
 impl Offers {
     /// Takes a packet of the direction.
@@ -130,6 +143,9 @@ impl Offers {
             self.mss = syn.mss.or(self.mss);
             self.window_scale = syn.window_scale.or(self.window_scale);
             self.sack |= syn.sack;
+            // A SYN has CWR as well, and a SYN-ACK has not.
+            let flags = packet.flags();
+            self.ecn |= flags.has(Flags::ECE) && flags.has(Flags::CWR) != flags.has(Flags::ACK);
         }
     }
 }

@@ -1,0 +1,115 @@
+"""Connections whose data a queue marked as congested (ECN), so that their link was full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from netspurt.analysis.seen import heard, receiver_of
+from netspurt.analysis.spent import whole_s
+from netspurt.table import Table
+from netspurt.wording import counted, duration, rate
+
+#: The minimum number of times that the sender made cwnd smaller, and that marks were echoed.
+_TIMES_MIN = 4
+#: The minimum ratio of echoed marks to reductions of cwnd. A mark is echoed at least once. Losses
+#: make cwnd smaller, too, and have no echo.
+_ECHOES_MIN = 0.5
+#: The minimum share of the time of a connection in which its data was on its way.
+_TIME_MIN = 0.5
+
+
+@dataclass(frozen=True)
+class MarkedLink:
+    """A direction whose data was marked again and again.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    reductions
+        How often the sender made cwnd smaller.
+    rate_bps, lasted_s
+        The rate of the connection, in bits per second, and its time, in seconds.
+    rtt_s, rtt_s_min
+        The mean round trip and the shortest one, in seconds. `None` if they are not known.
+    """
+
+    connection: int
+    reductions: int
+    rate_bps: float
+    lasted_s: float
+    rtt_s: float | None
+    rtt_s_min: float | None
+
+    def sentence(self, who: str) -> str:
+        """Return sentences on what limited the connection `who`, and what helps."""
+        trips = ""
+        if self.rtt_s is not None and self.rtt_s_min is not None:
+            trips = (
+                f". Round trips took {duration(self.rtt_s)} on average; the shortest took "
+                f"{duration(self.rtt_s_min)}"
+            )
+        return (
+            f"A queue on the path marked data of {who} as congested (ECN), and the sender made its "
+            f"congestion window smaller {counted(self.reductions, 'time')}. A queue marks data "
+            "before it has to drop data. So most likely the slowest link of the path was full. The "
+            f"rate was {rate(self.rate_bps)}{trips}. Only a faster link, or less other traffic on "
+            "it, makes this faster."
+        )
+
+
+def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLink]:
+    """Return the directions whose data a queue marked while it was on its way most of the time.
+
+    Both SYNs must have negotiated ECN. With Accurate ECN, which `ecn_permitted` leaves out, the
+    flags ECE and CWR are parts of a counter.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `spent`.
+
+    References
+    ----------
+    RFC 3168 §6.1: ECE echoes a mark, and CWR answers it when cwnd was reduced.
+    """
+    connections = tables["connections"]
+    often = connections.select(
+        connections["ecn_permitted"] & (connections["cwr_packets"] >= _TIMES_MIN)
+    )
+    if not len(often):
+        return {}
+    spent = heard(tables)
+    times = whole_s(spent)
+    long = spent.seconds("congestion_window_ns") >= _TIME_MIN * times
+    whole = dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))
+    found = dict[tuple[int, str], MarkedLink]()
+    for row in often.records():
+        back = receiver_of(row, connections)
+        marked = back is not None and back["ecn_permitted"] and _echoes(row, back)
+        if marked and row["connection"] in whole:
+            key = (row["connection"], row["direction"])
+            found[key] = _marked_link(row, whole[row["connection"]])
+    return found
+
+
+def _echoes(row: Mapping[str, Any], back: Mapping[str, Any]) -> bool:
+    """Return whether marks made cwnd smaller: the other direction echoed them often enough."""
+    return bool(back["ece_packets"] >= max(_TIMES_MIN, _ECHOES_MIN * row["cwr_packets"]))
+
+
+def _marked_link(row: Mapping[str, Any], lasted_s: float) -> MarkedLink:
+    trips = [row["rtt_ns_mean"], row["rtt_ns_min"]]
+    rtt_s, least_s = (None if one is None or np.isnan(one) else one / 1e9 for one in trips)
+    return MarkedLink(
+        connection=int(row["connection"]),
+        reductions=int(row["cwr_packets"]),
+        rate_bps=8 * float(row["unique_bytes"]) / lasted_s,
+        lasted_s=lasted_s,
+        rtt_s=rtt_s,
+        rtt_s_min=least_s,
+    )
