@@ -2,20 +2,20 @@
 
 A connection fills a link if its rate does not grow although it sends more: the further data only
 waits in the queue before the link. So the rate must have been about constant for a long time, and
-one of three more things must be seen:
+the capture must show one of three more things:
 
 * The round trips of this time were longer than the shortest, so there was a queue. A full link
   sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
-  varied by itself, and the round trips show no queue. Nor do they if the delay of the path grew
-  while the sender did not send more.
+  varied by itself, and longer round trips do not prove a queue. They also do not prove a queue if
+  the delay of the path grew while the sender did not send more.
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
-  queues short, such as BBR, probe the path so.
+  queues short, such as BBR, probe the path in this way.
 * The connection lost data again and again, but arrived at the same rate in all round trips. Losses
   that limit a rate make it vary, so the queue of the link dropped the data.
 
 A sender that paces itself looks the same if other traffic fills a queue on its path.
 
-A rate that losses make vary also comes from a full link, if the queue was full before the losses.
+A link may also be full if losses make the rate vary. Then the queue was full before the losses.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from netspurt.wording import counted, duration, rate
 #: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
 #: trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
-#: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
-#: in all, and as a part of the other.
+#: The minimum variation of the octets that are sent in a round trip. The maximum variation of the
+#: octets that arrive in it, and the maximum of this variation as a share of the first variation.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
-#: If the delay varies by itself, what arrives in a round trip varies by at least this, and by at
-#: least so many times what is sent.
+#: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
+#: number, and by at least the second number times the variation of the octets that are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 #: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
 #: and so does the time that the link takes for a segment.

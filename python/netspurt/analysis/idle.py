@@ -148,8 +148,8 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     5. The packet exceeds the window that had been offered before: *window*.
     6. Octets were outstanding, and the packet followed an acknowledgment immediately, or within
        about the end's reaction time: *round-trip*.
-    7. In all other cases: *application*. In a capture beside the receiver, the cause may also be a
-       retransmission of octets that never arrived there, which does not look like one.
+    7. In all other cases: *application*. Beside the receiver, the packet may also be a
+       retransmission. If its octets had not arrived before, the capture does not show this.
 
     Examples
     --------
