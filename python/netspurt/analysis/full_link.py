@@ -61,7 +61,7 @@ _ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
 
 @dataclass(frozen=True)
 class FullLink:
-    """A direction whose rate was constant although more data waited, or was sent, or was lost.
+    """A direction whose rate was constant although data waited or was lost, or more data was sent.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class FullLink:
         seconds. `None` beside the receiver.
     sent_variation, delivered_variation
         How much the octets that were sent in a round trip, and those that arrived, differ from
-        their means. Known if this shows that the link was full.
+        their means. `None` unless these numbers show that the link was full.
     losses
-        How often data was lost, if this shows that the link was full.
+        How often data was lost. `None` unless this number shows that the link was full.
     """
 
     connection: int
@@ -155,8 +155,8 @@ class ConstantRate:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if the round trips show the path: they are not those of the receiver's own host, this
-        time lasted for many of them, and enough data was outstanding.
+        True if the round trips are those of the path and not those of the receiver's own host, if
+        the rate was constant for many round trips, and if enough data was outstanding.
     """
 
     key: tuple[int, str]
@@ -210,7 +210,7 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
 def _constant_rate(
     steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
 ) -> ConstantRate:
-    """Return a row of the table `steady`, with what tells whether its link was full."""
+    """Return the constant rate of a row of the table `steady`; `row` is that of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s = steady["span_ns"] / 1e9
     segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)

@@ -73,7 +73,7 @@ def fills_queue(
 ) -> bool:
     """Return whether the changes of the round trip come from a queue that the sender filled.
 
-    The result is also true if the capture has no changes of the round trip.
+    The result is also true if `changes` has no row of this direction.
 
     Parameters
     ----------
