@@ -131,8 +131,8 @@ def floors(
 ) -> list[str]:
     """Return minimum RTOs to try, from above the longest delay of some parts to half the shortest.
 
-    Other parts are ignored, because the result must not depend on them. `word` returns a time [s]
-    as the value of a key.
+    Other parts are ignored, because the result must not depend on them. `word` is a function that
+    returns a time [s] as the value of a key.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]

@@ -132,7 +132,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The verb for a larger buffer. If the application reads slowly, the buffer may not help."""
+        """The verb for a larger buffer, which may not help if the application reads slowly."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:
