@@ -85,7 +85,7 @@ class Lessons:
         return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost has the smallest upper limit; of equals, the first."""
+        """Return the text whose cost has the smallest upper limit; the first of equal ones."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _tallies_and_terms(

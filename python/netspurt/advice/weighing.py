@@ -207,8 +207,8 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far below and above its value the difference of the spurious costs may be [s].
 
-        Only probes count for which exactly one of the timers was too short. If a timer was never
-        shorter than the other, it was never the only one that was too short.
+        Only those probes count for which exactly one timer was too short. If a timer was never
+        shorter than the other timer, its count of these probes is certainly zero.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]
@@ -249,7 +249,7 @@ _COUNTS = ("spurious", "answers")
 
 
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
-    """Return an interval that reaches at least these squared distances below and above."""
+    """Return an interval that reaches at least the roots of `squares` below and above its value."""
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)
     if math.isfinite(drawn.low):

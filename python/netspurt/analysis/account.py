@@ -42,7 +42,7 @@ class Sums:
 class Account:
     """A printed row: total in whole seconds, parts in tenths, mean in whole ms.
 
-    All numbers are truncated, and so are the two digits of the efficiency.
+    All numbers are truncated. The efficiency has two digits.
 
     Attributes
     ----------

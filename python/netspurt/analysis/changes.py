@@ -189,7 +189,7 @@ class _Splitting:
         """Test each change between its neighbours again, and move it or remove it.
 
         A segment of the first search may contain several changes. Then the test may report a change
-        at a wrong place.
+        at a wrong place, or a change that does not exist.
         """
         for _ in range(_ROUNDS_MAX):
             before = list(places)

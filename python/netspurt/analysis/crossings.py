@@ -37,8 +37,8 @@ class Crossing:
     timeout
         True if the timer fired. If it did not fire, an ACK had restarted it before.
     retransmitted
-        The instant of the retransmission that the crossing caused. It is `None` if there was none,
-        or if it is not known.
+        The instant of the retransmission that the crossing caused. It is `None` if there was no
+        retransmission, or if it is not known.
     packet
         The packet that was retransmitted.
     spurious

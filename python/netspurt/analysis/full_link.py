@@ -53,7 +53,8 @@ _SEGMENT_MAX = 1460
 _TRIPS_MIN = 8
 #: The minimum share of the time of a connection in which its data was on its way.
 _SHARE_MIN = 0.5
-#: If the capture point is not known, a shorter round trip may be that of a receiver's own host [s].
+#: If the capture point is not known, a round trip shorter than this [s] may be that of the
+#: receiver's own host.
 _RTT_S_MIN = 1e-3
 
 _ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
@@ -210,7 +211,7 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
 def _constant_rate(
     steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
 ) -> ConstantRate:
-    """Return the constant rate of a row of the table `steady`; `row` is that of `connections`."""
+    """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s = steady["span_ns"] / 1e9
     segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)

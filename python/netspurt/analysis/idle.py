@@ -54,7 +54,7 @@ class Packets:
     syn, fin
         True if the packet has a SYN; true if it has a FIN.
     retransmission
-        True if the packet is a retransmission, as far as this can be seen at the point.
+        True if the packet is a retransmission, as far as the packets at this point show.
     """
 
     t_s: Floats

@@ -20,7 +20,7 @@ _PART_MIN = 0.5
 
 @dataclass(frozen=True)
 class LetWait:
-    """An end of a connection whose application let the other end wait.
+    """An end of a connection whose application made the other end wait.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LetWait:
 
 
 def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
-    """Return the ends whose applications let the other end wait for most of the time.
+    """Return the ends whose applications made the other end wait for most of the time.
 
     The longest waits come first.
 

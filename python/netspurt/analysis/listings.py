@@ -58,7 +58,7 @@ class Trace:
 
     @classmethod
     def of(cls, rows: Rows, direction: str = "forward") -> Trace:
-        """Return the trace of a flow's segments at one node. `direction` is that of the data.
+        """Return the trace of a flow at one node; `direction` is the direction of the data.
 
         Only the first fragment of a fragmented datagram is used, because it has the TCP header.
         """

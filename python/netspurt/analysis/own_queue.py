@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from netspurt.table import Table
 
-#: The minimum growth of what is outstanding, in segments for each round trip, if cwnd grows. It is
-#: half a segment for a sender that counts delayed ACKs and not octets.
+#: The minimum growth of the outstanding data, in segments per round trip, if cwnd grows. The growth
+#: is half a segment if ACKs are delayed and the sender counts ACKs and not octets.
 _GROWTH_MIN = 0.4
 #: The minimum share of the changes of the round trip that come from the sender's own queue.
 _SHARE_MIN = 0.5

@@ -63,7 +63,7 @@ class Paced:
         )
 
     def _queues(self) -> str:
-        """Return what the round trips tell of queues."""
+        """Return what the round trips show about queues."""
         if self.is_uneven:
             return (
                 ". Data arrived much less evenly than it was sent, so the delay of the path varied "

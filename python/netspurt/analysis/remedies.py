@@ -98,7 +98,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Outages:
-    """Silences with several timeouts of which the last one was answered.
+    """Silences that have several timeouts and an answer to the last copy.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]
 
 
 def _union(begins: Floats, lasted: Floats) -> float:
-    """Return how long at least one of some spans lasted [s]."""
+    """Return the length of the time that is in at least one of the spans [s]."""
     order = np.argsort(begins)
     begins, ends = begins[order], (begins + lasted)[order]
     before = np.concatenate([[-np.inf], np.maximum.accumulate(ends)[:-1]])
@@ -409,7 +409,7 @@ def _timer(waits: Table, min_rto_s: float) -> Floats:
 
 
 def _above(waits: Table, floor_s: float) -> Floats:
-    """Return the timers at some waits that add at least a floor to srtt [s]; NaN if unknown."""
+    """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
     deviation = np.maximum(4 * _estimates(waits, "rttvar_ns"), floor_s)
     timer: Floats = _estimates(waits, "srtt_ns") + deviation
     return timer
@@ -428,7 +428,7 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _as_computed(in_capture: Silences) -> Remedy:
-    """Return the time that RFC 6298 would have saved where the sender's timer was far above it."""
+    """Return the time that RFC 6298 would have saved if the sender's timer was far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
     return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))

@@ -92,8 +92,8 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
     """Return the mean round trip of a direction, if it is known.
 
-    It is the sum of two halves: from the capture to the receiver and back, which data shows, and
-    from the capture to the sender and back.
+    The round trip is the sum of two halves: from the capture to the receiver and back, which data
+    shows, and from the capture to the sender and back.
 
     Parameters
     ----------
