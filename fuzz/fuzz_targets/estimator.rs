@@ -41,7 +41,7 @@ fuzz_target!(|input: (&str, &[u8])| {
             }),
         }
         let rto = timer.rto();
-        assert!(rto > Duration::ZERO, "{written}: a timer of nothing");
+        assert!(rto > Duration::ZERO, "{written}: the timer is 0");
         assert!(rto >= min && rto <= max, "{written}: {rto} is outside {min} to {max}");
     }
 });

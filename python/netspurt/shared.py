@@ -64,11 +64,11 @@ def shared_connections(
 ) -> list[SharedConnection]:
     """Return the connections that several captures hold.
 
-    Connections of different captures are the same if they have the same addresses, ports and
-    initial sequence numbers, or if one run made both captures. Simulated connections have the same
-    addresses, numbers and times in each run. So captures of different runs hold no connection in
-    common, and a simulated capture outside of its run's folder is not known to hold the same one
-    as another.
+    Two captures hold the same connection if its addresses and ports are the same, and also its
+    initial sequence numbers, or if one run made both captures at the same time. In simulations
+    addresses, numbers and times are the same in each run, so they prove nothing. Captures of
+    different runs hold no connection in common. For a simulated capture outside of its run's
+    folder, it is not known whether another capture holds the same connection.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ def _same(one: _Seen, other: _Seen, runs: Mapping[str, Path | None], *, alone: b
     if runs[one.file] is not None and runs[one.file] == runs[other.file]:
         return _overlap(one, other)
     numbers = [first for first, second in _numbers(one, other) if None not in (first, second)]
-    # Simulated ends have the same initial sequence number; those of real ones are random.
+    # The two ends of a simulated connection begin with the same sequence number. Real ends choose
+    # random numbers.
     simulated = len(numbers) > 1 and len(set(numbers)) == 1
     return bool(numbers) and not simulated and (alone or _overlap(one, other))
 
@@ -159,9 +160,9 @@ _AS_NEAR = 0.9
 
 
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
-    """Choose the capture nearest to the sender of most data; of equals that with most packets.
+    """Choose the capture nearest to the sender of most data.
 
-    The nearer a capture is to the sender, the longer is the round trip that it shows.
+    If several are equally near, choose the one with most packets. The nearer a capture is to the sender, the longer is the round trip that it shows.
     """
     sent: dict[_End, int] = {}
     for one in group:

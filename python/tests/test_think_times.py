@@ -1,4 +1,4 @@
-"""Think times of applications whose last ACK of a reply is delayed."""
+"""Think times, if the client delays its ACK of the end of a reply."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ app = {{ reply = "{reply}", requests = 30, think = "200 ms", serve = "{serve}" }
 
 
 def application_s(folder: Path, reply: str, serve: str) -> list[float]:
-    """Return the time of the applications beside the client and beside the server [s]."""
+    """Return how long applications let each other wait [s], as two captures show it.
+
+    The first capture was taken beside the client, the second one beside the server.
+    """
     more = ASKS.format(reply=reply, serve=serve)
     run = captured(folder, send="300 B", more=more)
     tables = [explain(run / f"{end}.pcapng").table("spent") for end in "ab"]
@@ -30,7 +33,10 @@ def application_s(folder: Path, reply: str, serve: str) -> list[float]:
 def test_a_delay_of_the_last_ack_of_a_reply_belongs_to_the_think_time_at_both_ends(
     tmp_path: Path, reply: str, serve: str
 ) -> None:
-    """There are 29 think times of 200 ms, and 30 times to serve of 30 ms, or of 2 ms (not seen)."""
+    """The client waits 29 times for 200 ms (think), the server 30 times for 30 ms or 2 ms (serve).
+
+    Times of 2 ms are too short to be counted.
+    """
     served = 30 * 0.03 if serve == "30 ms" else 0
     for found in application_s(tmp_path, reply, serve):
         assert found == pytest.approx(29 * 0.2 + served, abs=0.07)

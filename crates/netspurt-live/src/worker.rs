@@ -53,7 +53,7 @@ pub struct RunOrder {
     pub wire: Wire,
     /// Whether devices take many segments in one packet.
     pub offload: bool,
-    /// The programs that run at the ends of the flow of programs.
+    /// The programs that `netspurt live exec` runs at the two ends of the path.
     pub programs: Option<Programs>,
 }
 

@@ -45,8 +45,7 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. None is recommended if timers back off over a large loss
-        event.
+        and backoff. No estimator is recommended if timers back off over a large loss event.
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike
@@ -187,7 +186,7 @@ def _advice(
     candidates = _Candidates([*complete, *made_complete], first=complete, compared=[linux])
     pick, alike = _choice(weighing, candidates)
     if pick in made_complete:
-        # The pick has computed constants, so Linux's timer with a computed one may also be taken.
+        # The pick has computed constants, so Linux's timer with a computed `rto_min` may be taken.
         allowed = list(dict.fromkeys([*complete, *made_complete, linux]))
         candidates = _Candidates(allowed, first=complete)
         pick, alike = _choice(weighing, candidates)
@@ -264,7 +263,9 @@ class _Candidates:
 def _choice(weighing: Weighing, candidates: _Candidates) -> tuple[str, tuple[str, ...]]:
     """Return the chosen estimator, and those that cannot be told apart from the cheapest.
 
-    Of the latter, the estimator with the smallest upper end of its cost's interval is chosen.
+    The function chooses among those that are in `first`. If none of them is in `first`, the
+    function chooses among those that are in `allowed`. It takes the estimator whose cost's interval
+    has the smallest upper end.
     """
     allowed, first, compared = candidates.allowed, candidates.first, candidates.compared
     if not allowed:

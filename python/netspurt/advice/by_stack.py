@@ -19,8 +19,9 @@ _OWN_FLOOR_S = 0.2
 def by_stack(advice: Advice) -> list[str]:
     """Return sentences on Linux and QUIC, for a reader who cannot choose another kind of timer.
 
-    Only stacks whose timer was named have sentences. There are none if the recommended timer is
-    Linux's, because then the advice is about Linux anyway, and none for one-way delays, because a
+    QUIC has a sentence only if its timer was named. There are no sentences at all if no timer of
+    Linux was named, or if no named timer suits. There are none if the recommended timer is Linux's,
+    because then the advice is about Linux anyway. There are none for one-way delays, because a
     sender waits for round trips.
     """
     one_way = any(replay.delays.measure == "one-way" for replay in advice.replays)
@@ -31,7 +32,7 @@ def by_stack(advice: Advice) -> list[str]:
 
 
 def linux_timer(advice: Advice) -> str:
-    """Return Linux's timer to compare with its own: the cheapest one named, or else the computed.
+    """Return the timer to compare with Linux's own: the cheapest named one, or the computed one.
 
     Timers that were named come first, because they were not made from these delays.
     """
@@ -40,7 +41,7 @@ def linux_timer(advice: Advice) -> str:
 
 
 def gains(advice: Advice, name: str) -> bool:
-    """Return whether a timer costs measurably less than Linux's own, or whether that is unknown."""
+    """Return whether a timer costs measurably less than Linux's own; true if that is unknown."""
     weighing = advice.weighing
     assert weighing is not None, "there are costs"
     if _OWN not in weighing.names:

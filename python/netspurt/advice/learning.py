@@ -85,7 +85,7 @@ class Lessons:
         return float(cost(*self._tallies_and_terms(text, places))[0])
 
     def best(self, texts: Iterable[str], places: Sequence[int]) -> str:
-        """Return the text whose cost has the smallest upper limit; of equals, the first."""
+        """Return the text whose cost has the smallest upper limit; the first of equal ones."""
         return min(texts, key=lambda text: self.prudent(text, places))
 
     def _tallies_and_terms(
@@ -131,8 +131,8 @@ def floors(
 ) -> list[str]:
     """Return minimum RTOs to try, from above the longest delay of some parts to half the shortest.
 
-    Other parts are ignored, because the result must not depend on them. `word` returns a time [s]
-    as the value of a key.
+    Other parts are ignored, because the result must not depend on them. `word` is a function that
+    returns a time [s] as the value of a key.
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]

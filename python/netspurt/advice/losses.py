@@ -55,7 +55,7 @@ def rests_on(advice: Advice) -> Iterator[str]:
 
 
 def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
-    """Yield a caution if most losses are in outages, and the cost without these."""
+    """Yield a caution if most losses are in outages, and the pick's cost without these losses."""
     if advice.price.loss is not None or 2 * losses.in_outages <= losses.lost:
         return
     number = len(losses.outages)
@@ -78,7 +78,8 @@ def _outages(advice: Advice, losses: LossShare) -> Iterator[str]:
 def _counted(losses: LossShare, where: str, caution: str) -> str:
     """Return the beginning of a sentence, with the numbers of losses and loss events.
 
-    `caution` has its first letter, after the word *Caution* if the paragraph begins with it.
+    `caution` is the first letter of this sentence. If the paragraph begins with this sentence, the
+    word *Caution* is before the letter.
     """
     lost, number, largest = losses.lost, len(losses.events), losses.largest
     if lost == 0:

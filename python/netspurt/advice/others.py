@@ -12,7 +12,7 @@ from netspurt.analysis.replayed import SEEN
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: The maximum number of timers in a list of names. A longer list is replaced by its number.
+#: The maximum number of timers in a list of names. For more timers, sentences have their number.
 NAMED_MAX = 6
 
 
@@ -24,7 +24,7 @@ _TEST_IT = (
 
 
 def others(advice: Advice) -> Iterator[str]:
-    """Yield sentences on the cheapest timer if it may not be taken, and on those in `alike`."""
+    """Yield sentences on the cheapest timer if it may not be taken, and on timers in `alike`."""
     yield from _cheapest_lacks(advice)
     alike = [name for name in advice.alike if name != advice.pick]
     if not alike:
@@ -48,7 +48,7 @@ def not_taken(advice: Advice) -> Iterator[str]:
 
 
 def _cheapest_lacks(advice: Advice) -> Iterator[str]:
-    """Yield why the cheapest timer is not the one to take."""
+    """Yield why the cheapest timer is not recommended, if it lacks something."""
     if shortcomings(advice.least) and advice.least != advice.pick:
         yield f"{advice.least} has {_lacks(advice.least)}, so it is not recommended as it is."
 
@@ -91,9 +91,9 @@ def _alike_computed(advice: Advice, names: Sequence[str]) -> Iterator[str]:
 
 
 def _split(advice: Advice, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names that cannot be told apart from the pick, and those that can be.
+    """Return the timers that cannot be told apart from the pick, and the other timers.
 
-    `Advice.alike` compares with the cheapest, which may not be the pick.
+    The timers in `Advice.alike` are compared with the cheapest timer, which may not be the pick.
     """
     if not advice.pick or advice.pick == _cheapest(advice):
         return [*names], []
@@ -102,7 +102,7 @@ def _split(advice: Advice, names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _sign(advice: Advice, name: str) -> int:
-    """Return 1 if a timer costs measurably more than the pick, -1 if less, 0 if not known."""
+    """Return 1 if a timer costs measurably more than the pick, -1 if less, 0 if neither."""
     weighing = advice.weighing
     assert weighing is not None, "there is a pick"
     place, pick = (weighing.names.index(timer) for timer in (name, advice.pick))
@@ -114,7 +114,7 @@ def _less_or_more(advice: Advice, name: str) -> str:
 
 
 def _costing_more(advice: Advice) -> Iterator[str]:
-    """Yield which timers cost measurably more than the recommended one, and which costs less."""
+    """Yield which timers cost measurably more than the pick, and whether Linux's costs less."""
     complete = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
     if len(complete) > NAMED_MAX:
         yield f"The other {len(complete):,} with bounds and backoff cost measurably more."

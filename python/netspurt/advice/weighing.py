@@ -2,10 +2,10 @@
 
 The cost is per probe, at the recorded share of losses or at a given one. Half a loss is added to
 the recorded losses (Jeffreys' prior for a share), because a path without losses so far may still
-lose a packet. Its wait is the mean timeout. Intervals come from the block bootstrap. They are
-widened to what the counts of spurious retransmissions allow: Garwood's limits, combined by the
-method of Zou and Donner (2008) for limits of a sum. They do not contain the uncertainty of the
-share of losses, which is the same for all timers.
+lose a packet. The wait for this half loss is the mean timer. Intervals come from the block
+bootstrap. They are widened to contain the limits from the counts of spurious retransmissions:
+Garwood's limits, combined by the method of Zou and Donner (2008) for limits of a sum. They do not
+contain the uncertainty of the share of losses, which is the same for all timers.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 
 
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the squares of the distances to the cost's lower and upper limits by counts [s²]."""
+    """Return the squared distances from the cost to its limits that the counts allow [s²].
+
+    The first is the distance to the lower limit, and the second to the upper limit.
+    """
     squares = np.zeros(2)
     for tally, own, weight in zip(tallies, terms, _weights(terms), strict=True):
         count = float(tally.spurious)
@@ -138,7 +141,7 @@ class Cost:
     waiting, spurious
         The two parts of the cost per probe [s].
     count, answers
-        Spurious retransmissions and answers on all recordings.
+        The numbers of spurious retransmissions and of answers on all recordings.
     """
 
     estimator: str
@@ -204,8 +207,8 @@ class Weighing:
     def _distances(self, place: int, replay: Replay, first: int, second: int) -> Floats:
         """Return how far below and above its value the difference of the spurious costs may be [s].
 
-        Only probes count for which exactly one of the timers was too short. If a timer was never
-        shorter than the other, it was never the only one that was too short.
+        Only those probes count for which exactly one timer was too short. If a timer was never
+        shorter than the other timer, its count of these probes is certainly zero.
         """
         first_waits, second_waits = self._waits(replay, first, second)
         flags = [is_spurious(replay.delays, waits) for waits in (first_waits, second_waits)]
@@ -246,7 +249,7 @@ _COUNTS = ("spurious", "answers")
 
 
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
-    """Return an interval that reaches at least these squared distances below and above."""
+    """Return an interval that reaches at least the roots of `squares` below and above its value."""
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)
     if math.isfinite(drawn.low):

@@ -42,7 +42,7 @@ class Sums:
 class Account:
     """A printed row: total in whole seconds, parts in tenths, mean in whole ms.
 
-    All numbers are truncated, and so are the two digits of the efficiency.
+    All numbers are truncated. The efficiency has two digits.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
 
     ``total``: the total is the sum of good time, lost time and spurious time. ``mean``: the mean is
     the good time divided by the number of probes. ``efficiency``: the efficiency is the good time
-    divided by the total. Each is truncated as printed, and the sentence names the row.
+    divided by the total. Each figure is truncated as printed. Each sentence names the row.
 
     Examples
     --------

@@ -21,8 +21,8 @@ class Adaptation:
         The lengths before and after.
     samples
         The number of delays of the new length until the timer was above all later delays of that
-        length. The number is 0 if the timer was above them from the beginning, and `None` if it
-        never was.
+        length. The number is 0 if the timer was above these delays from the beginning, and `None`
+        if the timer was never above them.
     """
 
     start: int

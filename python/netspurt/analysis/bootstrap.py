@@ -1,8 +1,8 @@
 """Intervals for correlated series: the circular block bootstrap.
 
-Delays are correlated, so a bootstrap of single probes would make intervals too narrow. Blocks of
-neighbours are drawn instead (Politis and Romano 1992), with a length that follows from the series'
-autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
+Delays are correlated, so a bootstrap of single probes would make intervals too narrow. This module
+draws blocks of neighbours instead (Politis and Romano 1992). The length of a block follows from the
+series' autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VALUES_MIN = 8
 CORRELATION_MAX = 0.97
 #: The maximum number of values that are in memory at the same time.
 _VALUES_MAX = 1 << 22
-#: From this length on, most blocks are not drawn in a resample.
+#: From this block length on, a resample draws few of the blocks, and a sparse matrix is faster.
 _SPARSE_LENGTH_MIN = 4
 
 
@@ -132,7 +132,7 @@ def block_length(series: ArrayLike) -> int:
 
 
 def _autocovariance(centred: Floats, lags: int) -> Floats:
-    """Return the autocovariances up to a lag, by a transform of the padded series."""
+    """Return the autocovariances up to a lag, by a Fourier transform of the padded series."""
     n = len(centred)
     size = 1 << int(2 * n - 1).bit_length()
     spectrum = np.fft.rfft(centred, size)
@@ -206,7 +206,7 @@ class Resamples:
         return joint_interval([self], lambda sums: statistic(sums[0]), level)
 
     def prewhitened(self, statistic: Statistic, level: float) -> float:
-        """Return the half width of the interval for a correlation that decays at one rate."""
+        """Return the half width of the interval of an autoregressive series of order 1."""
         from scipy.special import stdtrit
 
         parts = self._parts(statistic)
@@ -316,7 +316,7 @@ def paired_difference(
 ) -> Interval:
     """Return the difference of a statistic between two treatments of the same probes.
 
-    Each resample has the same probes of both, so the effects of the path cancel out.
+    Each resample has the same probes of both treatments, so the effects of the path cancel out.
 
     Parameters
     ----------
@@ -367,12 +367,12 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     per_batch = max(1, _VALUES_MAX // n)
     for done in range(0, RESAMPLES, per_batch):
         count = min(per_batch, RESAMPLES - done)
-        # With the number of times that each block is drawn, the sums are one matrix product.
+        # `drawn` counts how often each resample has each block. One matrix product gives the sums.
         starts = rng.integers(0, n, size=(count, blocks_per_resample))
         ends = np.arange(count + 1) * blocks_per_resample
         drawn = csr_array((np.ones(starts.size), starts.ravel(), ends), shape=(count, n))
         last = rng.integers(0, n, size=count)
-        # Most blocks of few values are drawn, so that a matrix without gaps is faster.
+        # If blocks have few values, most of them are drawn. Then a dense matrix is faster.
         product = (drawn.toarray() if length < _SPARSE_LENGTH_MIN else drawn) @ blocks
         sums[done : done + count] = product + remainders[last]
     return sums

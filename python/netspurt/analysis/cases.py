@@ -432,8 +432,8 @@ class _Counterparts:
         """Return the cases of each group that have counterparts in the other group.
 
         If a case was cut, its counterpart is also left out; otherwise one group would have more of
-        the hard cases. If the groups share no combination, which happens with listed scenarios, the
-        cases of a run are counterparts of all cases of the run with the same number.
+        the hard cases. Groups of listed scenarios share no combination. Then a case is the
+        counterpart of all cases in the other group whose runs have the same number.
         """
         with_measure = [rows[self.has[rows]] for rows in (first, second)]
         shared = np.intersect1d(self.combination[first], self.combination[second]).size > 0

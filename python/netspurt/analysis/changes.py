@@ -78,9 +78,9 @@ def find_changes(
 ) -> list[Change]:
     """Return the changes of level of a series.
 
-    The tests assume that the values are independent. If neighbours are correlated, more than the
-    share `alpha` of all series without a change show one. In that case use medians of longer
-    intervals.
+    The tests assume that the values are independent. If neighbours are correlated, the tests report
+    a change in more than the share `alpha` of all series without a change. In that case use medians
+    of longer intervals.
 
     Parameters
     ----------
@@ -188,7 +188,8 @@ class _Splitting:
     def _retested(self, places: list[int]) -> list[tuple[int, float]]:
         """Test each change between its neighbours again, and move it or remove it.
 
-        A first test may have seen several changes together, and so misplaced or invented one.
+        A segment of the first search may contain several changes. Then the test may report a change
+        at a wrong place, or a change that does not exist.
         """
         for _ in range(_ROUNDS_MAX):
             before = list(places)

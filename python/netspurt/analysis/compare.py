@@ -213,7 +213,7 @@ _LIMITED_TRANSMITS = 2
 LIMITED_TRANSMIT = "limited transmit (RFC 3042)"
 PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 
-#: Where causes of retransmissions are specified, if that is one place.
+#: The RFC that specifies a cause of retransmissions, if a single RFC does.
 _SPECIFIED = {"tlp": " (RFC 8985)"}
 
 

@@ -138,8 +138,8 @@ def change_free_periods(
 def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[SteadyPeriod]:
     """Return the periods in which the largest value is at most `ratio` times the smallest.
 
-    The first period begins with the first value. Each period contains all values until the first
-    one that does not fit into a band with it. That value begins the next period.
+    The first period begins with the first value. A period ends before the first value that would
+    make its band too wide. This value begins the next period.
 
     Raises
     ------

@@ -35,10 +35,10 @@ class Crossing:
     rto
         The RTO that was exceeded.
     timeout
-        True if the timer fired. If it did not, an ACK had restarted it in the meantime.
+        True if the timer fired. If it did not fire, an ACK had restarted it before.
     retransmitted
-        The instant of the retransmission that the crossing caused. It is `None` if there was none,
-        or if it is not known.
+        The instant of the retransmission that the crossing caused. It is `None` if there was no
+        retransmission, or if it is not known.
     packet
         The packet that was retransmitted.
     spurious
@@ -59,8 +59,9 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     Parameters
     ----------
     rto, rtt
-        The tables of a direction of a flow. A packet that a timeout retransmitted gives no sample
-        of the round trip. The crossing of such a packet is at the instant of the timeout.
+        The tables `rto` and `rtt` of one direction of a flow. A packet that a timeout retransmitted
+        gives no sample of the round trip. The crossing of this packet is at the instant of the
+        timeout.
     retransmissions
         The retransmissions in the table `segments` as they left the sender, or `None` if not
         recorded.
@@ -83,7 +84,7 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     known_instants = {crossing.t for crossing in exceeded}
     ends = np.append(times[1:], np.inf)
     for sent, acked_at in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
-        # This is the first instant at which the packet is older than the RTO at that instant.
+        # For each RTO, this is the first instant at which the packet is older than this RTO.
         exceeds_at = np.maximum(times, sent + values)
         during = np.flatnonzero((exceeds_at < np.minimum(ends, acked_at)) & (ends > sent))
         if len(during):

@@ -1,8 +1,8 @@
 """The density of packets from the timestamps of a capture (Jacobson 1988, postscript).
 
 The method: select the packets of one direction, take the first differences of their timestamps,
-smooth these differences, and invert them. The mail does not say how to smooth them; this module
-uses an exponential mean.
+smooth these differences, and invert them. Jacobson's mail does not say how to smooth the
+differences; this module uses an exponential mean.
 """
 
 from __future__ import annotations

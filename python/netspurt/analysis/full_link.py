@@ -2,21 +2,21 @@
 
 A connection fills a link if its rate does not grow although it sends more: the further data only
 waits in the queue before the link. So the rate must have been about constant for a long time, and
-one of three more things must be seen:
+the capture must show one of three more things:
 
 * The round trips of this time were longer than the shortest, so there was a queue. A full link
   sends its packets evenly. If data arrived much less evenly than it was sent, the delay of the path
-  varied by itself, and the round trips show no queue. Nor do they if the delay of the path grew
-  while the sender did not send more.
+  varied by itself, and longer round trips do not prove a queue. They also do not prove a queue if
+  the delay of the path grew while the sender did not send more.
 * The sender sent faster in some round trips, but the data did not arrive faster. Senders that keep
-  queues short, such as BBR, probe the path so.
+  queues short, such as BBR, probe the path in this way.
 * The connection lost data again and again, but arrived at the same rate in all round trips. Losses
   that limit a rate make it vary, so the queue of the link dropped the data.
 
 A sender that paces itself looks the same if other traffic fills a queue on its path.
 
-A rate that losses make vary also comes from a full link, if the queue was full before the losses.
-So does any rate, if a queue marked the data as congested.
+A link may also be full if losses make the rate vary. Then the queue was full before the losses. At
+any rate, a link is full if a queue marks the data as congested.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from netspurt.wording import counted, duration, rate
 #: The minimum ratio of the mean round trip to the shortest, if the sender sent faster in some round
 #: trips and the data did not arrive faster.
 _RTT_RATIO_MIN_OF_PROBES = 1.02
-#: The minimum variation of what is sent in a round trip, and the maximum variation of what arrives:
-#: in all, and as a part of the other.
+#: The minimum variation of the octets that are sent in a round trip. The maximum variation of the
+#: octets that arrive in it, and the maximum of this variation as a share of the first variation.
 _PROBES_MIN, _ARRIVES_MAX, _SMOOTHER = 0.05, 0.05, 0.5
-#: If the delay varies by itself, what arrives in a round trip varies by at least this, and by at
-#: least so many times what is sent.
+#: If the delay varies by itself, the octets that arrive in a round trip vary by at least the first
+#: number, and by at least the second number times the variation of the octets that are sent.
 _UNEVEN_MIN, _UNEVEN_RATIO = 0.1, 2.0
 #: The minimum of outstanding data, in segments: with less, delayed ACKs make round trips longer,
 #: and so does the time that the link takes for a segment.
@@ -55,7 +55,8 @@ _SEGMENT_MAX = 1460
 _TRIPS_MIN = 8
 #: The minimum share of the time of a connection in which its data was on its way.
 _SHARE_MIN = 0.5
-#: If the capture point is not known, a shorter round trip may be that of a receiver's own host [s].
+#: If the capture point is not known, a round trip shorter than this [s] may be that of the
+#: receiver's own host.
 _RTT_S_MIN = 1e-3
 
 _ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
@@ -63,7 +64,7 @@ _ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
 
 @dataclass(frozen=True)
 class FullLink:
-    """A direction whose rate was constant although more data waited, or was sent, or was lost.
+    """A direction whose rate was constant although data waited or was lost, or more data was sent.
 
     Attributes
     ----------
@@ -78,9 +79,9 @@ class FullLink:
         seconds. `None` beside the receiver.
     sent_variation, delivered_variation
         How much the octets that were sent in a round trip, and those that arrived, differ from
-        their means. Known if this shows that the link was full.
+        their means. `None` unless these numbers show that the link was full.
     losses
-        How often data was lost, if this shows that the link was full.
+        How often data was lost. `None` unless this number shows that the link was full.
     """
 
     connection: int
@@ -160,8 +161,8 @@ class ConstantRate:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_long
-        True if the round trips show the path: they are not those of the receiver's own host, this
-        time lasted for many of them, and enough data was outstanding.
+        True if the round trips are those of the path and not those of the receiver's own host, if
+        the rate was constant for many round trips, and if enough data was outstanding.
     """
 
     key: tuple[int, str]
@@ -215,7 +216,7 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
 def _constant_rate(
     steady: dict[str, Any], row: dict[str, Any], vantage: str, changes: Table
 ) -> ConstantRate:
-    """Return a row of the table `steady`, with what tells whether its link was full."""
+    """Return the constant rate of a row of `steady`, with its `row` of `connections`."""
     rtt_s, least_s = (steady["rtt_ns_mean"] or 0) / 1e9, (row["rtt_ns_min"] or 0) / 1e9
     lasted_s = steady["span_ns"] / 1e9
     segment = min(row["segment_bytes_max"] or _SEGMENT_MAX, _SEGMENT_MAX)

@@ -20,7 +20,7 @@ def measures(cases: Columns) -> list[str]:
 
 
 def label_text(label: object) -> str:
-    """Return a label as text, in the form of a column whose labels are not all numbers.
+    """Return a label as text, as in a column in which not all labels are numbers.
 
     Examples
     --------

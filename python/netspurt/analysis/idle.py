@@ -54,7 +54,7 @@ class Packets:
     syn, fin
         True if the packet has a SYN; true if it has a FIN.
     retransmission
-        True if the packet is a retransmission, as far as this can be seen at the point.
+        True if the packet is a retransmission, as far as the packets at this point show.
     """
 
     t_s: Floats
@@ -148,8 +148,8 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     5. The packet exceeds the window that had been offered before: *window*.
     6. Octets were outstanding, and the packet followed an acknowledgment immediately, or within
        about the end's reaction time: *round-trip*.
-    7. In all other cases: *application*. In a capture beside the receiver, the cause may also be a
-       retransmission of octets that never arrived there, which does not look like one.
+    7. In all other cases: *application*. Beside the receiver, the packet may also be a
+       retransmission. If its octets had not arrived before, the capture does not show this.
 
     Examples
     --------

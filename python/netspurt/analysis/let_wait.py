@@ -1,4 +1,4 @@
-"""Connections whose time went to an application that let the other end wait."""
+"""Connections in which an application made the other end wait for most of the time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from netspurt.wording import duration
 
 #: The minimum share of a connection's time in which neither end had data to send.
 _SHARE_MIN = 0.5
-#: The minimum part of this time that ended with data of one end.
+#: The minimum share of this time after which the same end sent data.
 _PART_MIN = 0.5
 
 
 @dataclass(frozen=True)
 class LetWait:
-    """An end of a connection whose application let the other end wait.
+    """An end of a connection whose application made the other end wait.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LetWait:
 
 
 def let_wait(tables: Mapping[str, Table]) -> list[LetWait]:
-    """Return the ends whose applications let the other end wait for most of the time.
+    """Return the ends whose applications made the other end wait for most of the time.
 
     The longest waits come first.
 

@@ -223,7 +223,9 @@ class _Mixture:
 
 
 def _divisions(x: Floats, most: int) -> list[_Mixture]:
-    """Return, as starts, the best divisions into 1, 2, ... groups of neighbours, by least squares.
+    """Return starts for EM: the best divisions into 1, 2, ... groups of neighbouring values.
+
+    The best division has the smallest sum of squares about the means of its groups.
 
     In one dimension the best division is found exactly, by dynamic programming.
     """

@@ -2,8 +2,8 @@
 
 The mail of 1988 names both listings. It says that they are made from the raw trace, but it does not
 describe their form. Here `send-ack` has a row for each transmission of data: when it left and when
-it was acknowledged. `packetdat` has a row for each packet. Only columns that any capture has are
-used.
+it was acknowledged. `packetdat` has a row for each packet. Both use only columns that any capture
+has.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Trace:
 
     @classmethod
     def of(cls, rows: Rows, direction: str = "forward") -> Trace:
-        """Return the trace of a flow's segments at one node, with data in a direction.
+        """Return the trace of a flow at one node; `direction` is the direction of the data.
 
         Only the first fragment of a fragmented datagram is used, because it has the TCP header.
         """
@@ -109,7 +109,7 @@ class SendAck:
         True if an octet of the transmission had been sent before.
     acked_ns
         The instant at which all its octets were acknowledged [ns]; -1 if they never were. If a
-        retransmission left after its data was acknowledged, this is before `sent_ns`.
+        retransmission left after its data was acknowledged, this instant is before `sent_ns`.
     """
 
     sent_ns: Integers

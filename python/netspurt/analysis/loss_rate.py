@@ -27,9 +27,9 @@ _WINDOW = "receive_window"
 _SHARE_MIN = 0.5
 #: The maximum factor between the rate and the formula's rate.
 _RATE_FACTOR_MAX = 2.0
-#: The minimum factor between the rate and the formula's rate if losses surely do not limit it.
+#: If the rate is more than this many times the formula's rate, losses surely do not limit it.
 _MUCH_MORE = 4.0
-#: The maximum variation of what arrives in a round trip, if losses do not limit the rate.
+#: If the octets that arrive in a round trip vary by at most this, losses do not limit the rate.
 _VARIATION_MAX = 0.05
 
 
@@ -49,7 +49,7 @@ class LossLimit:
     rtt_s
         The mean round trip, in seconds; beside the receiver, that of the handshake.
     rtt_seen
-        Whether the capture shows the round trips of data, so that there was no long queue.
+        Whether the capture shows the round trips of data. If so, there was no long queue.
     formula_bps, had_bps
         The rate by the formula, and the rate of the connection while it had data to send, in bits
         per second.
@@ -80,7 +80,7 @@ class LossLimit:
 
     @property
     def is_window_near(self) -> bool:
-        """Whether the receive window does not allow twice the rate."""
+        """Whether the receive window allows less than twice the rate."""
         return self.window_bps is not None and self.window_bps < 2 * self.had_bps
 
     def window_sentence(self) -> str:
@@ -120,12 +120,12 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 def losses_at_a_constant_rate(tables: Mapping[str, Table]) -> list[LossLimit]:
     """Return directions that the formula fits, but whose rate was constant in all round trips.
 
-    Losses that limit a rate make it vary, so something else limited these.
+    Losses that limit a rate make it vary, so something else limited these rates.
 
     Parameters
     ----------
     tables
-        As of `loss_limits`.
+        As for `loss_limits`.
     """
     constant = _constant(tables)
     if not constant:
@@ -148,12 +148,12 @@ def _candidates(tables: Mapping[str, Table]) -> list[LossLimit]:
 
 
 def losses_without_effect(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return directions that had much more than the rate that the formula gives for their losses.
+    """Return directions whose rate was much higher than the formula's rate for their losses.
 
     Parameters
     ----------
     tables
-        As of `loss_limits`.
+        As for `loss_limits`.
     """
     return [one for one in _all(tables) if one.had_bps > _MUCH_MORE * one.formula_bps]
 
@@ -202,7 +202,7 @@ def _limit(
         return
     packets = int(row["data_packets"])
     formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
-    # All octets were sent in all of this time, with the receive window closed or open.
+    # The octets were sent in both parts of the time, so the rate uses their sum.
     actual = 8 * float(octets) / (sending + window_s)
     yield LossLimit(
         connection=connection,

@@ -1,7 +1,7 @@
 """The share of lost probes, with an interval that counts loss events and not packets.
 
-Losses occur in bursts. 100 lost probes that are close together are one failure of the path, and so
-is one lost probe. Each of them is a loss event. So the interval counts loss events as the rare
+Losses occur in bursts. One failure of the path may cause 100 lost probes that are close together,
+or a single lost probe. Each failure is one loss event. The interval counts loss events as the rare
 events, and the number of probes lost in an event is its weight (Fay and Feuer 1997). If no two
 losses are near each other, the interval equals Garwood's (1936). The share in a recording says
 nothing about hours that were not recorded.
@@ -37,7 +37,8 @@ class LossShare:
         The number of lost probes in each loss event, shape (k,). Losses belong to one event if
         their distance is at most the distance over which losses of this recording are correlated.
     apart_max
-        This distance in probes: 1 for consecutive probes. The largest one of several recordings.
+        This distance in probes; 1 for consecutive probes. For several recordings, the largest
+        distance.
     outages
         The number of probes in each run of at least `FEW` consecutive losses, shape (j,).
     """
@@ -86,7 +87,7 @@ class LossShare:
 
     @property
     def others(self) -> list[float]:
-        """Other possible shares: the ends above zero, and that without the largest loss event."""
+        """Other possible shares: the ends above zero, and `without_largest` for a large event."""
         shares = [self.low, self.high, *([self.without_largest] if self.has_large_event else [])]
         return [share for share in shares if share > 0]
 
@@ -155,7 +156,7 @@ def _apart_max(lost: NDArray[np.bool_]) -> int:
 
 
 def _runs(lost: NDArray[np.bool_], apart_max: int) -> NDArray[np.int64]:
-    """Return the number of lost probes in each run of losses that are at most so far apart."""
+    """Return the number of losses in each run whose losses are at most `apart_max` probes apart."""
     places = np.flatnonzero(lost)
     if not len(places):
         return np.zeros(0, np.int64)
@@ -188,7 +189,7 @@ def percent(share: float) -> str:
 
 
 def share_words(delays: Delays) -> list[str]:
-    """Return a sentence on the share of lost probes, or no sentence if none was lost.
+    """Return a sentence on the share of lost probes, or no sentence if no probe was lost.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from netspurt.analysis.spent import WORDS
 from netspurt.table import Table
 
 _PART = "congestion_window"
-#: What held most of the time of data on its way, in words.
+#: The part of the time in which data was on its way, in words that say what the data waited for.
 _LOSSES = "data on its way (the congestion window, which losses kept small)"
 _LINK = "data on its way (most likely the slowest link was full)"
 _UNTOLD = (
@@ -27,8 +27,8 @@ _HIDDEN = "data on its way (only a capture beside the sender shows what it waite
 def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[str, str]:
     """Return the parts of the time in words.
 
-    The words for data on its way name its reason if the reason is known for the connections that
-    have at least half of this part.
+    The words for data on its way name a reason if it applies to connections that have more than
+    half of this part.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def words(tables: Mapping[str, Table], connection: int | None = None) -> dict[st
     spent = heard(tables)
     spent = spent if connection is None else spent.where(connection=connection)
     part = spent.seconds(f"{_PART}_ns")
-    # Beside a receiver losses only may have limited the rate.
+    # Beside a receiver, it is not certain that losses limited the rate.
     surely = [one.connection for one in loss_limits(tables) if one.rtt_seen]
     full = [one.connection for one in full_links(tables)]
     untold = [one.connection for one in paced(tables)]

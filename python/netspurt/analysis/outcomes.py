@@ -64,8 +64,8 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     """Return the outcome of a direction of a flow; `None` if the run has no sums for it.
 
     In a capture, the time starts at the first packet of the connection. For the direction
-    `reverse`, it starts at its first data. It ends when the connection was closed and all its data
-    was acknowledged.
+    `reverse`, the time starts at the first data of this direction. If the connection was closed,
+    the time ends when all data of the direction was acknowledged.
 
     The result is `None` as well if the start of the direction is not known.
     """

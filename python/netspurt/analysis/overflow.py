@@ -1,4 +1,4 @@
-"""Connections that filled a queue until it overflowed, so that their losses are their own."""
+"""Connections that filled a queue until it overflowed, and so caused their losses themselves."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from netspurt.wording import counted, duration, rate
 
 #: The minimum ratio of the longest round trip before a loss to the shortest of all.
 _RTT_RATIO_MIN = 1.05
-#: A queue is full if the round trip is longer by at least this part of what it is at the most.
+#: A queue counts as full if its delay is at least this share of the largest delay before a loss.
 _FULL = 0.75
 #: The minimum share of the losses that come with a full queue. One loss of five may have another
 #: cause, such as the end of slow start, when the queue grows within a round trip.
 _SHARE_MIN = 0.8
-#: The minimum ratio of the queue before losses to the mean queue. Losses that do not depend on the
-#: queue come when it is as long as it is on average.
+#: The minimum ratio of the mean queue before losses to the mean queue of all round trips. If losses
+#: do not depend on the queue, both are about equal.
 _GREW = 1.5
-#: The minimum of losses that are further apart than a round trip.
+#: The minimum number of losses that are at least a round trip apart.
 _LOSSES_MIN = 4
 #: The minimum share of the time of a connection in which its data was on its way.
 _TIME_MIN = 0.5

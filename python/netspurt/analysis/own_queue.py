@@ -1,13 +1,13 @@
 """Whether longer round trips come from a queue that the sender filled, or from the path.
 
 A full link delivers data at its rate while the queue grows, because the sender sends faster. If the
-delay of the path grows by itself, the sender does not send faster. Then less is delivered: the
-octets of a time that is as long as the growth are missing. If the delay becomes shorter, more is
+delay of the path grows by itself, the sender does not send faster. Then less is delivered: if the
+delay grows by 10 ms, the octets of 10 ms are missing. If the delay becomes shorter, more is
 delivered.
 
-Where the round trip changes slowly, the missing octets are few, and may be too few to be seen. But
-there a queue grows at least as fast as cwnd, by about a segment in a round trip (RFC 5681 §3.1, RFC
-9438 §4.3).
+If the round trip changes slowly, the missing octets may be too few to be seen. But then a queue
+that the sender fills grows at least as fast as cwnd, by about a segment in a round trip (RFC 5681
+§3.1, RFC 9438 §4.3).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from dataclasses import dataclass
 
 from netspurt.table import Table
 
-#: The minimum growth of what is outstanding, in segments for each round trip, if cwnd grows. It is
-#: half a segment for a sender that counts delayed ACKs and not octets.
+#: The minimum growth of the outstanding data, in segments per round trip, if cwnd grows. The growth
+#: is half a segment if ACKs are delayed and the sender counts ACKs and not octets.
 _GROWTH_MIN = 0.4
 #: The minimum share of the changes of the round trip that come from the sender's own queue.
 _SHARE_MIN = 0.5
 #: By how much the rate during slow changes may differ from the rate of the whole time.
 _RATE_OFF_MAX = 0.01
-#: By how much it may be higher in them if the link was full.
+#: By how much the rate during slow changes may be higher if the link was full.
 _RATE_OFF_BEFORE = 0.1
 
 
 @dataclass(frozen=True)
 class _Changes:
-    """Changes of the round trip: their sum, and how long the longer round trips took to come [s].
+    """Changes of the round trip: their sums, and how long they lasted [s].
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def fills_queue(
 ) -> bool:
     """Return whether the changes of the round trip come from a queue that the sender filled.
 
-    The result is true, too, if the capture does not have changes that tell.
+    The result is also true if `changes` has no row of this direction.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ def fills_queue(
     outstanding
         How many segments are outstanding on average.
     is_steady
-        True if the rate was constant. If not, slow changes do not come from a full link.
+        True if the rate was constant. If the rate was not constant, slow changes do not come from a
+        full link.
     """
     own = changes.where(connection=key[0], direction=key[1])
     if not len(own):
@@ -105,6 +106,6 @@ def _grows_as_cwnd(slow: _Changes, outstanding: float) -> bool:
     """
     growth = outstanding * slow.longer_s >= _GROWTH_MIN * slow.longer_lasted_s
     missing_s = slow.missing_s - _RATE_OFF_MAX * slow.lasted_s
-    # A sender that was faster before did not fill a link of this rate then.
+    # If data arrived faster during these changes, a link of this rate was not full then.
     is_same_rate = -slow.missing_s <= _RATE_OFF_BEFORE * slow.lasted_s
     return growth and is_same_rate and missing_s < _SHARE_MIN * slow.all_s

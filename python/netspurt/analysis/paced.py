@@ -1,4 +1,4 @@
-"""Connections with a constant rate of which the capture does not tell what limited it."""
+"""Connections with a constant rate if the capture does not show what limited this rate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Paced:
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     losses
-        The losses, if the rate was much higher than the one that they allow.
+        The losses, if the rate was much higher than the rate that the losses allow.
     """
 
     connection: int
@@ -63,7 +63,7 @@ class Paced:
         )
 
     def _queues(self) -> str:
-        """Return what the round trips tell of queues."""
+        """Return what the round trips show about queues."""
         if self.is_uneven:
             return (
                 ". Data arrived much less evenly than it was sent, so the delay of the path varied "

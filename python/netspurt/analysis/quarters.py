@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Delays
 
 _QUARTERS = 4
-#: The fewest answers of a quarter.
+#: The minimum number of answers in a quarter.
 _ANSWERS_MIN = 50
 #: The medians differ clearly if the largest one is this many times the smallest.
 _TIMES = 1.2
@@ -22,8 +22,8 @@ _TIMES = 1.2
 def quarter_words(delays: Delays) -> list[str]:
     """Return a sentence if the level of the delays changed, or no sentence.
 
-    It changed if the medians of two quarters differ by a fifth or more, and by more than the
-    middle half of the delays of any quarter. So long delays that come and go do not count.
+    The level changed if the medians of two quarters differ by a fifth or more, and by more than the
+    interquartile range of every quarter. So long delays that come and go do not count.
 
     Examples
     --------

@@ -85,8 +85,8 @@ def queue_limit(
     Notes
     -----
     A round trip is used if its ACK covers no retransmission (Karn). If the receiver delays its
-    ACKs, the ACK of a single segment was held until the next arrival. The dropped packet leaves a
-    gap of one packet before that arrival, so one packet is subtracted.
+    ACKs, the ACK of a single segment was held until the next arrival. The dropped segment leaves a
+    gap of one segment before that arrival, so the packets of one segment are subtracted.
     """
     new = _NewAcks.of(trace)
     paired = new.clean & (new.segments > 1.5)
@@ -147,8 +147,8 @@ def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
 def half_sample_mode(values: Floats) -> float:
     """Return the place at which values are closest together.
 
-    The densest half of the values is taken, then the densest half of that half, and so on (Bickel
-    and Fruehwirth 2006).
+    The function takes the densest half of the values, then the densest half of this half, and so on
+    (Bickel and Fruehwirth 2006).
 
     Examples
     --------

@@ -24,16 +24,16 @@ from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import duration, number, rate
 
-#: The minimum share of a connection's time.
+#: The minimum share of a connection's time in which it waited for the receive window, and of its
+#: busy time in which data was on its way.
 _SHARE_MIN = 0.25
 #: The columns that name a direction.
 _KEY = ("connection", "direction")
-#: The changes of the round trip that count. After a pause, as for a delayed ACK while the window is
-#: full, round trips become shorter in any queue.
+#: The changes of the round trip that count. Changes to shorter round trips do not count: after a
+#: pause, such as the wait for a delayed ACK while the window is full, any queue is shorter.
 _LONGER = ("longer", "slowly longer")
-#: The open part of the largest window so far, mean over the time. The rest is data that the
-#: application had not read. From the first value on, the size of the receive buffer limits the
-#: window; below the second, an application that reads slowly does.
+#: Bounds of `WindowLimit.open_share`. From the first bound on, the size of the receive buffer
+#: limits the window. Below the second bound, an application that reads slowly limits it.
 _OPEN_MIN, _SLOW_MAX = 0.95, 0.75
 
 
@@ -48,20 +48,21 @@ class WindowLimit:
     receiver
         The address of the receiver.
     share
-        The share of the connection's time.
+        The share of the connection's time in which the sender waited for the window.
     window_bytes
         The largest window.
     trip
         The round trips; beside the receiver, that of the handshake.
     open_share
-        The open part of the largest window so far, mean over the time. The rest is data that the
-        application had not read.
+        The window divided by the largest window so far, mean over the time. The rest of the largest
+        window is data that the application had not read.
     mean_bytes
         The mean window over the time.
     closed
         How often the window was closed.
     had_bps
-        The rate of the connection without the time of its applications, in bits per second.
+        The rate of the connection without the time of its applications and of its handshake, in
+        bits per second.
     fills_queue
         True if the sender sent more when round trips became longer, or if this is not known.
     is_possible
@@ -101,7 +102,8 @@ class WindowLimit:
         """Whether data waited in a queue, or may have waited in one."""
         if self.trip.of_data:
             return self.trip.has_queue and self.fills_queue
-        # Round trips that allow only this rate are longer than that of the handshake.
+        # The window allows more than the actual rate in round trips as long as the handshake's. So
+        # the round trips of data may be longer.
         return self.allowed_bps >= QUEUE_RATIO * self.had_bps
 
     def sentence(self, who: str) -> str:
@@ -130,7 +132,7 @@ class WindowLimit:
 
     @property
     def _helps(self) -> str:
-        """The verb for a larger buffer: an application that reads slowly may leave it no use."""
+        """The verb for a larger buffer, which may not help if the application reads slowly."""
         return " helps" if self.is_open else ", or an application that reads faster, may help"
 
     def _unread(self) -> str:
@@ -192,7 +194,7 @@ def slow_readers(tables: Mapping[str, Table]) -> list[WindowLimit]:
 
 
 def window_limits(tables: Mapping[str, Table]) -> list[WindowLimit]:
-    """Return the directions that the receive window held back, the longest first.
+    """Return the directions that the receive window held back, the longest waits first.
 
     Only the direction with more data of a connection counts.
 

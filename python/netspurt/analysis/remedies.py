@@ -7,16 +7,17 @@ but the capture cannot show how. So the results are estimates: the time that a s
 or costs, summed over all silences. The interval is the interval of the saved share of the waiting
 time, over the connections. If only one connection waited, there is no interval.
 
-A silence with several timeouts is an outage: the path lost all copies before the last one. Which
-copy of another timer would have been the first after the outage is not known, so a remedy saves
-nothing there, and `outages` has the bounds of what a lower floor would have changed. Tail loss
-probes and RACK send one copy at the beginning, so they save nothing in an outage. A silence without
-an answer cannot be shortened. Nor can one whose answer came sooner after the last retransmission
-than a round trip takes: the answer was to an earlier copy, which the path had delayed.
+A silence with several timeouts is an outage: the path lost all copies before the last one. The
+capture does not show which copy of another timer would have been the first after the outage. So a
+remedy counts as saving nothing there, and `outages` has bounds of the time that a lower floor would
+have saved. Tail loss probes and RACK send one copy at the beginning, so they save nothing in an
+outage. No change shortens a silence without an answer. No change shortens a silence either if its
+answer came sooner after the last retransmission than a round trip takes: the answer was to an
+earlier copy, which the path had delayed.
 
-A floor is what Linux calls rto_min: the least time that the timer adds to srtt. What a sender does
-already is no remedy. The shortest time above srtt that a host waited bounds the floor that it has,
-so no floor near this time or above it is tried there.
+A floor is what Linux calls rto_min: the minimum time that the timer adds to srtt. A change that a
+sender already has is not a remedy. The floor of a host is at most the shortest time above srtt that
+this host waited. So no floor near this time or above it is tried for this host.
 
 A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
 there. A floor explains a wait only if the sender's timer was near this floor. If the timer
@@ -44,7 +45,7 @@ _DELAYED_ACK_S = 0.2
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
-#: An answer after a smaller part of the shortest round trip is to an earlier copy.
+#: An answer that comes within less than this part of the shortest round trip is to an earlier copy.
 _OF_SHORTEST = 7 / 8
 #: The largest minimum RTO in use [s] (RFC 6298 §2.4).
 _FLOOR_MAX_S = 1.0
@@ -55,8 +56,9 @@ _BELOW_OWN = 0.8
 _WORTHWHILE = 1.1
 #: The floor that is tried in outages [s]. Receivers with Linux delay ACKs by 40 ms.
 _IN_OUTAGES_S = 0.04
-#: The mean part of an outage and of its own first value by which a timer that doubles is late after
-#: the outage, if outages have lengths that differ smoothly by a factor of two or more.
+#: A timer that doubles fires late after an outage: on average by this share of the outage's length
+#: plus the timer's first value, if the lengths of outages differ smoothly by a factor of two or
+#: more.
 _LATE_AFTER_OUTAGE = 1 / np.log(2) - 1
 #: A timer follows another rule than RFC 6298 if it is longer than RFC 6298's by this factor.
 _FAR_FACTOR = 2.0
@@ -96,7 +98,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Outages:
-    """Silences with several timeouts of which the last one was answered.
+    """Silences that have several timeouts and an answer to the last copy.
 
     Attributes
     ----------
@@ -105,16 +107,16 @@ class Outages:
     waited_s
         How long all of them lasted together, in seconds.
     failed_s
-        How long at least one connection certainly lost all its copies: until the last unanswered
-        one left. In seconds.
+        The time in which at least one connection certainly lost all its copies, in seconds. In a
+        silence, this time ends when the last unanswered copy leaves.
     floor_s
-        The floor that was tried, in seconds. `None` if the senders have no higher one.
+        The floor that was tried, in seconds. `None` if no sender has a higher floor.
     least_s, most_s
         The bounds of the time that this floor would have saved, in seconds. They are negative if
         the floor would have made the silences longer.
     mean_s
-        The time that this floor saves on average in as many outages, in seconds, if their lengths
-        differ smoothly by a factor of two or more.
+        The time that this floor saves on average in the same number of outages, in seconds, if
+        their lengths differ smoothly by a factor of two or more.
     """
 
     silences: int
@@ -146,7 +148,7 @@ class Silences:
     answered
         True if new data was acknowledged after the silence.
     late
-        True if this answer was to an earlier copy, because it came too soon for the last one.
+        True if this answer came too soon to be to the last copy, so it was to an earlier copy.
     arrived
         True if the original had arrived before a single timeout, by the verdict on the
         retransmission. The path had delayed it or its acknowledgment, or had lost the
@@ -154,8 +156,8 @@ class Silences:
     far
         True if a timer in the silence was far above the value that RFC 6298 computes.
     above_srtt_s
-        The shortest time above srtt that the sender's host waited, in seconds. Its floor is not
-        higher. Infinite if no round trip is known.
+        The shortest time above srtt that the sender's host waited, in seconds. The host's floor is
+        not higher than this time. Infinite if no round trip is known.
     first
         The first wait of each silence.
     """
@@ -219,7 +221,8 @@ def silences(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
     tables
         The tables of an explained capture, or their rows of some connections: `waits`, `habits`.
     whole
-        The tables of the whole capture, if `tables` are not: `waits`, `habits`, `connections`.
+        The tables of the whole capture, if `tables` has only some connections: `waits`, `habits`,
+        `connections`.
     """
     waits = judged(tables)
     places = _places(waits)
@@ -253,7 +256,7 @@ def remedies(tables: Mapping[str, Table], whole: Mapping[str, Table] | None = No
         The tables of an explained capture, or their rows of some connections: `waits`, `floors`,
         `habits`.
     whole
-        The tables of the whole capture, if `tables` are not.
+        The tables of the whole capture, if `tables` has only some connections.
 
     Returns
     -------
@@ -317,7 +320,8 @@ def outages(of: Silences) -> Outages | None:
 def _first_copy(timer: Floats, after: Floats, *, strictly: bool) -> Floats:
     """Return when the first copy of timers that double leaves at or after some instants [s].
 
-    Both count from the last progress. `strictly`: after these instants, and not at them.
+    All times count from the last progress. If `strictly` is true, a copy that leaves exactly at an
+    instant does not count.
     """
     doubled = np.log2(after / timer + 1)
     copies = np.floor(doubled) + 1 if strictly else np.ceil(doubled)
@@ -331,7 +335,7 @@ def _directions(rows: Table) -> list[tuple[int, str]]:
 
 
 def _is_late(waits: Table, habits: Table) -> NDArray[np.bool_]:
-    """Return, for each wait, whether the answer came too soon to be to its retransmission."""
+    """Return, for each wait, whether the answer came too soon to answer its retransmission."""
     known = zip(_directions(habits), habits["far_ns"].tolist(), strict=True)
     shortest = {key: far for key, far in known if far is not None}
     least = np.array([shortest.get(key, 0) for key in _directions(waits)], float)
@@ -351,7 +355,7 @@ def _was_spurious(waits: Table, whole: Mapping[str, Table]) -> NDArray[np.bool_]
 
 
 def _union(begins: Floats, lasted: Floats) -> float:
-    """Return how long at least one of some spans lasted [s]."""
+    """Return the length of the time that is in at least one of the spans [s]."""
     order = np.argsort(begins)
     begins, ends = begins[order], (begins + lasted)[order]
     before = np.concatenate([[-np.inf], np.maximum.accumulate(ends)[:-1]])
@@ -380,7 +384,7 @@ def _hosts(tables: Mapping[str, Table]) -> dict[tuple[int, str], object]:
 
 
 def _is_lower(of: Silences, floor_s: float) -> NDArray[np.bool_]:
-    """Return, for each silence, whether a floor is below that of the sender, as far as is known."""
+    """Return, for each silence, whether a floor is known to be below the sender's floor."""
     lower: NDArray[np.bool_] = (floor_s < _BELOW_OWN * of.above_srtt_s) & ~of.far
     return lower & ~np.isnan(_estimates(of.first, "srtt_ns"))
 
@@ -405,7 +409,7 @@ def _timer(waits: Table, min_rto_s: float) -> Floats:
 
 
 def _above(waits: Table, floor_s: float) -> Floats:
-    """Return the timers at some waits that add at least a floor to srtt [s]; NaN if unknown."""
+    """Return, for each wait, the timer that adds at least a floor to srtt [s]; NaN if unknown."""
     deviation = np.maximum(4 * _estimates(waits, "rttvar_ns"), floor_s)
     timer: Floats = _estimates(waits, "srtt_ns") + deviation
     return timer
@@ -424,7 +428,7 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _as_computed(in_capture: Silences) -> Remedy:
-    """Return the time that RFC 6298 would have saved where the sender's timer was far above it."""
+    """Return the time that RFC 6298 would have saved if the sender's timer was far longer."""
     name = f"a timer as RFC 6298 computes it (minimum {_FLOOR_MAX_S:g} s)"
     saved = in_capture.waited_s - _timer(in_capture.first, _FLOOR_MAX_S)
     return _remedy(name, in_capture, np.where(in_capture.far, saved, np.nan))
@@ -468,8 +472,8 @@ def _remedy(
 ) -> Remedy:
     """Return a remedy from the time saved in each silence; NaN where it does not apply.
 
-    A silence that would not end earlier counts as 0, and so does one without an answer, one with an
-    answer to an earlier copy, one whose original had arrived, and one with several timeouts.
+    The saved time counts as 0 if the silence would not end earlier, if it has no answer, if its
+    answer was to an earlier copy, if the original had arrived, or if there were several timeouts.
     """
     judged_here = in_capture.answered & ~in_capture.in_outages
     judged_here &= ~in_capture.late & ~in_capture.arrived

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netspurt.table import Table
 from netspurt.wording import counted, duration, number
 
-#: Fewer late packets than this, or a smaller share of the packets with data, are not worth a line.
+#: Fewer late packets than this, or a smaller share of the packets with data, are not reported.
 _FEWEST, _SHARE_MIN = 3, 0.001
 
 
@@ -24,12 +24,13 @@ class Reordering:
     late, packets
         The late packets that were not sent again, and all packets with data.
     by_segs_max
-        The most packets that were sent between one of them and one that came before it.
+        The maximum number of packets that were sent between a late packet and a packet that came
+        before it.
     behind_s_max
-        The longest time by which one of them was late [s]; `None` where only acknowledgments show
-        it.
+        The longest time by which a packet was late [s]; `None` if only acknowledgments show the
+        late packets.
     again, spurious
-        The retransmissions, and those of them that are known to be spurious.
+        The number of retransmissions, and the number of those that are known to be spurious.
     """
 
     connection: int
@@ -69,8 +70,8 @@ class Reordering:
 def reorderings(tables: Mapping[str, Table]) -> list[Reordering]:
     """Return the directions whose packets the path reordered, the most late packets first.
 
-    `tables` has `connections`, `habits` and `retransmissions`. Beside the receiver the late packets
-    themselves are seen; elsewhere SACK blocks tell of them.
+    `tables` has `connections`, `habits` and `retransmissions`. A capture beside the receiver shows
+    the late packets themselves; elsewhere SACK blocks report them.
     """
     connections = tables["connections"]
     names = ("connection", "direction", "data_packets")

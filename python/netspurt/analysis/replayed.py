@@ -27,7 +27,8 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
     rtt = delays.rtt_s
     flags = [is_spurious(delays, own) for own in waits]
-    # The block length follows from three correlations: of delays, of timers, and of their excess.
+    # The block length must be enough for the correlations of delays, of timers, and of spurious
+    # retransmissions.
     series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)

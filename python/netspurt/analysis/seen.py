@@ -1,4 +1,4 @@
-"""What a capture shows of its connections: where it was taken, and which of them it has whole."""
+"""What a capture shows of its connections: where it was taken, and which directions it has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: If one half of a handshake is this many times shorter, the capture was taken at its host.
+#: If the handshake's round trip to one host is this many times shorter than that to the other host,
+#: the capture was taken beside this host.
 _SHORTER = 8
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
@@ -62,7 +63,7 @@ def busiest(tables: Mapping[str, Table]) -> dict[int, str]:
 
 
 def octets_by_vantage(tables: Mapping[str, Table]) -> Counter[str]:
-    """Return how many octets of data were captured at each vantage, or at one that is `unknown`."""
+    """Return how many octets of data were captured at each vantage, which may be `unknown`."""
     where, octets = vantages(tables), Counter[str]()
     names = ("connection", "direction", "unique_bytes")
     columns = (tables["connections"][name].tolist() for name in names)
@@ -91,7 +92,8 @@ def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
 def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> RoundTrip | None:
     """Return the mean round trip of a direction, if it is known.
 
-    Its two halves are those to the receiver, which data shows, and to the sender.
+    The round trip is the sum of two halves: from the capture to the receiver and back, which data
+    shows, and from the capture to the sender and back.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
         The table itself.
     beside
         True if the direction was captured beside its receiver. There a capture does not show the
-        round trips of data, but both halves of that of the handshake.
+        round trips of data, but it shows both halves of the handshake's round trip.
     """
     mean = row["rtt_ns_mean"]
     if mean and row["rtt_ns_max"] and not beside:
@@ -117,7 +119,8 @@ def round_trip(row: Mapping[str, Any], connections: Table, *, beside: bool) -> R
 def _near_s(row: Mapping[str, Any], connections: Table) -> float:
     """Return the round trip from the capture to the sender of a direction, in seconds.
 
-    The handshake shows it; it is 0 if its packets were not captured.
+    The handshake shows this time. The result is 0 if the packets of the handshake were not
+    captured.
     """
     back = receiver_of(row, connections)
     return ((back and back["handshake_rtt_ns"]) or 0) / 1e9

@@ -1,7 +1,7 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
 The questions are those of a study of nine web sites in 2005. All functions take `Connections`. A
-value that a source does not have is NaN there; a question that needs it has no answer.
+value that a source does not have is NaN. A question that needs this value has no answer.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Connections:
         return self.select(self.site == site)
 
     def without(self, sites: Collection[str]) -> Connections:
-        """Return the connections to all other sites.
+        """Return the connections to all sites except these.
 
         Raises
         ------
@@ -349,7 +349,7 @@ class Labelled:
 
 
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labelled:
-    """Give connections whose longest silence exceeds a threshold the label of a timeout.
+    """Label a timeout in each connection whose longest silence exceeds a threshold.
 
     A silence that waited for the other end, for the receive window or for a round trip gets no
     label. A silence with nothing to send may get one, because a lost tail looks like this in a

@@ -39,7 +39,7 @@ def whole_s(spent: Table) -> NDArray[np.float64]:
 def largest_parts(spent: Table) -> dict[int, tuple[str, float]]:
     """Return for each connection the largest part of its time, with its share.
 
-    A connection without time has none.
+    A connection whose whole time is zero is left out.
 
     Parameters
     ----------

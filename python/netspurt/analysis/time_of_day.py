@@ -30,7 +30,7 @@ def day_words(delays: Delays) -> list[str]:
     Returns
     -------
     list of str
-        At most two sentences. There are none if the file does not contain the time of the
+        At most two sentences. The list is empty if the file does not contain the time of the
         recording.
 
     Examples
@@ -108,7 +108,8 @@ class _Times:
         return f"{count:,} of {len(left):,} from {ends[0]} to {ends[1]}{every}"
 
 
-#: Parts of a day [s]. Each has the shortest recording that is divided into such parts [s].
+#: The possible lengths of the parts of a day [s], each with the length of the shortest recording
+#: that is divided into such parts [s].
 _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
 
 

@@ -3,7 +3,8 @@
 import os
 import signal
 
-# netspurt uses no linear algebra, and an idle OpenBLAS thread would slow the simulation.
+# The matrices of netspurt are small. More threads of OpenBLAS would only wait, and take time from
+# the simulation.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __all__ = ["start"]

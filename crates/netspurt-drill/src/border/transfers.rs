@@ -120,7 +120,7 @@ pub(super) unsafe extern "C" fn writev(
     })
 }
 
-/// Makes a call for the octets of all pieces. A call that reads writes nothing into them, because
+/// Makes a call for the octets of all pieces. For `readv` they stay as they are, because
 /// packetdrill has already filled them with zeros.
 fn vector(
     name: &'static str,

@@ -106,8 +106,8 @@ spy = ["a"]
 /// The kernel's table of devices: no device has missed a packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
-/// Runs the driver while the packets `waiting` wait at the first host, until `seen` ends the run.
-/// Returns the log, and the far end of the second host.
+/// Sends the packets `waiting` from the first host, and runs the driver until `seen` ends the run.
+/// Returns the log, and the socket of the second host.
 fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagram) {
     let wiring = Wiring { wire: Wire::Tun, offload: false };
     let [(near, from), (far, to)] = [(); 2].map(|()| PacketPort::paired(wiring, 1500, NONE_MISSED));
@@ -131,7 +131,7 @@ fn reached(host: &UnixDatagram) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn packets_cross_the_path_octet_by_octet_and_are_logged() {
+fn packets_cross_the_path_unchanged_and_are_logged() {
     let waiting = [syn(), data(0), data(1)];
     let mut seen = Seen { wanted: 3, ..Seen::default() };
     let (log, host) = driven("", &waiting, &mut seen);
@@ -159,7 +159,7 @@ fn a_packet_dropped_by_a_link_does_not_reach_the_host() {
 }
 
 #[test]
-fn strange_and_damaged_packets_are_counted_separately() {
+fn packets_that_cannot_be_read_and_packets_with_wrong_content_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
@@ -192,7 +192,7 @@ fn a_run_ends_when_the_observer_has_enough_even_without_hosts() {
 }
 
 #[test]
-fn flows_of_programs_share_the_ports_of_the_first() {
+fn all_flows_of_programs_use_the_packet_ports_of_the_first_flow() {
     let first = FlowId(3);
     for (programs, flow, home_flow) in
         [(None, 7, 7), (Some(first), 2, 2), (Some(first), 3, 3), (Some(first), 7, 3)]
@@ -204,7 +204,7 @@ fn flows_of_programs_share_the_ports_of_the_first() {
     }
 }
 
-/// A hold of one packet, `octets`, which is the segment with the id `id`.
+/// A store of one packet on its way. Its bytes are `octets`, and its segment has the id `id`.
 fn holding(octets: &[u8], id: TransmissionId) -> Hold {
     let wiring = Wiring { wire: Wire::Tun, offload: false };
     let (port, far) = PacketPort::paired(wiring, 1500, "");
@@ -249,7 +249,7 @@ fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
 }
 
 #[test]
-fn a_packet_of_the_simulators_is_encoded_in_the_hosts_numbers() {
+fn a_packet_from_the_simulator_is_encoded_with_the_sequence_numbers_of_the_host() {
     let mut labels = Labels::new();
     let isn = 70_000;
     let syn = Segment { seq: isn, flags: Flags::SYN, ..Segment::default() };

@@ -322,7 +322,8 @@ fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the segments that a host's shim retransmitted to the sums from the host's packets.
+/// Adds the number of segments that a host's shim retransmitted. The other sums are those of the
+/// host's packets.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);
     FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }

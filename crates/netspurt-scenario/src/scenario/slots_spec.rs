@@ -62,9 +62,9 @@ fn base() -> [Duration; 2] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
-    /// The mean absolute difference between the delays of two successive probes.
+    /// The mean absolute difference between the delays of two packets that are sent `probes` apart.
     pub difference: Duration,
-    /// The time between two successive probes.
+    /// The time between the two packets of `difference`.
     #[serde(default = "twenty")]
     #[schemars(schema_with = "above_zero")]
     pub probes: Duration,

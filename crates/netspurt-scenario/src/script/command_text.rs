@@ -100,8 +100,8 @@ impl CommandReader<'_, '_> {
         let Some(text) = (self.files)(name) else {
             let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
             return Err(mistake.fix(
-                "its sysctls are needed: this path must lead to it from the script's folder, or from where \
-                 you are, so play packetdrill's scripts within their tree",
+                "the script needs the sysctls of this file; the path is looked up from the script's folder \
+                 and from the current folder, so play packetdrill's scripts within their source tree",
             ));
         };
         let mut changes = Vec::new();
@@ -173,7 +173,7 @@ impl CommandReader<'_, '_> {
             "3" => Ok(vec![self.switch("slow_start_exit", "\"hystart\"".to_owned())]),
             _ => Err((
                 value.to_owned(),
-                "leaves HyStart one of its two rules, which no switch does".to_owned(),
+                "has no switch: only 0 (no rule of HyStart) and 3 (both rules) have one".to_owned(),
             )),
         }
     }

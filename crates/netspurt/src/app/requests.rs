@@ -15,8 +15,8 @@ use super::FlowResult;
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// The time from the opening of the connection until the first request is written. If the time
-    /// is zero, the request is written when the client opens the connection.
+    /// The time from the end of the handshake until the first request is written. If it is zero,
+    /// the request is written when the client begins to open the connection.
     pub pause: Duration,
     /// The first request, and every later one that is not in `later`.
     pub each: PlannedRequest,
@@ -104,7 +104,7 @@ impl Asking {
         self.next = Some(at);
     }
 
-    /// Writes a request at `at`, and returns the octets of the request.
+    /// Notes that a request is written at `at`. Returns its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -115,7 +115,7 @@ impl Asking {
     }
 
     /// Called when `octets` octets in total have been read from the connection by `now`. Returns
-    /// whether they complete the last reply.
+    /// whether they complete the last reply of the plan.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -172,7 +172,7 @@ impl Answering {
         }
     }
 
-    /// Writes a reply, and returns the octets of the reply.
+    /// Notes that the next reply is written. Returns its octets.
     pub fn answer(&mut self) -> u64 {
         let request = self.plan.request(self.answered as usize);
         self.next = None;

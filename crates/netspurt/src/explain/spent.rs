@@ -1,4 +1,4 @@
-//! The time of a connection, divided by what the connection waited for.
+//! How much time a connection spent waiting for each thing.
 
 use crate::ids::Side;
 use crate::units::{Duration, Time};
@@ -51,8 +51,8 @@ impl WaitingFor {
 }
 
 impl WaitingFor {
-    /// What a connection waits for, from what its two senders wait for. `None` is a sender that
-    /// waits for nothing.
+    /// Returns what a connection waits for. `one` and `other` say what its two senders wait for;
+    /// `None` means nothing. The value that comes later in the list of all values wins.
     #[inline]
     pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
         match (one, other) {
@@ -68,7 +68,7 @@ impl WaitingFor {
 /// packet, as seen where the capture was taken. A span that a timer ended counts as
 /// [`WaitingFor::Timeout`]. A sender cannot send more than the receive window in a round trip. So
 /// if a capture beside the sender shows that data fills the window, the round trip before this data
-/// counts as [`WaitingFor::ReceiveWindow`]. At the end of the connection a repair counts only as
+/// counts as [`WaitingFor::ReceiveWindow`]. When the connection has ended, a repair counts only as
 /// far as it delayed new data.
 ///
 /// ```
@@ -86,15 +86,17 @@ pub struct TimeSpent {
     spent: [Duration; WaitingFor::COUNT],
     last: Option<Time>,
     waiting: WaitingFor,
-    /// The end whose last ACK was delayed, and by how much. No data came since then.
+    /// The end that sent the last delayed ACK, and how long this ACK was delayed. The time is zero
+    /// after data of either end.
     delayed_by: Option<Side>,
     delayed: Duration,
     /// What the connection seemed to wait for until this ACK.
     delayed_place: WaitingFor,
-    /// How long all data seemed to be sent, up to the last packet.
+    /// How long there seemed to be no data to send until the last packet: all data was on its way
+    /// to the receiver.
     all_sent: Duration,
     /// After ACKs without data: the end whose data they acknowledged, the time of the last of them,
-    /// and how long all data seemed to be sent before they came. `None` after data.
+    /// and how long there seemed to be no data to send before they came. `None` after data.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -132,7 +134,7 @@ impl TimeSpent {
     }
 
     /// Notes that data was sent. If it filled the receive window, the round trip `rtt` before it
-    /// also counts as [`WaitingFor::ReceiveWindow`].
+    /// counts as [`WaitingFor::ReceiveWindow`] and not as [`WaitingFor::CongestionWindow`].
     #[inline]
     pub fn window_filled(&mut self, rtt: impl FnOnce() -> Duration) {
         if self.waiting == WaitingFor::ReceiveWindow && !self.on_its_way.is_zero() {
@@ -144,15 +146,16 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that an ACK of `side` without data came, `late` by so much. It acknowledges all data.
-    /// The caller calls [`packet`](Self::packet) for this ACK afterwards.
+    /// Notes that `side` sent an ACK without data, `late` after the data came. The ACK acknowledges
+    /// all data. The caller calls [`packet`](Self::packet) for this ACK afterwards.
     pub fn delays_ack(&mut self, side: Side, late: Duration) {
         (self.delayed_by, self.delayed) = (Some(side), late);
         self.delayed_place = self.waiting;
     }
 
-    /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this time.
-    /// If the other end goes on, it may have waited for the ACK (RFC 9293 §3.7.4).
+    /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this
+    /// time. If the other end sends data first, nothing changes, because this end may have waited
+    /// for the ACK (RFC 9293 §3.7.4).
     #[inline]
     pub fn has_data(&mut self, side: Side) {
         if self.delayed.is_zero() {
@@ -178,12 +181,13 @@ impl TimeSpent {
         self.acked = Some((side, at, waited));
     }
 
-    /// Notes that `side` sent data at `at`, beside the capture. If an ACK came just before, the sender
-    /// had this data already and waited for the ACK: the congestion window or Nagle's algorithm held
-    /// the data back (RFC 9293 §3.7.4). Its application does not see ACKs.
+    /// Notes that `side` sent data at `at`. The capture must have been taken beside `side`. If an
+    /// ACK came just before, the sender had this data already and waited for the ACK: the
+    /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
+    /// cannot have reacted to the ACK, because it does not see ACKs.
     pub fn was_held(&mut self, side: Side, at: Time) {
-        /// An application writes so soon after an ACK only by chance: after one of this number of
-        /// ACKs.
+        /// Of this number of ACKs, data follows one so soon by chance, if an application writes at
+        /// random instants.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {

@@ -103,7 +103,7 @@ fn a_connection_with_a_handshake_is_recorded_from_its_first_to_its_last_segment(
     let segments = table(&tables, "segments");
     let expected = ["syn", "syn", "syn", "ack", "data", "ack", "data", "fin", "ack", "rst"];
     assert_eq!(texts(segments, "kind"), expected);
-    // The sequence number of the FIN belongs to no packet.
+    // The sequence number of the FIN is not data, so the ACK 1502 still covers packet 2.
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
@@ -130,8 +130,8 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
     assert_eq!(kinds(&seen), expected);
     // ns-2 has no handshake. Without a handshake data starts at 1, so an ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // An ACK of 1 after a SYN-ACK covers no data either. The window of the SYN-ACK is scaled
-    // differently.
+    // An ACK of 1 after a SYN-ACK covers no data either. The window of the SYN-ACK is not scaled,
+    // so it is not compared.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }
@@ -164,7 +164,7 @@ fn sequence_numbers_go_on_past_four_gigabytes() {
 }
 
 #[test]
-fn time_stamps_ecn_and_offers_of_syns_have_columns() {
+fn time_stamps_ecn_and_options_of_syns_have_columns() {
     let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
     syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
     let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };
@@ -230,7 +230,7 @@ fn segments() -> impl Strategy<Value = Segment> {
     })
 }
 
-/// The tables for a capture of node 0.
+/// Writes the capture of node 0 from the tables.
 fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
     let [segments, sack_blocks, syns] =
         ["segments", "sack_blocks", "syns"].map(|name| table(tables, name));
@@ -259,7 +259,7 @@ fn joined(packets: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn echo_probes_are_echoes_in_tables_and_captures() {
+fn echo_probes_are_requests_and_replies_in_tables_and_captures() {
     let ask = |dest: EndId, number: u32| {
         let id = TransmissionId::new(dest.peer(), number.into());
         let mut frame = Segment { id, dest, seq: number, len: 100, ..Segment::default() };
@@ -303,7 +303,7 @@ proptest! {
             prop_assert_eq!(packet.len(), usize::from(part.size_bytes));
             let decoded = decode(packet, Checks::Whole);
             let fault = decoded.err().map(|error| error.what);
-            // The checksum of the header is correct, so that only the intended fault remains.
+            // The checksum of the IP header is correct, so that a fragment has no other fault.
             prop_assert_eq!(fault.is_some(), seen.len() > 1);
             prop_assert!(fault.is_none_or(|fault| fault == Fault::Fragment));
         }
@@ -327,7 +327,8 @@ proptest! {
             prop_assert_eq!(read.segment, on_the_wire);
             prop_assert_eq!(read.source.port() == 5001, frame.dest == OPENER);
         }
-        // Sizes are exact, so no comment states another size.
+        // Each packet in the file has the size that the links counted, so no packet has a comment
+        // with another size.
         prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
         let [segments, sack_blocks, syns] =
             ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));

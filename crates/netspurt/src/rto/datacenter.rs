@@ -1,5 +1,5 @@
-//! The timer of a data centre: RFC 6298 in microseconds, with an optional random part of up to a
-//! half.
+//! The timer of a data centre: RFC 6298 in microseconds. A random part of up to half of the timer
+//! can be added.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -17,7 +17,7 @@ pub struct DatacenterConfig {
     pub alpha: Ratio,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// K: the variations between the mean and the timer.
+    /// K: how many variations are added to the mean (RFC 6298 §2.3).
     pub k: u32,
     /// The clock's granularity.
     pub granularity: Duration,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dither_adds_up_to_a_half_and_comes_from_its_seed() {
+    fn a_dither_lengthens_the_timer_by_at_most_half_and_depends_on_its_seed() {
         let timers = |dither| -> Vec<Duration> {
             let mut timer = after(DatacenterConfig { dither, ..Default::default() }, &[100]);
             let mut next = || {

@@ -26,7 +26,7 @@ pub struct ExpertsConfig {
     pub unit: Duration,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// K: the variations between the mean and the timer (RFC 6298 §2.3).
+    /// K: how many variations are added to the mean (RFC 6298 §2.3).
     pub k: u32,
     /// G: the minimum distance between the mean and the timer (RFC 6298 §2.3).
     pub granularity: Duration,

@@ -18,7 +18,7 @@ pub struct Rfc6298Config {
     pub alpha: Ratio,
     /// The gain of the variation: 1/4 (§2.3).
     pub beta: Ratio,
-    /// K: the variations between the mean and the timer, 4 (§2.3).
+    /// K: how many variations are added to the mean, 4 (§2.3).
     pub k: u32,
     /// G: the clock's granularity, which is the minimum distance between the mean and the timer.
     /// The RFC leaves it to the host and recommends 100 ms or less (§4). By default it is 1 ms.

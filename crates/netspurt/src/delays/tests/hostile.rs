@@ -37,7 +37,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn each_sample_is_recognised_as_its_format() {
+fn each_example_file_is_read_without_error() {
     for sample in SAMPLES {
         assert!(
             read("x", sample.as_bytes()).is_ok(),
