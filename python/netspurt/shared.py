@@ -162,7 +162,8 @@ _AS_NEAR = 0.9
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
     """Choose the capture nearest to the sender of most data.
 
-    If several are equally near, choose the one with most packets. The nearer a capture is to the sender, the longer is the round trip that it shows.
+    If several are equally near, choose the one with most packets. The nearer a capture is to the
+    sender, the longer is the round trip that it shows.
     """
     sent: dict[_End, int] = {}
     for one in group:

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dither_adds_up_to_a_half_and_comes_from_its_seed() {
+    fn a_dither_lengthens_the_timer_by_at_most_half_and_depends_on_its_seed() {
         let config = CocoaConfig { dither: Some(7), ..CocoaConfig::default() };
         let timers = |config| -> Vec<Duration> {
             let mut timer = Cocoa::new(config);
