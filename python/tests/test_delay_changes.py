@@ -49,7 +49,7 @@ def writer(rtt_s: Callable[[float], float], segments: int = 8000, together: int 
 
 
 @pytest.mark.parametrize(("rate", "send"), [("8 Mbit/s", "8 MB"), ("50 Mbit/s", "30 MB")])
-def test_a_step_of_the_delay_fills_no_link(
+def test_behind_a_link_a_step_of_its_delay_is_no_full_link(
     tmp_path: Path, netspurt: Command, rate: str, send: str
 ) -> None:
     # The capture is behind the first link, so the data comes to it at a constant rate.
@@ -113,7 +113,7 @@ def test_a_full_link_with_a_slower_reverse_direction_is_found(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("changes", [GROWS, DRIFTS], ids=["step", "drift"])
-def test_a_delay_that_grows_puts_no_data_of_a_limited_sender_in_a_queue(
+def test_a_growing_delay_is_no_queue_if_the_receive_window_limits_the_sender(
     tmp_path: Path, netspurt: Command, changes: str
 ) -> None:
     small = 'tcp.receive.counts_memory = false\ntcp.receive_buffer = "60000 B"\n'
@@ -121,7 +121,7 @@ def test_a_delay_that_grows_puts_no_data_of_a_limited_sender_in_a_queue(
     folder = captured_between(tmp_path, near, changes, send="10 MB", more=small)
     for place in ("a", "m"):
         (limit,) = window_limits(explain(folder / f"{place}.pcapng").tables)
-        assert limit.trip.has_queue, "the mean round trip is much longer than the shortest"
+        assert limit.trip.has_queue, "the mean round trip must be much longer than the shortest"
         assert not limit.has_queue
         words = told(netspurt, folder / f"{place}.pcapng")
         assert "data waited in a queue" not in words

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netspurt.analysis.full_link import full_links
+from netspurt.analysis.full_link import FullLink, full_links
 from netspurt.analysis.loss_rate import loss_limits
-from netspurt.analysis.marked import MarkedLink, marked_links
+from netspurt.analysis.marked import marked_links
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.paced import paced
 from netspurt.captures import explain
@@ -59,11 +59,12 @@ def test_marks_of_a_short_queue_show_a_full_link_at_any_place(
     )
     for node in "amb":
         found = explain(folder / f"{node}.pcapng")
-        (limit,) = full_links(found.tables)
-        assert isinstance(limit, MarkedLink)
+        (limit,) = marked_links(found.tables).values()
+        assert full_links(found.tables) == [limit]
         assert limit.reductions >= 4
         assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
-        assert paced(found.tables) == loss_limits(found.tables) == []
+        assert paced(found.tables) == []
+        assert loss_limits(found.tables) == []
         words = told(netspurt, folder / f"{node}.pcapng")
         assert "marked data of connection 0 as congested (ECN)" in words
         assert "data on its way (most likely the slowest link was full)" in words
@@ -90,6 +91,7 @@ def test_beside_the_receiver_losses_at_a_constant_rate_come_from_a_full_queue(
     found = explain(overflowing / "b.pcapng")
     assert loss_limits(found.tables) == []
     (limit,) = full_links(found.tables)
+    assert isinstance(limit, FullLink)
     assert limit.losses is not None
     assert limit.losses >= 5
     assert limit.rate_bps == pytest.approx(PAYLOAD_BPS, rel=0.02)

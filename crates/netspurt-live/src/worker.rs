@@ -1,8 +1,9 @@
 //! The process that carries out a live run. Another process starts it and gives it one order in
 //! JSON.
 //!
-//! A live run needs a process of its own because namespaces belong to a process, and because
-//! nothing of the run may outlive it. The process ends when the process that started it ends.
+//! A live run needs a process of its own, because namespaces belong to a process. When this process
+//! ends, everything that belongs to the run ends with it. The process ends when the process that
+//! started it ends.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -10,6 +10,7 @@ from netspurt.analysis.full_link import FullLink, full_links
 from netspurt.analysis.let_wait import LetWait, let_wait
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
 from netspurt.analysis.on_its_way import words
+from netspurt.analysis.marked import MarkedLink
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import heard, octets_by_vantage
@@ -84,7 +85,11 @@ def _held_back(found: Explained) -> Iterator[str]:
 #: The functions that explain a part of the time. Each returns limits of connections, the most
 #: important first.
 _LIMITS: dict[
-    str, Callable[[Mapping[str, Table]], Sequence[WindowLimit | FullLink | Overflow | LetWait]]
+    str,
+    Callable[
+        [Mapping[str, Table]],
+        Sequence[WindowLimit | FullLink | MarkedLink | Overflow | LetWait],
+    ],
 ] = {
     "application": let_wait,
     "receive_window": window_limits,

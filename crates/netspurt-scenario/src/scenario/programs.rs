@@ -1,4 +1,5 @@
-//! Scenarios for programs. A file without a flow of programs gets one.
+//! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
+//! = "programs"`. A scenario without such a flow gets one.
 
 use super::document::Document;
 use super::drawn::nodes_and_leaves;
@@ -11,12 +12,12 @@ const NAME: &str = "programs";
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes. Removes the keys `unset`
-    /// first, and then sets `values`, as [`without`](Self::without) does. `files` are the files
-    /// that its links follow.
+    /// first, and then sets `values`, as [`without`](Self::without) does. The links of the scenario
+    /// may follow the `files`.
     ///
     /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
-    /// are `ends`. If a node is `None`, the path must have exactly two ends, and the remaining one
-    /// is taken.
+    /// are `ends`. For each node that is `None`, an end of the path that was not named is taken.
+    /// There must be as many of these ends.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;

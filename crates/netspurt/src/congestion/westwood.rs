@@ -22,7 +22,7 @@ const OLD_EIGHTHS: u64 = 7;
 const SPAN_MIN: Duration = Duration::from_millis(50);
 const NANOS: u128 = 1_000_000_000;
 
-/// Reno with another cut: to the delivery rate that was measured.
+/// Reno with another cut: a loss leaves the measured delivery rate times the minimum round trip.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};
@@ -96,7 +96,8 @@ impl CongestionControl for Westwood {
         window: &Window,
     ) -> u64 {
         let half = self.reno.on_congestion(now, kind, flight, smss, window);
-        // The octets that the sender repairs are not counted, so a sample must not span a repair.
+        // Octets that are acknowledged during a repair are not counted, so a sample must not span a
+        // repair.
         (self.since, self.delivered) = (None, 0);
         let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
         let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn before_any_estimate_a_loss_halves_the_window_to_at_least_two_segments() {
+    fn before_any_estimate_a_loss_halves_cwnd_and_at_least_two_segments_are_left() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = fed(10, Duration::from_millis(50));

@@ -20,8 +20,8 @@ pub fn table_file(name: &str) -> String {
 }
 
 /// The file of each node's capture, by the node's name. The file has the node's name, in which each
-/// character except letters, digits, `-`, `_` and `.` becomes `_`. Equal file names are then
-/// numbered.
+/// character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
+/// removed. If nothing is left, the name is `node`. Equal file names are then numbered.
 ///
 /// ```
 /// use netspurt::results::capture_files;
@@ -40,7 +40,8 @@ pub fn capture_files<'a>(nodes: impl IntoIterator<Item = &'a str>) -> IndexMap<S
     files
 }
 
-/// A node's name as a file may have it: without separators, and not hidden.
+/// Returns a name for a file, made from a node's name. It has no separators, and no dots at the
+/// beginning, which would hide the file.
 fn plain(node: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let plain: String = node.chars().map(kept).collect();

@@ -40,8 +40,9 @@ impl NsSender {
         }
     }
 
-    /// Handles the progress, the timer and the sample of any ACK. The sample is taken even if the
-    /// segment was retransmitted, because fack does not follow Karn's rule.
+    /// Handles the progress, the timer and the sample of each ACK in recovery. Outside of recovery
+    /// it handles duplicate ACKs and ACKs with SACK blocks. The sample is taken even if the segment
+    /// was retransmitted, because fack does not follow Karn's rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;

@@ -25,10 +25,11 @@ const HALVING_NS: u64 = 512_000;
 const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
-/// expected within this time. Linux counts exactly 1 ms as recent, but on a real host more time has
-/// passed.
+/// expected within this time. Linux also counts a segment that was sent exactly 1 ms ago as recent.
+/// On a real host slightly more time has passed by then, so it does not count here.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
-/// Segments that fill the window divided by this are sent immediately (`tcp_tso_win_divisor`).
+/// Segments are sent immediately if they fill at least the smaller of cwnd and the peer's window,
+/// divided by this (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
 /// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the
@@ -78,8 +79,8 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// Returns the place in its packet of the segment at `at` of the scoreboard, which is
-/// retransmitted. Other lost segments of the same original packet may share the packet
+/// The segment at the place `at` of the scoreboard is retransmitted. Returns its place in its
+/// packet. Other lost segments of the same original packet may share the packet
 /// (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
@@ -143,8 +144,9 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If the
-    // next octets are in a small buffer that others may join, `record_end` is the limit instead.
+    // A buffer has at most half of the peer's largest window (`tcp_bound_to_half_wnd`). If further
+    // octets may join the buffer with the next octets, the end of the buffer (`record_end`) limits
+    // the packet instead.
     let buffer =
         if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
     let octets_max = smss * half.min(buffer).min(segs_that_fit(sender));
