@@ -9,8 +9,8 @@ import numpy as np
 from netspurt.analysis.full_link import FullLink, full_links
 from netspurt.analysis.let_wait import LetWait, let_wait
 from netspurt.analysis.loss_rate import LossLimit, loss_limits
-from netspurt.analysis.on_its_way import words
 from netspurt.analysis.marked import MarkedLink
+from netspurt.analysis.on_its_way import words
 from netspurt.analysis.overflow import Overflow
 from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import heard, octets_by_vantage
