@@ -62,6 +62,9 @@ def test_marks_of_a_short_queue_show_a_full_link_at_any_place(
         (limit,) = marked_links(found.tables).values()
         assert full_links(found.tables) == [limit]
         assert limit.reductions >= 4
+        assert (limit.rtt_s is not None) == (node == "a"), (
+            "elsewhere they are not of the whole path"
+        )
         assert 0.8 * PAYLOAD_BPS < limit.rate_bps < PAYLOAD_BPS
         assert paced(found.tables) == []
         assert loss_limits(found.tables) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netspurt.analysis.seen import heard, receiver_of
+from netspurt.analysis.seen import heard, receiver_of, vantages
 from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
@@ -35,7 +35,8 @@ class MarkedLink:
     rate_bps, lasted_s
         The rate of the connection, in bits per second, and its time, in seconds.
     rtt_s, rtt_s_min
-        The mean round trip and the shortest one, in seconds. `None` if they are not known.
+        The mean round trip and the shortest one, in seconds. `None` unless the capture was taken
+        beside the sender, where they are those of the whole path.
     """
 
     connection: int
@@ -71,7 +72,7 @@ def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLin
     Parameters
     ----------
     tables
-        The tables of an explained capture: `connections`, `spent`.
+        The tables of an explained capture: `connections`, `habits`, `spent`.
 
     References
     ----------
@@ -87,13 +88,14 @@ def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLin
     times = whole_s(spent)
     long = spent.seconds("congestion_window_ns") >= _TIME_MIN * times
     whole = dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))
-    found = dict[tuple[int, str], MarkedLink]()
+    where, found = vantages(tables), dict[tuple[int, str], MarkedLink]()
     for row in often.records():
         back = receiver_of(row, connections)
         marked = back is not None and back["ecn_permitted"] and _echoes(row, back)
         if marked and row["connection"] in whole:
             key = (row["connection"], row["direction"])
-            found[key] = _marked_link(row, whole[row["connection"]])
+            beside = where.get(key) == "sender"
+            found[key] = _marked_link(row, whole[row["connection"]], beside_sender=beside)
     return found
 
 
@@ -102,8 +104,8 @@ def _echoes(row: Mapping[str, Any], back: Mapping[str, Any]) -> bool:
     return bool(back["ece_packets"] >= max(_TIMES_MIN, _ECHOES_MIN * row["cwr_packets"]))
 
 
-def _marked_link(row: Mapping[str, Any], lasted_s: float) -> MarkedLink:
-    trips = [row["rtt_ns_mean"], row["rtt_ns_min"]]
+def _marked_link(row: Mapping[str, Any], lasted_s: float, *, beside_sender: bool) -> MarkedLink:
+    trips = [row["rtt_ns_mean"], row["rtt_ns_min"]] if beside_sender else [None, None]
     rtt_s, least_s = (None if one is None or np.isnan(one) else one / 1e9 for one in trips)
     return MarkedLink(
         connection=int(row["connection"]),
