@@ -28,12 +28,11 @@ from typing import Any
 import numpy as np
 
 from netspurt.analysis.loss_rate import LossLimit, losses_at_a_constant_rate
-from netspurt.analysis.marked import MarkedLink, marked_links
+from netspurt.analysis.marked import ADVICE, MarkedLink, marked_links
 from netspurt.analysis.overflow import Overflow, overflows
 from netspurt.analysis.own_queue import fills_queue
 from netspurt.analysis.receive_window import window_limits
-from netspurt.analysis.seen import QUEUE_RATIO, heard, vantages
-from netspurt.analysis.spent import whole_s
+from netspurt.analysis.seen import QUEUE_RATIO, mostly_on_its_way, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -53,13 +52,9 @@ _SEGMENTS_MIN = 5
 _SEGMENT_MAX = 1460
 #: The minimum time with a constant rate, in round trips.
 _TRIPS_MIN = 8
-#: The minimum share of the time of a connection in which its data was on its way.
-_SHARE_MIN = 0.5
 #: If the capture point is not known, a round trip shorter than this [s] may be that of the
 #: receiver's own host.
 _RTT_S_MIN = 1e-3
-
-_ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
 
 
 @dataclass(frozen=True)
@@ -103,19 +98,19 @@ class FullLink:
             return (
                 f"{stayed}, although data was lost {counted(self.losses, 'time')}. Losses that "
                 "limit a rate make it vary. So most likely the slowest link of the path was full, "
-                f"and its queue dropped the data. {_ADVICE}"
+                f"and its queue dropped the data. {ADVICE}"
             )
         if self.sent_variation is not None and self.delivered_variation is not None:
             return (
                 f"{stayed}. What was sent in a round trip varied by {self.sent_variation:.0%}, "
                 f"what arrived only by {self.delivered_variation:.0%}: data that was sent faster "
                 "did not arrive faster. So most likely the slowest link of the path was full. "
-                f"{_ADVICE}"
+                f"{ADVICE}"
             )
         return (
             f"{stayed}, while round trips took {duration(self.rtt_s or 0)} on average; "
             f"the shortest took {duration(self.rtt_s_min or 0)}. So data waited in a queue, and "
-            f"most likely the slowest link of the path was full. {_ADVICE}"
+            f"most likely the slowest link of the path was full. {ADVICE}"
         )
 
 
@@ -195,9 +190,7 @@ def constant_rates(tables: Mapping[str, Table]) -> list[ConstantRate]:
     """
     if not len(tables["steady"]):
         return []
-    spent = heard(tables)
-    long = spent.seconds("congestion_window_ns") >= _SHARE_MIN * whole_s(spent)
-    on_its_way = set(spent["connection"][long].tolist())
+    on_its_way = set(mostly_on_its_way(tables))
     on_its_way -= {one.connection for one in window_limits(tables)}
     steady = tables["steady"]
     steady = steady.select(np.isin(steady["connection"], list(on_its_way)))

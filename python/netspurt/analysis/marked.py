@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from netspurt.analysis.seen import heard, receiver_of, vantages
-from netspurt.analysis.spent import whole_s
+from netspurt.analysis.seen import mostly_on_its_way, receiver_of, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -18,8 +15,8 @@ _TIMES_MIN = 4
 #: The minimum ratio of echoed marks to reductions of cwnd. A mark is echoed at least once. Losses
 #: make cwnd smaller, too, and have no echo.
 _ECHOES_MIN = 0.5
-#: The minimum share of the time of a connection in which its data was on its way.
-_TIME_MIN = 0.5
+#: What helps a connection that fills a link.
+ADVICE = "Only a faster link, or less other traffic on it, makes this faster."
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,7 @@ class MarkedLink:
             f"A queue on the path marked data of {who} as congested (ECN), and the sender made its "
             f"congestion window smaller {counted(self.reductions, 'time')}. A queue marks data "
             "before it has to drop data. So most likely the slowest link of the path was full. The "
-            f"rate was {rate(self.rate_bps)}{trips}. Only a faster link, or less other traffic on "
-            "it, makes this faster."
+            f"rate was {rate(self.rate_bps)}{trips}. {ADVICE}"
         )
 
 
@@ -84,11 +80,8 @@ def marked_links(tables: Mapping[str, Table]) -> dict[tuple[int, str], MarkedLin
     )
     if not len(often):
         return {}
-    spent = heard(tables)
-    times = whole_s(spent)
-    long = spent.seconds("congestion_window_ns") >= _TIME_MIN * times
-    whole = dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))
-    where, found = vantages(tables), dict[tuple[int, str], MarkedLink]()
+    where, whole = vantages(tables), mostly_on_its_way(tables)
+    found = dict[tuple[int, str], MarkedLink]()
     for row in often.records():
         back = receiver_of(row, connections)
         marked = back is not None and back["ecn_permitted"] and _echoes(row, back)
@@ -106,7 +99,7 @@ def _echoes(row: Mapping[str, Any], back: Mapping[str, Any]) -> bool:
 
 def _marked_link(row: Mapping[str, Any], lasted_s: float, *, beside_sender: bool) -> MarkedLink:
     trips = [row["rtt_ns_mean"], row["rtt_ns_min"]] if beside_sender else [None, None]
-    rtt_s, least_s = (None if one is None or np.isnan(one) else one / 1e9 for one in trips)
+    rtt_s, least_s = (None if one is None else one / 1e9 for one in trips)
     return MarkedLink(
         connection=int(row["connection"]),
         reductions=int(row["cwr_packets"]),

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.analysis.seen import heard, vantages
-from netspurt.analysis.spent import whole_s
+from netspurt.analysis.seen import mostly_on_its_way, vantages
 from netspurt.table import Table
 from netspurt.wording import counted, duration, rate
 
@@ -27,8 +26,6 @@ _SHARE_MIN = 0.8
 _GREW = 1.5
 #: The minimum number of losses that are at least a round trip apart.
 _LOSSES_MIN = 4
-#: The minimum share of the time of a connection in which its data was on its way.
-_TIME_MIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -83,10 +80,7 @@ def overflows(tables: Mapping[str, Table]) -> dict[tuple[int, str], Overflow]:
     often = {key for key, count in counts.items() if count >= _LOSSES_MIN}
     if not often:
         return {}
-    where, spent = vantages(tables), heard(tables)
-    times = whole_s(spent)
-    long = spent.seconds("congestion_window_ns") >= _TIME_MIN * times
-    whole = dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))
+    where, whole = vantages(tables), mostly_on_its_way(tables)
     connections = tables["connections"]
     own = connections.select(np.isin(connections["connection"], [key[0] for key in often]))
     found = dict[tuple[int, str], Overflow]()

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from netspurt.analysis.spent import whole_s
 from netspurt.table import Table
 
 #: If the handshake's round trip to one host is this many times shorter than that to the other host,
 #: the capture was taken beside this host.
 _SHORTER = 8
+#: The minimum share of the time of a connection in which its data was on its way, if this limits
+#: the connection.
+_ON_ITS_WAY_MIN = 0.5
 #: If the mean round trip is this many times the shortest, data waited in a queue.
 QUEUE_RATIO = 1.25
 
@@ -152,3 +156,15 @@ def heard(tables: Mapping[str, Table]) -> Table:
     connections, spent = tables["connections"], tables["spent"]
     silent = connections["connection"][connections["packets"] == 0]
     return spent.select(~np.isin(spent["connection"], silent))
+
+
+def mostly_on_its_way(tables: Mapping[str, Table]) -> dict[int, float]:
+    """Return the connections whose data was on its way for half of their time or more.
+
+    The values are the times of the connections [s]. Both directions of each were captured. `tables`
+    has `connections` and `spent`.
+    """
+    spent = heard(tables)
+    times = whole_s(spent)
+    long = spent.seconds("congestion_window_ns") >= _ON_ITS_WAY_MIN * times
+    return dict(zip(spent["connection"][long].tolist(), times[long].tolist(), strict=True))

@@ -3,7 +3,6 @@
 use indexmap::IndexSet;
 
 use netspurt::ids::Direction;
-use netspurt::link::LinkConfig;
 use netspurt::place::did_you_mean;
 use netspurt::plan::PlannedLink;
 use netspurt::sim::{Graph, Routes};
@@ -17,21 +16,10 @@ use super::slots_plan::moved;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec};
 use super::tree::entry;
 
-/// One direction of a link.
-pub(super) struct LaidLink {
-    pub(super) name: String,
-    /// The path of its table in the file.
+/// One direction of a link, with the path of the link's table in the file.
+pub(super) struct PlacedLink {
     pub(super) place: Vec<String>,
-    pub(super) direction: Direction,
-    pub(super) config: LinkConfig,
-}
-
-impl LaidLink {
-    /// The link without its place in the file.
-    pub(super) fn planned(self) -> PlannedLink {
-        let Self { name, direction, config, .. } = self;
-        PlannedLink { name, direction, config }
-    }
+    pub(super) link: PlannedLink,
 }
 
 /// A link with its place in the file.
@@ -150,7 +138,7 @@ pub(super) fn lay(
     nodes: &IndexSet<String>,
     seed: u64,
     stop: Duration,
-) -> Result<(Graph, Vec<LaidLink>), Problem> {
+) -> Result<(Graph, Vec<PlacedLink>), Problem> {
     let number = |name: &String| u32::try_from(nodes.get_index_of(name).unwrap_or(0)).unwrap_or(0);
     let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
     let mut links = Vec::new();
@@ -161,12 +149,8 @@ pub(super) fn lay(
         graph.add_link(b, a);
         let spec = moved(link.spec, &name, stop)?;
         for (config, direction) in both_ways(&spec, &name)?.into_iter().zip(Direction::BOTH) {
-            links.push(LaidLink {
-                name: link.name.clone(),
-                place: link.path.clone(),
-                direction,
-                config,
-            });
+            let planned = PlannedLink { name: link.name.clone(), direction, config };
+            links.push(PlacedLink { place: link.path.clone(), link: planned });
         }
     }
     Ok((graph, links))

@@ -14,7 +14,7 @@ use netspurt::rto::EstimatorConfig;
 use netspurt::sim::Routes;
 use netspurt::units::{Duration, Time};
 
-use super::drawn::{LaidLink, draw, lay, node, set_route};
+use super::drawn::{PlacedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
 use super::flow_plan::{planned_end, start, task};
@@ -85,7 +85,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
         let message = "hosts need some time to wait for the rest of a datagram";
         return Err(Problem::at(["reassembly", "timer"], message).fix("write a value above zero"));
     }
-    let fragments = links.iter().any(|link| link.config.mtu.is_some());
+    let fragments = links.iter().any(|placed| placed.link.config.mtu.is_some());
     let spied: IndexSet<u32> = (spec.record.spy.iter().flatten().enumerate())
         .map(|(n, name)| node(&nodes, name, &["record", "spy", &entry(n)]))
         .collect::<Result<_, _>>()?;
@@ -93,7 +93,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     Ok(Plan {
         graph,
         routes,
-        links: links.into_iter().map(LaidLink::planned).collect(),
+        links: links.into_iter().map(|placed| placed.link).collect(),
         flows,
         populations,
         visits,
@@ -110,7 +110,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
 }
 
 /// Tells the links that select packets by number how long the messages of each flow are.
-fn tell_links(links: &mut [LaidLink], flows: &[PlannedFlow]) {
+fn tell_links(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
@@ -120,7 +120,7 @@ fn tell_links(links: &mut [LaidLink], flows: &[PlannedFlow]) {
         [reverse, forward]
     };
     let messages: Messages = flows.iter().flat_map(to_ends).collect();
-    for effects in links.iter_mut().filter_map(|link| link.config.effects.as_mut()) {
+    for effects in links.iter_mut().filter_map(|placed| placed.link.config.effects.as_mut()) {
         effects.know_messages(&messages);
     }
 }

@@ -284,12 +284,12 @@ fn rate_of_load(
     let octets =
         requests * (payload + segments * f64::from(header)) + BARE_SEGMENTS * f64::from(header);
     let path = net.routes.path(net.graph, ends.0, ends.1).unwrap_or_default();
-    let crossed = path.iter().map(|link| &net.links[*link as usize]);
+    let crossed = path.iter().map(|link| &net.links[*link as usize].link);
     let Some(link) = crossed.into_iter().find(|link| link.name == load.link) else {
         let mut problem =
             at("load", format!("the connections do not cross a link `{}`", load.link));
         problem.path.push("link".to_owned());
-        let names: Vec<&str> = path.iter().map(|l| &*net.links[*l as usize].name).collect();
+        let names: Vec<&str> = path.iter().map(|l| &*net.links[*l as usize].link.name).collect();
         return Err(problem.fix(format!("they cross {}", names.join(", "))));
     };
     let bits = match &link.config.rate {

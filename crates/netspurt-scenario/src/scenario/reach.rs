@@ -2,10 +2,11 @@
 
 use indexmap::IndexSet;
 
+use netspurt::plan::PlannedLink;
 use netspurt::sim::{Graph, RouteError, Routes};
 use netspurt::units::Duration;
 
-use super::drawn::LaidLink;
+use super::drawn::PlacedLink;
 use super::error::Problem;
 use super::tree::entry;
 
@@ -14,7 +15,7 @@ pub(super) struct Reach<'a> {
     pub(super) nodes: &'a IndexSet<String>,
     pub(super) graph: &'a Graph,
     pub(super) routes: &'a Routes,
-    pub(super) links: &'a [LaidLink],
+    pub(super) links: &'a [PlacedLink],
 }
 
 impl Reach<'_> {
@@ -55,7 +56,7 @@ impl Reach<'_> {
         for (from, to) in [(a, b), (b, a)] {
             let links = self.routes.path(self.graph, from, to).unwrap_or_default();
             for link in links {
-                let LaidLink { config, name: cuts, .. } = &self.links[link as usize];
+                let PlannedLink { config, name: cuts, .. } = &self.links[link as usize].link;
                 if config.cuts(size.into()) {
                     let message =
                         format!("link `{cuts}` fragments packets, which IPv6 does not allow");
@@ -72,7 +73,8 @@ impl Reach<'_> {
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {
-            let LaidLink { place, config, direction, .. } = &self.links[*link as usize];
+            let PlacedLink { place, link } = &self.links[*link as usize];
+            let PlannedLink { config, direction, .. } = link;
             size = config.largest_part(size);
             if !config.has_room_for(size) {
                 let message = format!("a queue that has no room for a packet of {size} B");

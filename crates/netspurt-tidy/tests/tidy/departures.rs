@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::source::{root, sources, text_of};
+use crate::source::{CRATES, root, sources, text_of};
 
 /// Returns the departures that comments of `text` name: for each the clause, and the reason up to
 /// the end of its sentence.
@@ -32,8 +32,7 @@ fn departures(text: &str) -> Vec<(String, String)> {
 /// Returns the rows that the table in VALIDATION.md must have, made from the sources.
 fn rows() -> Vec<String> {
     let crates = root().join("crates");
-    let folders = ["netspurt", "netspurt-live", "netspurt-py", "netspurt-scenario"]
-        .map(|name| crates.join(name));
+    let folders = CRATES.map(|name| crates.join(name));
     let mut rows = Vec::new();
     for file in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let place = file.strip_prefix(&crates).unwrap().display().to_string().replace("/src/", "/");

@@ -9,6 +9,10 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
+/// The crates that have sources of their own.
+pub const CRATES: [&str; 5] =
+    ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
+
 /// The repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

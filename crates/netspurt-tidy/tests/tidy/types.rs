@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-use crate::source::{OnceForEach, root, sources, without_tests};
+use crate::source::{CRATES, OnceForEach, root, sources, without_tests};
 
 const MAX_FIELDS: usize = 25;
 const MAX_METHODS: usize = 60;
@@ -137,9 +137,6 @@ fn sources_of(name: &str) -> Vec<PathBuf> {
 
 /// The types of the sources.
 static TYPES: OnceForEach<Types> = OnceForEach::new();
-
-const CRATES: [&str; 5] =
-    ["netspurt", "netspurt-drill", "netspurt-live", "netspurt-py", "netspurt-scenario"];
 
 /// Whether a file is compiled for tests alone.
 fn is_test(file: &Path) -> bool {

@@ -1,5 +1,7 @@
 //! A simulation of a scenario that can be advanced step by step.
 
+use std::mem::take;
+
 use crate::event::Wanted;
 use crate::record::{Capturing, Recorder};
 use crate::results::{EndedRun, Results};
@@ -40,10 +42,10 @@ impl Simulation {
         Self {
             recorder: Recorder::new(names.clone()),
             stop: Time::ZERO + stop,
-            captured: plan.captured.clone(),
+            captured: take(&mut plan.captured),
             wanted: plan.wanted,
             most_rows: plan.most_rows,
-            shadows: plan.shadows.clone(),
+            shadows: take(&mut plan.shadows),
             world: Net::new(plan, &names),
         }
     }
