@@ -40,7 +40,8 @@ fn set<C: Configured>(
     foreign: impl Fn(&Switch) -> Option<[String; 2]>,
 ) -> Result<(), Problem> {
     for (switch, value) in spec.given() {
-        let checked = match foreign(switch).filter(|_| !switch.is_of::<C>()) {
+        let refused = if switch.is_of::<C>() { None } else { foreign(switch) };
+        let checked = match refused {
             Some([message, fix]) => Err(Refusal::new(message, fix)),
             None => switch.write(config, value),
         };

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::definition::Switch;
 use super::kind::{KnownKey, Written};
-use super::table::{all, find};
+use super::table::{all, at, find};
 use super::value::SwitchValue;
 
 /// Switches of a TCP connection; those that are left out come from the profile.
@@ -21,7 +21,7 @@ pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
 impl TcpSpec {
     /// Returns the settings, in the order of the definitions.
     pub fn given(&self) -> impl Iterator<Item = (&'static Switch, &SwitchValue)> {
-        all().enumerate().filter_map(|(place, switch)| Some((switch, self.0.get(&place)?)))
+        self.0.iter().map(|(place, value)| (at(*place), value))
     }
 
     /// Returns the setting of the switch `key`, if there is one.

@@ -22,3 +22,18 @@ pub fn all() -> impl Iterator<Item = &'static Switch> {
 pub fn find(key: &str) -> Option<(usize, &'static Switch)> {
     all().enumerate().find(|(_, switch)| switch.key == key)
 }
+
+/// Returns the switch with this index among all switches.
+///
+/// # Panics
+/// If there is no such switch.
+pub fn at(index: usize) -> &'static Switch {
+    let mut rest = index;
+    for (_, switches) in &THEMES {
+        match switches.get(rest) {
+            Some(switch) => return switch,
+            None => rest -= switches.len(),
+        }
+    }
+    panic!("there is no switch number {index}")
+}
