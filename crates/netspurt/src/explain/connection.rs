@@ -21,7 +21,7 @@ use super::{
 /// directions.
 ///
 /// A closed connection rests: it is stored in a packed form, and unpacked if a late packet comes.
-/// Most packets need only the pending segments, so this field comes first.
+/// Most packets need only the pending segments, so `pending` is the first field.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
@@ -113,8 +113,8 @@ impl CapturedConnection {
         [from.map(&mut end), to.map(&mut end)]
     }
 
-    /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is
-    /// its place in the transcript.
+    /// Like [`take`](Self::take), but the connection may take the segment later, together with
+    /// others. `place` is its place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
@@ -130,7 +130,7 @@ impl CapturedConnection {
         self.pending.add_plain(side, at, segment, place);
     }
 
-    /// As [`take_later`](Self::take_later), for a segment that is not plain.
+    /// Like [`take_later`](Self::take_later), for a segment that is not plain.
     pub fn take_other_later(
         &mut self,
         side: Side,

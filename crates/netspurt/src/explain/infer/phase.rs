@@ -93,8 +93,8 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: whether a flow label showed the timeout.
     pub by_label: bool,
-    /// In a loss phase: whether it began with a fast retransmit of a sender that sent everything
-    /// again in order after earlier ones.
+    /// In a loss phase: whether it began with a fast retransmit, and the sender sent everything
+    /// again in order after earlier fast retransmits.
     by_habit: bool,
     /// The number of retransmissions in the phase whose octets SACK blocks had reported.
     repeated: u32,
@@ -180,7 +180,8 @@ impl Machine {
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
             // The path may have lost one report before it reached the sender. A sender that skipped
-            // reported octets uses the reports, and may repeat one reported segment all the same.
+            // reported octets uses the reports. Such a sender may still repeat one reported
+            // segment.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }

@@ -1,4 +1,4 @@
-//! What is known of a sender so far, and when its connection has ended.
+//! What is known of a sender: so far, and after its connection has ended.
 
 use crate::units::Time;
 
