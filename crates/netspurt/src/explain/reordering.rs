@@ -15,9 +15,9 @@ use super::infer::Vantage;
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EitherSegment {
-    /// A plain one.
+    /// A plain segment.
     Plain(PlainSegment),
-    /// Any other.
+    /// Any other segment.
     Other(TcpView),
 }
 
@@ -87,7 +87,7 @@ impl HeldSegment {
         Self { side, at, segment: EitherSegment::Plain(segment), place, marks }
     }
 
-    /// As [`plain`](Self::plain), for any other segment.
+    /// Like [`plain`](Self::plain), for any other segment.
     pub fn other(side: Side, at: Time, segment: &TcpView, place: Option<u32>) -> Self {
         let marks = OrderMarks::of(segment);
         Self { side, at, segment: EitherSegment::Other(*segment), place, marks }

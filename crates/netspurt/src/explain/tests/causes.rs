@@ -64,7 +64,7 @@ impl Talk {
         self.packets.push((side, at, id, segment));
     }
 
-    /// The number on the wire of octet `octet`, where 0 is the first one of data.
+    /// The sequence number on the wire of octet `octet`. Octet 0 is the first octet of data.
     pub(super) fn wire(&self, octet: u32) -> u32 {
         self.isn.wrapping_add(1).wrapping_add(octet)
     }
@@ -122,7 +122,7 @@ impl Talk {
         self.packets[number].0
     }
 
-    /// Adds packet `number` of `other` as it is, `after` later.
+    /// Adds packet `number` of `other` unchanged, `after` milliseconds later.
     pub(super) fn repeat(&mut self, other: &Self, number: usize, after: f64) {
         let (side, at, id, segment) = other.packets[number];
         self.packets.push((side, at + after, id, segment));
@@ -177,7 +177,8 @@ impl Talk {
     }
 }
 
-/// Ten segments were sent and the first was lost; three duplicates came.
+/// Ten segments were sent and the first was lost. Three duplicate ACKs came, and the first segment
+/// was sent again.
 pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     let mut talk = Talk::opened(sack, false);
     talk.flight(101.0, 0, 10);
@@ -388,7 +389,7 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
     assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// At the receiver only this order shows that a timeout came before.
+/// At the receiver the changed flow label shows that a timeout sent the segment.
 #[test]
 fn behind_a_label_that_changes_the_rest_goes_back() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
