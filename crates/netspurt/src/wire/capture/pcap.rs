@@ -100,7 +100,7 @@ impl PcapLayout {
             PcapLengths::OriginalFirst => (fourth, third),
             PcapLengths::SmallerIsCaptured => (third.min(fourth), third.max(fourth)),
         };
-        // At most some 4.3 · 10¹⁸.
+        // The sum is at most about 4.3 · 10¹⁸, so it fits into an `i64`.
         let unix_ns = u64::from(seconds) * 1_000_000_000 + u64::from(below) * self.unit_ns;
         PcapRecord { unix_ns: unix_ns.cast_signed(), captured_bytes, original_bytes }
     }
