@@ -27,14 +27,14 @@ use super::{
 pub struct CapturedConnection {
     /// Captured segments that are not taken yet.
     pending: PendingSegments,
-    /// The two directions, by the side that sends. Both are `None` while the connection rests.
+    /// The two directions, indexed by the side that sends. Both are `None` while the connection
+    /// rests.
     pub(super) ways: [Option<Box<CapturedWay>>; 2],
     /// The packed directions. `None` unless the connection rests.
     resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// The window shift that the last SYN of each side offers, by the side that advertises the
-    /// windows.
+    /// For each side, the shift of the windows that it advertises, as its last SYN offers it.
     shifts: [Option<u8>; 2],
     /// Whether the options of a SYN were cut off, so the SYN may have offered scaling.
     scale_cut: bool,
@@ -58,7 +58,7 @@ impl CapturedConnection {
     /// The largest shift of windows (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// The side that sent the first captured packet. This side need not be the one that opened the
+    /// The side that sent the first captured packet. This side need not be the opener of the
     /// connection.
     pub fn first_side(&self) -> Side {
         self.first.unwrap_or(Side::From)
@@ -96,8 +96,8 @@ impl CapturedConnection {
         self.ways = resting.unpacked().map(|way| way.map(|way| Box::new(way.wake())));
     }
 
-    /// Ends the connection and returns its directions, by the side that sends. Its memory goes to
-    /// `shared`.
+    /// Ends the connection and returns its directions, indexed by the side that sends. Its memory
+    /// goes to `shared`.
     pub fn finish(self, shared: &mut SharedState) -> [Option<EndedWay>; 2] {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {

@@ -129,7 +129,7 @@ impl LatestNumbers {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
-    /// Whether the capture is known to have been taken at the sender, by the side that sends.
+    /// For each side that sends, whether the capture is known to have been taken at this sender.
     at_senders: [bool; 2],
     /// The side that opened the connection, and when its SYN and the answer were captured.
     opened: Option<(Side, Time, Option<Time>)>,
@@ -142,8 +142,8 @@ impl DisorderWatch {
     /// them out of order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
-    /// Begins without packets. `at_senders` says whether the capture is known to have been taken at
-    /// the sender, by the side that sends.
+    /// Begins without packets. `at_senders` says for each side that sends whether the capture is
+    /// known to have been taken at this sender.
     pub fn new(at_senders: [bool; 2]) -> Self {
         Self { at_senders, ..Self::default() }
     }

@@ -235,8 +235,8 @@ impl PendingSegments {
         PendingIter { at: self.first, words: &self.words, places: &self.places }
     }
 
-    /// Whether the capture holds the segments out of order. `at_senders` says whether the capture
-    /// is known to have been taken at the sender, by the side that sends.
+    /// Whether the capture holds the segments out of order. `at_senders` says for each side that
+    /// sends whether the capture is known to have been taken at this sender.
     pub fn are_disordered(&self, at_senders: [bool; 2], others: &OtherSegments) -> bool {
         let mut watch = DisorderWatch::new(at_senders);
         self.iter().any(|one| match &one.kind {

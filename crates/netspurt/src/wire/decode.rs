@@ -113,8 +113,8 @@ pub(super) struct Ip {
 /// ```
 ///
 /// # Errors
-/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset is that of
-/// the wrong field, or of the end if octets are missing.
+/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset points to
+/// the wrong field, or to the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
     let ip = match version(bytes)? {
         4 => ipv4(bytes, checks, None)?,

@@ -154,9 +154,9 @@ impl PlainSegment {
     }
 
     /// Compares two segments, which are given by their words `first` and `own`. In a series of
-    /// equal segments, each segment carries the octets that follow those of the segment before it.
-    /// In such a series only the time stamp and the identification, or the lower part of the flow
-    /// label, may differ. If `own` can be the segment `many` places after `first` in a series,
+    /// equal segments, each segment carries the octets that follow the octets of the segment before
+    /// it. In such a series only the time stamp and the identification, or the lower part of the
+    /// flow label, may differ. If `own` can be the segment `many` places after `first` in a series,
     /// returns how these fields differ. Otherwise returns `None`.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {

@@ -23,7 +23,7 @@ pub(super) struct Talk {
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
-    /// The flow labels of the packets. If there are any, the packets are those of IPv6.
+    /// The flow labels of the packets. If there are any, the packets are IPv6 packets.
     labels: Option<Vec<u32>>,
 }
 

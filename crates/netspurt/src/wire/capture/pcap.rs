@@ -63,7 +63,7 @@ impl PcapLayout {
     /// When the version is not known.
     ///
     /// # Panics
-    /// When the header is not that of a pcap file.
+    /// When the header does not belong to a pcap file.
     pub(super) fn of(header: &[u8; HEADER_BYTES]) -> Result<Self, CaptureTrouble> {
         let first = *header.first_chunk().expect("a header");
         let (order, rate, longer) = magic(first).expect("the magic of pcap");
