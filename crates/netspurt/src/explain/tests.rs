@@ -322,7 +322,7 @@ mod statistics {
         };
         let late = (0, 131, Segment { ack: 2, ..data(102, 0) });
         let soon = [&segments[..], &[late, late]].concat();
-        // Another connection's packets let the first one rest.
+        // Here the late packets come after five seconds.
         let mut slow = segments.clone();
         slow.extend([(0, 5000, late.2), (0, 5000, late.2)]);
         let times = |text: &str| text.split("times:").next().unwrap().to_owned();

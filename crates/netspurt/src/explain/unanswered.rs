@@ -11,7 +11,7 @@ use super::rule::CauseRule;
 use super::{EndedBy, EndedWay, ExplainedRetransmission};
 
 /// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
-/// are coarse, and the RTO may have been computed anew.
+/// are coarse, and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row, each double the wait before it, that show a timer.
 const WAITS: usize = 3;

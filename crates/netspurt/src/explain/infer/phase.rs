@@ -448,8 +448,8 @@ impl Machine {
         }
         if self.without_timeout && scene.is_head() && scene.place.returns && scene.is_reported_now()
         {
-            // A sender that goes back without a timeout counts duplicate ACKs anew, so another fast
-            // retransmit may follow.
+            // A sender that goes back without a timeout begins a new count of duplicate ACKs, so
+            // another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

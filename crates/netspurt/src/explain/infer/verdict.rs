@@ -36,7 +36,7 @@ pub struct Decision {
     pub number: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// What the verdict rests on.
+    /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
 }
 

@@ -200,7 +200,7 @@ fn the_third_duplicate_calls_for_a_fast_retransmit() {
     assert!(!found.original_missing && found.gap.as_nanos() == 103_100_000);
 }
 
-/// RFC 6582 §3.2: a partial ACK calls for the next hole.
+/// RFC 6582 §3.2: a partial ACK triggers the retransmission of the next hole.
 #[test]
 fn a_partial_ack_continues_the_repair() {
     let mut talk = first_of_ten_lost(false);
@@ -234,7 +234,7 @@ fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
     assert_eq!(talk.causes(), [rto, rto, back, back]);
 }
 
-/// RFC 8985 §7.3: the last segment leaves again after two round trips.
+/// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
 fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
@@ -296,7 +296,8 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
 }
 
-/// RFC 8985 §7.2: a probe leaves after two round trips and a delayed ACK, whatever the timeout is.
+/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. This time
+/// does not become longer if the RTO is longer.
 #[test]
 fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
     let mut talk = Talk::opened(true, false);
@@ -338,7 +339,7 @@ fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// A new segment that leaves after a silence may be a probe (RFC 8985 §7.3).
+/// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
 fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
     for (probed, count) in [(false, 1), (true, 0)] {
