@@ -116,9 +116,9 @@ impl OtherFloors {
     /// trip counts one timeout for all data that was outstanding then.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
-    /// shorter than the time since the previous ACK of new data, even if the round trip is longer
-    /// than that. After a timeout the timer stays doubled until the next sample that is not
-    /// ambiguous (§5.5, Karn and Partridge 1987).
+    /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
+    /// shorter than the round trip. After a timeout the timer stays doubled until the next sample
+    /// that is not ambiguous (§5.5, Karn and Partridge 1987).
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));

@@ -29,10 +29,10 @@ impl CapturedConnection {
     /// this part of the round trip.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came. `None` unless neither end seemed
-    /// to have data to send, and the data came soon after the last acknowledgment of `side` reached
-    /// this sender. Then the application did not pause: beside the receiver all captured data may
-    /// be acknowledged while more data is on its way.
+    /// What the connection waited for before data of `side` came. `None` unless two conditions
+    /// hold: the connection seemed to wait for an application, and the data came soon after the
+    /// last acknowledgment of `side` reached this sender. Then the application did not pause:
+    /// beside the receiver all captured data may be acknowledged while more data is on its way.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
     /// sender. This method counts the time until then as time in which data was on its way.

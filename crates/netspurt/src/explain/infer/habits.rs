@@ -52,8 +52,8 @@ pub struct LatePackets {
     /// The maximum distance from a late packet to the highest octet that came before it, in full
     /// segments.
     pub distance_max: u64,
-    /// The maximum time from a packet that overtook to the late packet that it had overtaken. Zero
-    /// if it is not known.
+    /// The maximum time between a late packet and a packet that overtook it. Zero if it is not
+    /// known.
     pub behind_max: Duration,
 }
 
