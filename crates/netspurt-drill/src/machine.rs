@@ -51,7 +51,7 @@ struct BlockedThread {
 type Guard<'a> = MutexGuard<'a, Shared>;
 
 impl DrillMachine {
-    /// Shares a world. The calling thread is the one that advances the clock.
+    /// Shares a world. From now on the calling thread advances the clock.
     pub fn new(world: DrillWorld) -> Self {
         let shared = Mutex::new(Shared { world, blocked: None, returned: None });
         Self { shared, changed: Condvar::new(), first: thread::current().id() }
@@ -164,7 +164,7 @@ impl DrillMachine {
     }
 
     /// Lets time pass until a packet leaves. Returns it with the microsecond of its departure;
-    /// `None` if none will come.
+    /// `None` if no packet will come.
     pub fn receive(&self) -> Option<(i64, Vec<u8>)> {
         let mut shared = self.lock();
         let until = shared.world.after(LONGEST);

@@ -6,7 +6,7 @@ use netspurt_scenario::script::{
     HostChange, Script, ScriptAction, ScriptDialect, SocketHost, SwitchSetting,
 };
 
-/// The profile if the flags name none.
+/// The profile if the flags name no profile.
 const PROFILE: &str = "linux-6";
 
 /// The ingredients of a host: its profile, its switches, and the commands before the first call.

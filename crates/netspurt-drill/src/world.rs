@@ -58,8 +58,8 @@ impl DrillWorld {
         &mut self.ends
     }
 
-    /// Refuses the script, because it cannot be played for the reason `what`. From then on every
-    /// call fails.
+    /// Refuses the script. `what` is the reason why it cannot be played. From then on every call
+    /// fails.
     pub fn refuse(&mut self, what: impl Into<String>) {
         self.host = None;
         let what = self.refused.get_or_insert(what.into());

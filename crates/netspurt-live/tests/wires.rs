@@ -110,7 +110,7 @@ fn a_capture_of_a_run_with_offload_has_whole_checksums() {
     });
 }
 
-/// A packet with `len` octets of content after the first `before` ones, as TCP passes it to a
+/// A packet with `len` octets of content after the first `before` octets, as TCP passes it to a
 /// device.
 fn large(before: u32, len: u16) -> Vec<u8> {
     let seq = 1 + before;

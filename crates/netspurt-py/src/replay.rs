@@ -37,8 +37,8 @@ pub struct PyReplayed {
 
 /// Replays an estimator on a recording. `estimator` is the text or the object of a core's
 /// estimator, which starts in its initial state, or a Python object, which starts in its current
-/// state. `name` is the name in the results. `order` is by default that of the recording. `clock`
-/// is the host's clock. If `told` is set, the algorithm learns of its timeouts.
+/// state. `name` is the name in the results. `order` is by default the order of the recording.
+/// `clock` is the host's clock. If `told` is set, the algorithm learns of its timeouts.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
@@ -162,8 +162,8 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of weights and factors. Returns the
-/// best settings and the number of all settings. No other setting is at least as good as a best one
-/// in both the spurious retransmissions and the sum of the timers.
+/// best settings and the number of all settings. A setting is among the best if no other setting is
+/// at least as good in both the spurious retransmissions and the sum of the timers.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

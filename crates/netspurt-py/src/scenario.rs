@@ -41,8 +41,8 @@ impl PyScenario {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
-    /// Reads the text of a scenario for programs at two of its nodes, without the keys at the paths
-    /// `unset`, and then with `values` set over it.
+    /// Reads the text of a scenario for programs at two of its nodes. First removes the keys at the
+    /// paths `unset`, and then sets the `values`.
     #[staticmethod]
     fn for_programs(
         py: Python<'_>,
@@ -61,8 +61,8 @@ impl PyScenario {
             .map_err(|e| scenario_error(py, &e))
     }
 
-    /// Returns the scenario with values set over it, each at a dotted path, after the keys at the
-    /// paths `unset` were removed. A value that is not TOML is taken as text.
+    /// Returns a changed scenario. First removes the keys at the paths `unset`, and then sets each
+    /// of `values` at its dotted path. A value that is not TOML counts as text.
     #[pyo3(name = "with_values", signature = (values, files, unset=Vec::new()))]
     fn with(
         &self,
@@ -100,7 +100,8 @@ impl PyScenario {
         self.0.text()
     }
 
-    /// The text as it was read, the values set over it, and the files that its links may follow.
+    /// The text as it was read, the values that were set afterwards, and the files that its links
+    /// may follow.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));

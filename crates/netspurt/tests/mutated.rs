@@ -1,5 +1,5 @@
-//! Tests of captures with faults. 10 000 files are made from good captures by a few changes each.
-//! Every file is read to its end, or up to a fault whose place is reported.
+//! Tests of captures with faults. The test makes 10 000 files from good captures, with a few
+//! changes in each file. Every file is read to its end, or up to a fault whose place is reported.
 
 use std::fs;
 use std::path::Path;
@@ -206,9 +206,9 @@ fn no_changed_capture_makes_a_reader_panic() {
     assert!(packets > 3 * FILES as u64 && segments > packets / 4, "{packets} {segments}");
 }
 
-/// Files that a fuzz target found. They have lists of truth values whose lengths are so large that
-/// a decoder skipped up to 2^63 elements. A check that trusts the types in the file does not notice
-/// the list in the second file, because the decoder expects other types.
+/// Files that a fuzz target found. They have lists of booleans. The lengths of these lists are so
+/// large that a decoder skipped up to 2^63 elements. A check that trusts the types in the file does
+/// not notice the list in the second file, because the decoder expects other types.
 const ENDLESS: [&str; 2] = [
     "\
     000c0cfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff43df4\

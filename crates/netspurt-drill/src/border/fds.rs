@@ -6,12 +6,12 @@ use netspurt_scenario::script::Fd;
 /// The first number of our sockets, above every number that Linux gives to a file.
 pub(super) const FIRST: Fd = 1 << 30;
 
-/// Converts packetdrill's number of a socket to our host's.
+/// Converts packetdrill's number of a socket to our host's number.
 pub(super) const fn own_fd(fd: Fd) -> Fd {
     if is_ours(fd) { fd - FIRST } else { -1 }
 }
 
-/// Whether packetdrill's number is that of a socket of our host.
+/// Whether packetdrill's number belongs to a socket of our host.
 pub(super) const fn is_ours(fd: Fd) -> bool {
     fd >= FIRST
 }

@@ -13,7 +13,7 @@ use crate::numbers;
 /// The machine of the script that packetdrill plays. packetdrill plays one script after the other.
 static CURRENT: Mutex<Option<Arc<DrillMachine>>> = Mutex::new(None);
 
-/// Called when a script begins, or when the last one has ended.
+/// Called when a script begins, and when the last script has ended.
 pub(super) fn set_current(machine: Option<DrillMachine>) {
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = machine.map(Arc::new);
 }

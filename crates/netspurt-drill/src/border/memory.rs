@@ -40,7 +40,7 @@ pub(super) unsafe fn write(place: *mut c_void, room: usize, octets: &[u8]) -> Bo
 /// Writes a value to `place`.
 ///
 /// # Safety
-/// Unless `place` is null, it is a place for such a value.
+/// Unless `place` is null, a value of type `T` can be written there.
 pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));

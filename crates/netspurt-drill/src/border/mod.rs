@@ -1,9 +1,9 @@
 //! The border to packetdrill, which is written in C: its table of functions, and the functions of
-//! the C library that this library replaces. The only `unsafe` code of this crate.
+//! the C library that this library replaces. All `unsafe` code of this crate is here.
 //!
 //! Every function here catches panics, because no panic may leave Rust. After a panic the script is
 //! refused, and every later call fails. packetdrill's memory is read and written only while
-//! packetdrill waits for the call. No pointer to it is kept.
+//! packetdrill waits for the call. The library keeps no pointer to this memory.
 
 #![expect(unsafe_code, reason = "another program's memory and its table of functions")]
 

@@ -120,7 +120,7 @@ pub(super) unsafe extern "C" fn writev(
     })
 }
 
-/// Makes a call for the octets of all pieces. For `readv` they stay as they are, because
+/// Makes a call for the octets of all pieces. For `readv` the pieces stay unchanged, because
 /// packetdrill has already filled them with zeros.
 fn vector(
     name: &'static str,
@@ -144,7 +144,7 @@ pub(super) unsafe extern "C" fn recvmsg(
 ) -> isize {
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
-        // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
+        // SAFETY: packetdrill's message is a `msghdr`, which states how many pieces it has.
         let (mut head, (pieces, nowhere)) = unsafe {
             let head = memory::get(message)?;
             (head, memory::pieces(head.msg_iov, head.msg_iovlen)?)
@@ -222,7 +222,7 @@ pub(super) unsafe extern "C" fn sendmsg(
 ) -> isize {
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
-        // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
+        // SAFETY: packetdrill's message is a `msghdr`, which states how many pieces it has.
         let (pieces, nowhere) = unsafe {
             let head = memory::get(message)?;
             memory::pieces(head.msg_iov, head.msg_iovlen)?

@@ -71,7 +71,7 @@ fn a_gate_without_a_timer_never_retransmits() {
     assert!(gate.retransmissions().is_empty());
 }
 
-/// RFC 6298 §2.2: three round trips of 20 ms.
+/// RFC 6298 §2.2: after the first sample the RTO is three round trips, here of 20 ms.
 #[test]
 fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
     let mut gate = opened("rfc6298:min=1ms");

@@ -10,8 +10,8 @@ fn of(nanos: &[u64]) -> Lateness {
 
 #[test]
 fn high_quantiles_of_few_deliveries_are_the_maximum() {
-    // The latenesses are 1 to n nanoseconds. The quantile of a share is the share
-    // times n, rounded up.
+    // The deliveries are 1 to n nanoseconds late. The quantile of a share is the share times n,
+    // rounded up.
     for (count, expected) in [
         (1, [1, 1, 1, 1]),
         (2, [1, 2, 2, 2]),

@@ -373,8 +373,8 @@ pub fn group(token: Option<&TokenTree>, kind: Delimiter) -> Option<TokenStream> 
     }
 }
 
-/// Whether the attribute `inside` contains the name `word`, directly or in a group such as the one
-/// of `cfg_attr`.
+/// Whether the attribute `inside` contains the name `word`, directly or in a group, as in
+/// `cfg_attr`.
 fn names(inside: Option<TokenStream>, word: &str) -> bool {
     inside.into_iter().flatten().any(|token| match token {
         TokenTree::Ident(name) => name == word,

@@ -23,12 +23,13 @@ impl CapturedConnection {
         self.afar && self.ways.iter().flatten().any(|way| way.reached(at).is_some())
     }
 
-    /// Lets those acknowledgments reach their senders that did so before a packet of `side` was
-    /// captured at `at`. Counts the time up to the last of these events.
+    /// Takes the acknowledgments that reached their senders before a packet of `side` was captured
+    /// at `at`. Counts the time up to the last of these events.
     ///
-    /// Returns what the connection has waited for since then, if the packet has data that was on its
-    /// way while all data that was captured was acknowledged: until the acknowledgments `reached` the
-    /// sender, and also since then because it came `soon`.
+    /// The packet may have data that was on its way while all captured data was acknowledged.
+    /// `until_reached` says that this data was on its way until the acknowledgments reached the
+    /// sender. `soon` says that it was still on its way afterwards, because it came soon. Returns
+    /// what the connection has waited for since the last event if `soon`, else `None`.
     #[inline(never)]
     pub(super) fn let_reach(
         &mut self,

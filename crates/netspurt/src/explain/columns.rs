@@ -46,7 +46,7 @@ pub enum ColumnCell {
     Whole(fn(&ConnectionRow<'_>) -> Option<i64>),
     /// A number with a fraction that may not exist.
     Number(fn(&ConnectionRow<'_>) -> Option<f64>),
-    /// Whether something holds.
+    /// A value that is true or false.
     Flag(fn(&ConnectionRow<'_>) -> bool),
     /// One of several texts.
     Tag(&'static [&'static str], fn(&ConnectionRow<'_>) -> u8),
@@ -197,14 +197,14 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// A value of the advertised windows. `None` if none was advertised.
+    /// A value of the advertised windows. `None` if no window was advertised.
     fn windowed(&self, of: fn(&super::Windows) -> u64) -> Option<i64> {
         let windows = &self.statistics().windows;
         (windows.count > 0).then(|| of(windows).cast_signed())
     }
 
-    /// The mean window over the time, and the open part of the largest window so far. `None` if none
-    /// was advertised.
+    /// The mean window over the time, and this mean as a share of the mean of the largest window so
+    /// far. `None` if no window was advertised.
     fn window_over_time(&self) -> Option<(f64, f64)> {
         let Statistics { windows, times, .. } = self.statistics();
         windows.over_time(times.first?, times.last)

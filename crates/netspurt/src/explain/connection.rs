@@ -21,20 +21,20 @@ use super::{
 /// directions.
 ///
 /// A closed connection rests: it is stored in a packed form, and unpacked if a late packet comes.
-/// Most packets need only the pending segments, so this field comes first.
+/// Most packets need only the pending segments, so `pending` is the first field.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct CapturedConnection {
     /// Captured segments that are not taken yet.
     pending: PendingSegments,
-    /// The two directions, by the side that sends. Both are `None` while the connection rests.
+    /// The two directions, indexed by the side that sends. Both are `None` while the connection
+    /// rests.
     pub(super) ways: [Option<Box<CapturedWay>>; 2],
     /// The packed directions. `None` unless the connection rests.
     resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// The window shift that the last SYN of each side offers, by the side that advertises the
-    /// windows.
+    /// For each side, the shift of the windows that it advertises, as its last SYN offers it.
     shifts: [Option<u8>; 2],
     /// Whether the options of a SYN were cut off, so the SYN may have offered scaling.
     scale_cut: bool,
@@ -58,7 +58,7 @@ impl CapturedConnection {
     /// The largest shift of windows (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// The side that sent the first captured packet. This side need not be the one that opened the
+    /// The side that sent the first captured packet. This side need not be the opener of the
     /// connection.
     pub fn first_side(&self) -> Side {
         self.first.unwrap_or(Side::From)
@@ -96,8 +96,8 @@ impl CapturedConnection {
         self.ways = resting.unpacked().map(|way| way.map(|way| Box::new(way.wake())));
     }
 
-    /// Ends the connection and returns its directions, by the side that sends. Its memory goes to
-    /// `shared`.
+    /// Ends the connection and returns its directions, indexed by the side that sends. Its memory
+    /// goes to `shared`.
     pub fn finish(self, shared: &mut SharedState) -> [Option<EndedWay>; 2] {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
@@ -113,8 +113,8 @@ impl CapturedConnection {
         [from.map(&mut end), to.map(&mut end)]
     }
 
-    /// As [`take`](Self::take), but the segment may be taken later, together with others. `place` is
-    /// its place in the transcript.
+    /// Like [`take`](Self::take), but the connection may take the segment later, together with
+    /// others. `place` is its place in the transcript.
     #[inline]
     pub fn take_later(
         &mut self,
@@ -130,7 +130,7 @@ impl CapturedConnection {
         self.pending.add_plain(side, at, segment, place);
     }
 
-    /// As [`take_later`](Self::take_later), for a segment that is not plain.
+    /// Like [`take_later`](Self::take_later), for a segment that is not plain.
     pub fn take_other_later(
         &mut self,
         side: Side,

@@ -38,8 +38,8 @@ impl CapturedConnection {
         segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)> + Clone,
         shared: &mut SharedState,
     ) {
-        // Single segments are taken if copies are known, or if acknowledgments reach the sender in
-        // between.
+        // The segments are taken one by one if the capture has copies, or if acknowledgments reach
+        // the sender in between.
         let alone = self.twins.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);
@@ -58,8 +58,8 @@ impl CapturedConnection {
         let Some(way) = &mut ways[side.index()] else { return };
         let CapturedWay { octets, statistics, sender, limits, .. } = &mut **way;
         let calm = sender.is_calm();
-        // This is enough for all of them, because they are alike. `before` itself may have no new
-        // octets.
+        // One call is enough for all `segments`, because they are alike. `before` itself may have
+        // no new octets.
         limits.fresh(before);
         for (gap, segment) in segments {
             at += gap;

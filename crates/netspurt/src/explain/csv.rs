@@ -178,8 +178,8 @@ impl<'a> RowText<'a> {
 }
 
 /// Rounds `value` to the nearest whole number. It must be neither negative nor above 10¹⁸. The
-/// result is that of [`f64::round`], which calls a library unless all processors of the target can
-/// round.
+/// result equals the result of [`f64::round`], which calls a library unless all processors of the
+/// target can round.
 fn rounded(value: f64) -> u64 {
     let below = value as i64;
     let up = value - below as f64 >= 0.5;

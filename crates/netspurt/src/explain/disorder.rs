@@ -11,11 +11,11 @@ use super::infer::PathTimes;
 
 /// How many packets of a capture are out of order, and by how much.
 ///
-/// A capture may hold the packets of a connection in another order than the one in which they
-/// passed, if the capturing host receives through several queues, or if the capture was joined from
-/// several captures. Then an acknowledgment may precede the octets that it acknowledges, or a
-/// segment may precede one that its sender sent earlier. As soon as one connection shows such an
-/// order, [`Reordering`](super::Reordering) puts the packets of all connections back into order.
+/// A capture may hold the packets of a connection in another order than that in which they passed,
+/// if the capturing host receives through several queues, or if the capture was joined from several
+/// captures. Then an acknowledgment may precede the octets that it acknowledges, or a segment may
+/// precede a segment that its sender sent earlier. As soon as one connection shows such an order,
+/// [`Reordering`](super::Reordering) puts the packets of all connections back into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     found: bool,
@@ -41,8 +41,8 @@ impl Disorder {
         self.found
     }
 
-    /// Counts a packet that is moved before earlier ones. The first of those was captured `late`
-    /// earlier than the packet.
+    /// Counts a packet that is moved before packets captured earlier. The first of these packets
+    /// was captured `late` before the moved packet.
     pub fn count(&mut self, late: Duration) {
         self.packets += 1;
         self.late_max = self.late_max.max(late);
@@ -123,12 +123,13 @@ impl LatestNumbers {
 /// Looks for packets out of order among consecutive packets of a connection.
 ///
 /// An acknowledgment before the octets that it acknowledges shows that the capture is out of order.
-/// Octets after higher octets show it only in a capture at their sender. Before any other capture
-/// the path may have reordered them, and then the receiver got them in this order.
+/// Octets after higher octets show it only in a capture at their sender. In any other capture the
+/// path may have reordered the octets before they were captured, and then the receiver got them in
+/// this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DisorderWatch {
     sides: [LatestNumbers; 2],
-    /// Whether the capture is known to have been taken at the sender, by the side that sends.
+    /// For each side that sends, whether the capture is known to have been taken at this sender.
     at_senders: [bool; 2],
     /// The side that opened the connection, and when its SYN and the answer were captured.
     opened: Option<(Side, Time, Option<Time>)>,
@@ -137,12 +138,12 @@ pub struct DisorderWatch {
 }
 
 impl DisorderWatch {
-    /// If at least so many packets of one batch were overtaken at their sender, the capture put
+    /// If at least this many packets of one batch were overtaken at their sender, the capture put
     /// them out of order. The sender's queues may reorder a few packets.
     const OVERTAKEN_MIN: u32 = 3;
 
-    /// Begins without packets. `at_senders` says whether the capture is known to have been taken at
-    /// the sender, by the side that sends.
+    /// Begins without packets. `at_senders` says for each side that sends whether the capture is
+    /// known to have been taken at this sender.
     pub fn new(at_senders: [bool; 2]) -> Self {
         Self { at_senders, ..Self::default() }
     }

@@ -38,8 +38,8 @@ pub struct EndedConnection {
     pub first_side: Side,
     /// The time that it spent on each thing that it waited for.
     pub spent: TimeSpent,
-    /// The directions, by the side that sends. `None` if neither packets nor acknowledgments of
-    /// the direction were captured.
+    /// The directions, indexed by the side that sends. `None` if neither packets nor
+    /// acknowledgments of the direction were captured.
     pub ways: [Option<EndedWay>; 2],
 }
 

@@ -191,8 +191,9 @@ impl Explainer {
 
     /// Takes a plain segment between `ends`, which was captured in `ip` at `unix_ns`.
     ///
-    /// A transcript only gets the segment in addition. With or without it, the same segments must
-    /// be taken together, because otherwise the explanation could differ.
+    /// A transcript, if there is one, gets the segment as well. With and without a transcript the
+    /// connection must take the same segments together, because otherwise the explanation could
+    /// differ.
     #[inline]
     fn plain(&mut self, unix_ns: i64, ip: CapturedIp<'_>, ends: EndPair, segment: &PlainSegment) {
         let at = self.captured_at(unix_ns);

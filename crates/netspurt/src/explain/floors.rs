@@ -38,7 +38,7 @@ impl EndedBy {
     /// The names in tables, in the order of the values.
     pub const NAMES: [&str; 3] = ["retransmission", "probe", "syn"];
 
-    /// The timer that a cause names. `None` if the cause is no timer.
+    /// The timer that a cause names. `None` if the cause is not a timer.
     pub fn of(cause: Option<Cause>) -> Option<Self> {
         match cause? {
             Cause::Rto => Some(Self::Retransmission),
@@ -66,7 +66,7 @@ pub struct TimerWait {
     /// every sample.
     pub estimate: Option<MeanDeviation>,
     /// Whether a sender with RACK would have known of the loss before the timer fired: SACK blocks
-    /// had reported octets that were sent after the last transmission of the lost ones.
+    /// had reported octets that were sent after the last transmission of the lost octets.
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
@@ -116,9 +116,9 @@ impl OtherFloors {
     /// trip counts one timeout for all data that was outstanding then.
     ///
     /// An ACK of new data restarts the timer (RFC 6298 §5.3). So a timer fires only if it is
-    /// shorter than the time since the previous ACK of new data, even if the round trip is longer
-    /// than that. After a timeout the timer stays doubled until the next sample that is not
-    /// ambiguous (§5.5, Karn and Partridge 1987).
+    /// shorter than the time since the previous ACK of new data. It is not enough that the timer is
+    /// shorter than the round trip. After a timeout the timer stays doubled until the next sample
+    /// that is not ambiguous (§5.5, Karn and Partridge 1987).
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));
@@ -218,8 +218,8 @@ impl OtherFloors {
 
 /// Whether a sender with RACK would have known of the loss before it sent `again` (RFC 8985 §6.2).
 /// It would if SACK blocks had reported octets that were sent after the previous transmission of
-/// the same octets. If the receiver discarded octets that it had reported, the reports do not
-/// count: then the first octets not acknowledged are reported ones (RFC 2018 §8).
+/// the same octets. The reports do not count if the receiver discarded octets that it had reported.
+/// In this case it has reported the first octets that are not acknowledged (RFC 2018 §8).
 fn is_known_lost<T: Copy>(again: &ExplainedRetransmission, octets: &OneWay<T>) -> bool {
     let outstanding = octets.outstanding();
     let discarded = outstanding.front().is_some_and(|one| one.sacked);

@@ -62,7 +62,7 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
 }
 
 /// When the retransmission timer of `side` fired for the first time for each loss. Later timeouts
-/// of the same octets do not count: they follow at multiples of the first wait with any clock.
+/// of the same octets do not count: with any clock they follow at multiples of the first wait.
 fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
     let all = connection.way(side).map_or(&[][..], |way| &way.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);

@@ -40,7 +40,7 @@ impl RowLayout {
     /// can do that.
     ///
     /// # Errors
-    /// None in memory.
+    /// Never, because the method writes to memory only.
     pub fn heading(self, file: bool) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
@@ -71,7 +71,7 @@ impl Explainer {
     /// the `file` if one is given.
     ///
     /// # Errors
-    /// None in memory.
+    /// Never, because the method writes to memory only.
     pub fn rows(
         &mut self,
         layout: RowLayout,

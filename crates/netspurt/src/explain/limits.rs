@@ -2,29 +2,29 @@
 //!
 //! A sender may send up to the end of the receive window that it knows (RFC 9293 §3.8.6). This end
 //! is the sum of the acknowledgment number and the window of the newest acknowledgment that reached
-//! it. In a capture at the sender an acknowledgment reaches the sender when it is captured. In
-//! another capture the acknowledgment must still travel to the sender, and the sender's answer must
-//! travel back to the capture. Both together take the near round trip. So an acknowledgment that
-//! passes the capture at u changes the captured data from u + near on. Until then only earlier
+//! the sender. In a capture at the sender an acknowledgment reaches the sender when it is captured.
+//! In another capture the acknowledgment must still travel to the sender, and the sender's answer
+//! must travel back to the capture. Both together take the near round trip. So an acknowledgment
+//! that passes the capture at u changes the captured data from u + near on. Until then only earlier
 //! acknowledgments count. This rule holds for all questions that acknowledgments decide: whether
 //! the window has room, whether a repair goes on, and whether the window cut the last segment. So
 //! the results equal those of a capture at the sender, delayed by the time that data takes to the
 //! capture.
 //!
 //! * The number of an acknowledgment counts from u + near on. Its window counts a little later,
-//!   when the sender has had time to use it. For if the sender fills the new window at once, the
-//!   old window held the sender back all the time.
+//!   when the sender has had time to use it. The reason is that a sender that fills the new window
+//!   at once was held back by the old window all the time.
 //! * Data comes a little later than u + near, because other packets are before it. If it comes
 //!   within the time of a segment, or within a sixteenth of the near round trip, the sender sent it
 //!   at once. If nothing comes within this time, the window did not hold the sender back from u +
 //!   near on.
 //! * The near round trip changes with the queues before the capture. The time from an
-//!   acknowledgment to the echo of its time stamp shows it (`PathTimes::near_now`). A packet may
-//!   echo an older time stamp than the time stamp of an acknowledgment. The sender sent such a
-//!   packet before the acknowledgment reached it.
+//!   acknowledgment to the echo of its time stamp shows it (`PathTimes::near_now`). If a packet
+//!   echoes an older time stamp than the time stamp of an acknowledgment, the sender sent the
+//!   packet before the acknowledgment reached the sender.
 //! * If the first window has ample room, this rule is not needed. So most directions keep no
 //!   acknowledgments.
-//! * If the near round trip is not known, the capture counts as one at the sender.
+//! * If the near round trip is not known, the capture counts as a capture at the sender.
 //! * If all captured data is acknowledged, only later data shows whether the sender had more to
 //!   send. See `CapturedConnection::was_on_its_way`.
 //! * The end of the window never moves back. A receiver should not shrink the window (§3.8.6), and
@@ -51,7 +51,8 @@ pub struct Limits {
     /// Acknowledgments that may not have reached the sender. `None` in a capture at the sender, and
     /// while the first window has ample room.
     passed: Option<Box<PassedAcks>>,
-    /// Octets of payload in a full segment: what the two SYNs allow, or else the most seen.
+    /// Octets of payload in a full segment: what the two SYNs allow, or else the largest payload
+    /// seen.
     full_bytes: u32,
     /// Whether `full_bytes` comes from the SYNs.
     offered: bool,
@@ -94,11 +95,11 @@ impl Limits {
     /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// Takes the MSS that the receiver's SYN offers, and that of the sender's own SYN, in octets; 0 is
-    /// unknown.
+    /// Takes the MSS that the receiver's SYN offers, and the MSS that the sender's own SYN offers,
+    /// in octets; 0 is unknown.
     ///
     /// A sender sends no segment that is larger than the receiver's MSS or than its own link takes
-    /// (RFC 9293 §3.7.1). Its own MSS tells what its link takes.
+    /// (RFC 9293 §3.7.1). Its own MSS shows the largest segment that its link takes.
     pub fn offered(&mut self, of_receiver: u16, own: u16) {
         if of_receiver > 0 {
             let most = if own > 0 { own.min(of_receiver) } else { of_receiver };
@@ -206,11 +207,11 @@ impl Limits {
     /// When the acknowledgment of all outstanding data passes the capture at the latest, unless the
     /// receiver delays it. `far` is the shortest round trip to the receiver.
     ///
-    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more are
-    /// outstanding, the receiver gets them a round trip after they were sent. If a queue delayed
-    /// them, it also delayed the acknowledged segments before them. Then they come as long after
-    /// these as these came after the ones before them, or earlier. If more are outstanding, the rest
-    /// may wait in a queue for longer.
+    /// A receiver may delay the acknowledgment of up to two segments (RFC 5681 §4.2). If no more
+    /// are outstanding, their acknowledgment is due a round trip after they were sent. If a queue
+    /// delayed them, it also delayed the acknowledged segments before them. Then their
+    /// acknowledgment follows the last acknowledgment within the time between the last two
+    /// acknowledgments. If more are outstanding, the rest may wait in a queue for longer.
     pub fn arrived(&self, octets: &OneWay<CapturedSegment>, far: Duration) -> Option<Time> {
         let outstanding = octets.sequence().highest().saturating_sub(octets.una());
         if outstanding > 2 * u64::from(self.full_bytes) {
@@ -339,10 +340,10 @@ impl Limits {
     }
 
     /// Whether a sender with nothing outstanding must wait until the receive window grows (RFC 9293
-    /// §3.8.6.1). This is so if the window has no room at all. It is also so if the window has room
-    /// neither for a full segment nor for half of the largest window (§3.8.6.2.1). If the last
-    /// segment was short, the application may have no more data, so only a closed window counts.
-    /// The newest window counts here, because the receiver has all data.
+    /// §3.8.6.1). The sender must wait if the window has no room at all. It must also wait if the
+    /// window has room neither for a full segment nor for half of the largest window (§3.8.6.2.1).
+    /// If the last segment was short, the application may have no more data, so only a closed
+    /// window counts. The newest window counts here, because the receiver has all data.
     #[inline]
     fn is_closed(&self, highest: u64) -> bool {
         let newest = self.passed.as_deref().map_or(self.window_end, PassedAcks::window_end);

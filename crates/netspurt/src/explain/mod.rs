@@ -1,9 +1,9 @@
 //! Captures explained: what each connection did, and why each segment was retransmitted.
 //!
-//! An [`Explainer`] takes packets in the order of a capture and follows their connections. Of each
-//! direction it keeps [`Statistics`] and, where segments were sent again, a
-//! [`ExplainedRetransmission`] for each, with its cause, a verdict and the evidence. It uses the
-//! packets alone, not the judge of a simulation or the counters of a kernel.
+//! An [`Explainer`] takes packets in the order of a capture and follows their connections. For each
+//! direction it keeps [`Statistics`]. For each segment that was sent again it keeps an
+//! [`ExplainedRetransmission`] with the cause, a verdict and the evidence. It uses the packets
+//! alone, not the judge of a simulation or the counters of a kernel.
 
 mod afar;
 mod columns;

@@ -26,21 +26,21 @@ pub struct CaptureNotes {
     /// Packets without a time, or with a time that 64 bits of nanoseconds cannot hold. They get the
     /// time of the packet before them.
     pub untimed: u64,
-    /// Packets whose time is before that of the packet before them, and the longest step back, in
-    /// nanoseconds.
+    /// Packets whose time is earlier than the time of the packet before them, and the longest step
+    /// back, in nanoseconds.
     pub back: u64,
     /// See [`back`](Self::back).
     pub back_ns_max: u64,
-    /// Packets whose time is before 1970; they count as of 1970.
+    /// Packets whose time is before 1970. They count as captured at the beginning of 1970.
     pub early: u64,
-    /// Packets of TCP, or of what may be TCP, whose headers the snap length cut.
+    /// Packets that are TCP or may be TCP, and whose headers the snap length cut.
     pub cut: u64,
-    /// The first link type that cannot be read, and the packets of such types.
+    /// The first link type that cannot be read, and the number of packets from links of such types.
     pub unread: Option<(LinkType, u64)>,
     /// Packets of TCP.
     pub tcp: u64,
-    /// Packets of TCP that are copies of earlier ones, and the longest time from one to its copy,
-    /// in nanoseconds.
+    /// Packets of TCP that are copies of earlier packets, and the longest time from a packet to its
+    /// copy, in nanoseconds.
     pub copies: u64,
     /// See [`copies`](Self::copies).
     pub copies_ns_max: u64,

@@ -4,8 +4,9 @@ use crate::wire::TcpView;
 
 /// The pending segments of all connections that are not plain.
 ///
-/// A list for each connection would be allocated, grown and freed for nearly each connection. Here a
-/// new segment takes the place of the one that was taken last, which is still in the processor's cache.
+/// If each connection had a list of its own, the program would allocate, grow and free a list for
+/// nearly every connection. Here a new segment takes the place of the segment that was taken last.
+/// This place is still in the processor's cache.
 #[derive(Debug, Default)]
 pub struct OtherSegments {
     segments: Vec<TcpView>,

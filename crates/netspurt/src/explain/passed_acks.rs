@@ -16,8 +16,8 @@ pub struct PassedAck {
     pub window_end: Option<u64>,
     /// The time stamp of the acknowledgment.
     pub val: Option<u32>,
-    /// The time at which the sender's last packet before the echo of `val` passed. The sender sent
-    /// this packet before the acknowledgment reached it.
+    /// When the sender's last packet before the echo of `val` passed the capture. The sender sent
+    /// this packet before the acknowledgment reached the sender.
     pub not_before: Time,
 }
 
@@ -54,8 +54,8 @@ pub struct PassedAcks {
 }
 
 impl PassedAcks {
-    /// Acknowledgments that pass within this part of the near round trip are one entry: the last of
-    /// them.
+    /// Acknowledgments that pass within this part of the near round trip are one entry. The entry
+    /// is the last of them.
     const PARTS: u64 = 32;
     /// Data may reach the capture later than expected by this part of the near round trip.
     const SLACK_PART: u64 = 16;
@@ -107,8 +107,9 @@ impl PassedAcks {
     /// The next event at the sender, and the time at which data that answers it passes the capture.
     /// `None` if the event may not have happened by `at`.
     ///
-    /// A sender that waited for a window uses it within the time of a segment of `full` octets, at
-    /// the rate that the window allows. A sender that takes longer did not wait for the window.
+    /// A sender that waited for a window uses it within the time that a segment of `full` octets
+    /// takes at the rate that the window allows. A sender that takes longer did not wait for the
+    /// window.
     pub fn next(&self, at: Time, near: Duration, full: u64) -> Option<(ReachedBy, Time)> {
         let by_number = self.acks.get(self.known).and_then(|ack| {
             let reached = ack.at + self.near_of(self.known, ack, near);
@@ -167,8 +168,8 @@ mod tests {
         Time::ZERO + ms(after)
     }
 
-    /// An acknowledgment of all octets before `una` with a window of 16 segments of 1000 octets, and
-    /// the time stamp `val`.
+    /// An acknowledgment of all octets before `una` with a window of 16 segments of 1000 octets,
+    /// and the time stamp `val`.
     fn ack(passed: u64, una: u64, val: Option<u32>) -> PassedAck {
         let window_end = Some(una + 16_000);
         PassedAck { at: at(passed), una, window_end, val, not_before: Time::ZERO }

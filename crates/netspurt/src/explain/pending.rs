@@ -68,8 +68,8 @@ pub struct PendingSegments {
 
 /// The layout of the first word of a segment. The high bits say whether it continues another
 /// segment, whether it is plain, and whether [`Side::To`] sent it. Then come the nanoseconds since
-/// the previous segment in 29 bits. The low half depends on the kind of the segment. If
-/// it is not plain, the half has its place in [`OtherSegments`].
+/// the previous segment in 29 bits. The low half depends on the kind of the segment. If it is not
+/// plain, the low half is its place in [`OtherSegments`].
 struct FirstWord(u64);
 
 impl FirstWord {
@@ -130,8 +130,8 @@ impl<'a> PendingIter<'a> {
 }
 
 impl PendingSegment<'_> {
-    /// A place in the transcript: of this segment if `behind` is 0, else of the segment number
-    /// `behind` of those that continue it. `None` if there is no transcript.
+    /// The place in the transcript of this segment if `behind` is 0. Otherwise the place of segment
+    /// number `behind` among the segments that continue this one. `None` if there is no transcript.
     #[inline]
     pub fn place(&self, behind: usize) -> Option<u32> {
         self.places.get(behind).copied()
@@ -211,8 +211,8 @@ impl PendingSegments {
         if side == Side::To { FirstWord::BACK } else { 0 }
     }
 
-    /// The time from the last segment to `at`, shifted to its place in a word. It fits, because
-    /// there is room.
+    /// The time from the last segment to `at`, shifted to its place in a word. The time fits,
+    /// because the caller has checked that there is room.
     #[inline]
     fn gap_to(&mut self, at: Time) -> u64 {
         if self.words.is_empty() {
@@ -235,8 +235,8 @@ impl PendingSegments {
         PendingIter { at: self.first, words: &self.words, places: &self.places }
     }
 
-    /// Whether the capture holds the segments out of order. `at_senders` says whether the capture
-    /// is known to have been taken at the sender, by the side that sends.
+    /// Whether the capture holds the segments out of order. `at_senders` says for each side that
+    /// sends whether the capture is known to have been taken at this sender.
     pub fn are_disordered(&self, at_senders: [bool; 2], others: &OtherSegments) -> bool {
         let mut watch = DisorderWatch::new(at_senders);
         self.iter().any(|one| match &one.kind {

@@ -15,9 +15,9 @@ use super::infer::Vantage;
 /// A segment in the form in which it was kept.
 #[derive(Clone, Copy, Debug)]
 pub enum EitherSegment {
-    /// A plain one.
+    /// A plain segment.
     Plain(PlainSegment),
-    /// Any other.
+    /// Any other segment.
     Other(TcpView),
 }
 
@@ -80,14 +80,14 @@ impl OrderMarks {
 }
 
 impl HeldSegment {
-    /// The plain `segment`, which `side` sent and which was captured at `at`. `place` is its place in
-    /// the transcript.
+    /// The plain `segment`, which `side` sent and which was captured at `at`. `place` is its place
+    /// in the transcript.
     pub fn plain(side: Side, at: Time, segment: PlainSegment, place: Option<u32>) -> Self {
         let marks = OrderMarks::of(&segment);
         Self { side, at, segment: EitherSegment::Plain(segment), place, marks }
     }
 
-    /// As [`plain`](Self::plain), for any other segment.
+    /// Like [`plain`](Self::plain), for any other segment.
     pub fn other(side: Side, at: Time, segment: &TcpView, place: Option<u32>) -> Self {
         let marks = OrderMarks::of(segment);
         Self { side, at, segment: EitherSegment::Other(*segment), place, marks }
@@ -124,8 +124,8 @@ impl Reordering {
     /// The maximum number of held segments that a segment can be moved before.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next. `ways` holds the two directions, indexed by the side
-    /// that sends. If the segment is moved before others, `disorder` counts it.
+    /// Adds the segment that was captured next. `ways` holds the two directions, indexed by the
+    /// side that sends. If the segment is moved before others, `disorder` counts it.
     pub fn add(
         &mut self,
         one: HeldSegment,
@@ -150,8 +150,8 @@ impl Reordering {
         self.held.insert(before.map_or(place, |(place, _)| place), one);
     }
 
-    /// Removes the first segment if no later segment can be moved before it, or if the connection is
-    /// `over`.
+    /// Removes the first segment if no later segment can be moved before it, or if the connection
+    /// is `over`.
     pub fn next(&mut self, over: bool) -> Option<HeldSegment> {
         let first = self.held.front()?;
         let is_settled = self.last.saturating_since(first.at) > Disorder::LIMIT;

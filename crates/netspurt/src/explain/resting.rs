@@ -56,11 +56,11 @@ impl RestingConnection {
         Self { packed: room.as_slice().into(), further: known.then(|| Box::new(further)) }
     }
 
-    /// Unpacks both directions, by the side that sends.
+    /// Unpacks both directions, indexed by the side that sends.
     pub fn unpacked(self) -> [Option<RestedWay>; 2] {
         let mut from = &self.packed[..];
         let [one, other] = self.further.map(|further| *further).unwrap_or_default();
-        // `array::map` may be calls that copy the directions several times.
+        // The compiler may turn `array::map` into calls that copy the directions several times.
         let mut way = |further| {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);

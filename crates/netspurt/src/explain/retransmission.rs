@@ -104,7 +104,8 @@ pub struct ExplainedRetransmission {
     pub unordered: bool,
     /// Whether the original came to the capture later: this copy had overtaken it.
     pub original_late: bool,
-    /// The sender's smoothed round trip when it was captured; zero if that is not known.
+    /// The sender's smoothed round trip when the retransmission was captured; zero if it is not
+    /// known.
     pub srtt: Duration,
     /// Whether a timeout may have begun the repair of this segment. A capture at the receiver may
     /// not show this timeout.

@@ -34,14 +34,15 @@ pub enum CauseRule {
     /// The only outstanding segment was sent again after a silence. The sender's behaviour
     /// elsewhere shows whether it was a probe or a timeout.
     LoneByHabit,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows it.
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows it.
     LoneByTime,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows it.
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows
+    /// it.
     LoneByBackoff,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but the segments that the sender sent after the
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but the segments that the sender sent after the
     /// acknowledgment show it.
     LoneByWindow,
-    /// As [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
+    /// Like [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
     LoneByHost,
     /// The flow label shows the cause. In some stacks a timeout changes the label.
     FlowLabel,
@@ -87,8 +88,8 @@ impl CauseRule {
         0.9, 0.99, 0.9, 0.9, 0.99,
     ];
 
-    /// The same probabilities for a capture at the receiver, which shows neither the sender's timers
-    /// nor the losses on the path. They were fitted in the same way.
+    /// The same probabilities for a capture at the receiver, which shows neither the sender's
+    /// timers nor the losses on the path. They were fitted in the same way.
     const RIGHT_FAR: [f32; 20] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
         0.97, 0.8, 0.48, 0.9,

@@ -51,7 +51,7 @@ pub struct Sender {
     acks: AckHabits,
     /// Flow labels. A timeout may change them.
     labels: FlowLabels,
-    /// The maximum of the outstanding octets.
+    /// The largest number of octets that were outstanding at one time.
     widest_bytes: u64,
     /// Whether a segment was captured.
     started: bool,
@@ -131,8 +131,9 @@ impl Sender {
         self.order.ascends()
     }
 
-    /// Notes what each segment with sequence numbers shows. Its first octet is `left`; `fresh` says
-    /// whether its octets are new.
+    /// Notes a segment that occupies sequence numbers: its time, its place in the order of sending,
+    /// and how many octets are outstanding with it. Its first octet is `left`; `fresh` says whether
+    /// its octets are new.
     #[inline]
     pub(super) fn left(
         &mut self,
@@ -272,9 +273,11 @@ impl Sender {
         }
     }
 
-    /// Whether an older packet is a retransmission that was overtaken: its sender had sent octets
-    /// above it already. `above` is a segment above it, and `segs` are all the segments above it.
-    /// `other` says when it was sent compared with the segment that has the same octets.
+    /// Whether an older packet is a retransmission that was overtaken. The packet is a
+    /// retransmission if its sender had already sent higher octets. `above` is a segment with
+    /// higher octets, and `segs` is the number of full segments up to the highest octet. `other`
+    /// compares the packet with the segment that has the same octets: whether the packet was sent
+    /// earlier or later.
     fn was_again(
         &self,
         packet: &impl CapturedTcp,
@@ -287,11 +290,10 @@ impl Sender {
             || other == Some(Ordering::Greater)
     }
 
-    /// Whether octets came so soon after higher octets that they are an original that was
-    /// overtaken. `behind` is the time since the higher octets. A sender learns of a hole only a
-    /// round trip after it sent the octets above the hole. At the receiver (`far`) the limit is
-    /// close to a `round` trip. Elsewhere the limit is lower, because delays on the rest of the
-    /// path vary.
+    /// Whether octets came soon after higher octets, so they are an original that was overtaken.
+    /// `behind` is the time since the higher octets. A sender learns of a hole only a round trip
+    /// after it sent the octets above the hole. At the receiver (`far`) the limit is close to a
+    /// `round` trip. Elsewhere the limit is lower, because delays on the rest of the path vary.
     fn is_soon(behind: Duration, round: Duration, far: bool) -> bool {
         behind < if far { round * 7 / 8 } else { round * 3 / 5 }
     }

@@ -23,19 +23,19 @@ impl CapturedConnection {
     /// Shorter silences are ignored, because hosts and links delay packets by about this time.
     pub(super) const SILENCE_MIN: Duration = Duration::from_millis(1);
     /// Round trips vary. If a packet comes later than the shortest round trip by more than this
-    /// part of it, not only the path delayed the packet.
+    /// part of the round trip, something besides the path also delayed the packet.
     const LATE_PART: u64 = 4;
     /// A sender that paces at least three segments in a round trip does not pause for longer than
     /// this part of the round trip.
     const PAUSE_PART: u64 = 3;
 
-    /// What the connection waited for before data of `side` came. `None` unless neither end seemed to
-    /// have data to send, and the data came soon after the last acknowledgment of `side` reached
-    /// this sender. Then the application did not pause: beside the receiver all captured data may be
-    /// acknowledged while more data is on its way.
+    /// What the connection waited for before data of `side` came. `None` unless two conditions
+    /// hold: the connection seemed to wait for an application, and the data came soon after the
+    /// last acknowledgment of `side` reached this sender. Then the application did not pause:
+    /// beside the receiver all captured data may be acknowledged while more data is on its way.
     ///
     /// If the data comes later, the application paused after the acknowledgment had reached the
-    /// sender. The time until then counts as data on its way. This method counts it.
+    /// sender. This method counts the time until then as time in which data was on its way.
     #[inline]
     pub(super) fn was_on_its_way(
         &mut self,
@@ -68,8 +68,8 @@ impl CapturedConnection {
         Some((way.limits.progress?, [path.near(), path.near_now()]))
     }
 
-    /// What the connection waited for in the silence before a packet of `side`. `None` if the packet
-    /// shows nothing new. This method counts the part of the silence that the path needed.
+    /// What the connection waited for in the silence before a packet of `side`. `None` if the
+    /// packet shows nothing new. This method counts the part of the silence that the path needed.
     #[inline]
     pub(super) fn told_of_silence(
         &mut self,
@@ -91,9 +91,10 @@ impl CapturedConnection {
         }
     }
 
-    /// Splits a silence that began when all data was sent. A packet of `side` that acknowledges all
-    /// data must end the silence, later than a round trip. `None` otherwise, and for a delayed ACK
-    /// without data, because the next data decides about its delay.
+    /// Splits a silence that began when all data was sent, if two conditions hold: a packet of
+    /// `side` that acknowledges all data ends the silence, and this packet comes later than a round
+    /// trip. `None` otherwise. Also `None` for a delayed ACK without data, because only the next
+    /// data shows how the delay counts.
     fn was_answered_late(
         &mut self,
         side: Side,
@@ -120,8 +121,8 @@ impl CapturedConnection {
         None
     }
 
-    /// What the connection waited for in a `silence` before `side` sends new data, although its
-    /// congestion window seemed to hold it back: `Delivery` if the sender had no more data.
+    /// What the connection waited for in a `silence` before `side` sends new data. `Delivery` if
+    /// the sender had no more data, although the congestion window seemed to hold it back.
     fn had_no_more(
         &self,
         side: Side,
@@ -135,8 +136,8 @@ impl CapturedConnection {
     }
 }
 
-/// Whether a silence shows that a sender on this path had no more data. `silence` is the time before
-/// the sender's new data.
+/// Whether a silence shows that a sender on this path had no more data. `silence` is the time
+/// before the sender's new data.
 pub(super) fn had_no_more_in(silence: Duration, path: &PathTimes) -> bool {
     let part = CapturedConnection::PAUSE_PART;
     path.least().is_some_and(|least| silence > least / part) && path.is_beside_sender()

@@ -14,8 +14,8 @@ pub enum WaitingFor {
     Application,
     /// The path: the sender has sent all the data that its application had.
     Delivery,
-    /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way, and
-    /// the receive window has room for more.
+    /// The congestion window, Nagle's algorithm or the pacing of the sender: data is on its way,
+    /// and the receive window has room for more.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
@@ -92,11 +92,11 @@ pub struct TimeSpent {
     delayed: Duration,
     /// What the connection seemed to wait for until this ACK.
     delayed_place: WaitingFor,
-    /// How long there seemed to be no data to send until the last packet: all data was on its way
-    /// to the receiver.
+    /// How long the sender seemed to have no more data before the last packet: all data was on its
+    /// way to the receiver.
     all_sent: Duration,
-    /// After ACKs without data: the end whose data they acknowledged, the time of the last of them,
-    /// and how long there seemed to be no data to send before they came. `None` after data.
+    /// After ACKs without data: the end whose data they acknowledged, the time of the last ACK, and
+    /// how long this end seemed to have no more data before the ACKs came. `None` after data.
     acked: Option<(Side, Time, Duration)>,
     /// New octets that were sent during repairs.
     repair_bytes: u64,
@@ -146,16 +146,16 @@ impl TimeSpent {
         }
     }
 
-    /// Notes that `side` sent an ACK without data, `late` after the data came. The ACK acknowledges
-    /// all data. The caller calls [`packet`](Self::packet) for this ACK afterwards.
+    /// Notes that `side` sent an ACK without data. The ACK acknowledges all data, and left `late`
+    /// after this data came. The caller calls [`packet`](Self::packet) for this ACK afterwards.
     pub fn delays_ack(&mut self, side: Side, late: Duration) {
         (self.delayed_by, self.delayed) = (Some(side), late);
         self.delayed_place = self.waiting;
     }
 
-    /// Notes that `side` sends data. If it delayed its last ACK, it had no data to send in this
-    /// time. If the other end sends data first, nothing changes, because this end may have waited
-    /// for the ACK (RFC 9293 §3.7.4).
+    /// Notes that `side` sends data. If `side` delayed its last ACK, it had no data to send during
+    /// the delay. If the other end sends data first, nothing changes, because the other end may
+    /// have waited for the ACK (RFC 9293 §3.7.4).
     #[inline]
     pub fn has_data(&mut self, side: Side) {
         if self.delayed.is_zero() {
@@ -186,8 +186,8 @@ impl TimeSpent {
     /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
     /// cannot have reacted to the ACK, because it does not see ACKs.
     pub fn was_held(&mut self, side: Side, at: Time) {
-        /// Of this number of ACKs, data follows one so soon by chance, if an application writes at
-        /// random instants.
+        /// If an application writes at random instants, its data follows one of this many ACKs so
+        /// soon by chance.
         const CHANCE: u64 = 16;
         let Some((of, acked, waited)) = self.acked.take() else { return };
         if of == side && at.saturating_since(acked) <= Self::AT_ONCE.min(waited / CHANCE) {
@@ -241,7 +241,8 @@ impl TimeSpent {
         self
     }
 
-    /// What the connection waits for since the last packet, and how long it has waited at `at`.
+    /// What the connection has waited for since the last packet, and how long it has waited at
+    /// `at`.
     #[inline]
     pub fn waits_for(&self, at: Time) -> (WaitingFor, Duration) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));

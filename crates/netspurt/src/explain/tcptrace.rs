@@ -1,6 +1,6 @@
-//! The layout of tcptrace's long output as CSV (`-lr --csv -n`, version 6.6.7), for scripts that read
-//! it: its 140 columns with their names, its padding and its `NA`. The values are ours. With `-W` it
-//! has eight columns more.
+//! The layout of tcptrace's long output as CSV (`-lr --csv -n`, version 6.6.7), for scripts that
+//! read this output. The 140 columns, their names, the padding and `NA` are those of tcptrace; the
+//! values are netspurt's. With `-W` there are eight more columns.
 
 use std::io::{self, Write};
 
@@ -180,7 +180,8 @@ pub fn write_tcptrace_heading(owin: Owin, out: &mut impl Write) -> io::Result<()
     writeln!(out, "\n")
 }
 
-/// Writes the row of `connection`. As in tcptrace, `a` is whoever sent the first packet captured.
+/// Writes the row of `connection`. As in tcptrace, `a` is the side that sent the first captured
+/// packet.
 ///
 /// # Errors
 /// When `out` fails.
@@ -208,7 +209,7 @@ pub fn write_tcptrace_row(
     writeln!(out)
 }
 
-/// Seconds since 1970 with six digits behind the point.
+/// Seconds since 1970 with six digits after the decimal point.
 fn stamp(at: Time) -> Text {
     let us = at.as_nanos() / 1000;
     format!("{}.{:06}", us / 1_000_000, us % 1_000_000)

@@ -1,4 +1,4 @@
-//! Whole captures are explained: tables, waits, damage, and connections that were set aside.
+//! Tests that explain whole captures: tables, waits, damage, and connections that rest.
 
 mod at_receiver;
 mod causes;
@@ -73,8 +73,8 @@ fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
 
 /// The capture is beside the receiver, 20 ms from the sender. The receiver has acknowledged
 /// everything when the next flight comes. A flight that comes after a round trip was on its way.
-/// One flight comes after a second: the application paused from when the sender had the
-/// acknowledgment.
+/// One flight comes after a second: the application paused after the acknowledgment had reached the
+/// sender.
 #[test]
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
@@ -138,7 +138,7 @@ mod statistics {
         explained(segments).connections.swap_remove(0)
     }
 
-    /// Those of the initiator.
+    /// The statistics of the direction in which the initiator sends.
     fn forward(segments: &[(usize, u64, Segment)]) -> Statistics {
         only(segments).way(Side::From).unwrap().statistics.clone()
     }
@@ -302,7 +302,7 @@ mod statistics {
         assert_eq!((data.initial_window_bytes, data.initial_window_packets), (200, 2));
     }
 
-    /// A closed connection is stored as octets after a second, and made again for a late packet.
+    /// A closed connection is packed into octets after a second, and unpacked for a late packet.
     #[test]
     fn what_rests_is_what_it_was() {
         let fin = |segment| Segment { flags: FIN_ACK, ..segment };
@@ -322,7 +322,7 @@ mod statistics {
         };
         let late = (0, 131, Segment { ack: 2, ..data(102, 0) });
         let soon = [&segments[..], &[late, late]].concat();
-        // Another connection's packets let the first one rest.
+        // Here the late packets come after five seconds.
         let mut slow = segments.clone();
         slow.extend([(0, 5000, late.2), (0, 5000, late.2)]);
         let times = |text: &str| text.split("times:").next().unwrap().to_owned();

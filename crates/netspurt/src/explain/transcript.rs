@@ -44,7 +44,7 @@ pub struct Transcript {
     packets: Vec<Logged>,
 }
 
-/// What the packets of one direction have in common.
+/// Totals and extremes of the packets of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     /// The most octets of payload in one packet.
@@ -79,7 +79,7 @@ impl Transcript {
         place
     }
 
-    /// As [`add`](Self::add), for a packet with a plain segment that was captured in `ip`.
+    /// Like [`add`](Self::add), for a packet with a plain segment that was captured in `ip`.
     ///
     /// # Panics
     ///

@@ -14,11 +14,11 @@ use crate::wire::CapturedTcp;
 /// no retransmission and no duplicate ACK.
 ///
 /// A copy has the IP identification and all TCP fields of an earlier packet. If a sender numbers
-/// its packets, this proves a copy, because a sender does not use an identification again so soon
-/// (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no sender would send
-/// it again so soon. Copies are frequent if they are a third of the segments or more. Then any
-/// packet may be a copy. It must come about as soon as the earlier copies did, and no packet gets
-/// more copies than another packet had before.
+/// its packets, equal identifications prove a copy, because a sender does not use an identification
+/// again so soon (RFC 6864 §4.1). Without identifications, a segment with data is a copy if no
+/// sender would send it again so soon. Copies are frequent if they are a third of the segments or
+/// more. Then any packet counts as a copy if it comes about as soon as the earlier copies did. But
+/// no packet gets more copies than another packet had before.
 #[derive(Clone, Debug)]
 pub struct Twins {
     latest: [Latest; 2],

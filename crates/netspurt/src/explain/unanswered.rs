@@ -11,12 +11,12 @@ use super::rule::CauseRule;
 use super::{EndedBy, EndedWay, ExplainedRetransmission};
 
 /// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
-/// are coarse, and the RTO may have been computed anew.
+/// are coarse, and the RTO may have been computed again.
 const DOUBLED: [f64; 2] = [1.6, 2.6];
 /// The minimum number of waits in a row, each double the wait before it, that show a timer.
 const WAITS: usize = 3;
-/// The probability that such a cause is right. It is a guess, because no captures with known causes
-/// lack a direction.
+/// The probability that a cause found in this way is right. This is a guess, because no capture
+/// with known causes lacks a direction.
 const CONFIDENCE: f32 = 0.9;
 
 /// Finds timers that back off. Keeps only the waits of retransmissions that a timer is known to
@@ -40,8 +40,8 @@ pub fn judge_alone(way: &mut EndedWay) {
     });
 }
 
-/// The number of retransmissions of the same octets in a row whose waits double, from the first one
-/// on. 1 if the second one does not fit.
+/// How many retransmissions in a row, from the first on, carry the same octets while the waits
+/// double. 1 if the second one does not fit.
 fn backed_off(all: &[ExplainedRetransmission]) -> usize {
     let again = |pair: &&[ExplainedRetransmission]| {
         pair[0].left == pair[1].left && doubled(pair[0].gap, pair[1].gap)

@@ -25,8 +25,8 @@ pub fn spent_table(explanation: &Explanation) -> Table {
     Table::new("spent", columns)
 }
 
-/// A wait with the timer that the cause of its retransmission names. What came later may have
-/// changed that cause.
+/// Returns the wait with the timer that the cause of its retransmission names. Later packets may
+/// have changed this cause.
 fn settled(way: &EndedWay, wait: TimerWait) -> TimerWait {
     let place = way.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
     let cause = place.ok().and_then(|place| way.retransmissions[place].cause.get());

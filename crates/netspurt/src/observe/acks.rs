@@ -15,7 +15,7 @@ pub enum AckKind {
     Duplicate,
     /// The ACK changes only the window.
     WindowUpdate,
-    /// The ACK acknowledges less than an earlier one, which overtook it.
+    /// The ACK acknowledges less than an ACK that was seen before and had overtaken it.
     Old,
 }
 

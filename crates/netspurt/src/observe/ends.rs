@@ -16,7 +16,7 @@ pub struct EndPair {
     destination: EndAddress,
     /// The ports, as the first four octets of a TCP header have them.
     ports: u32,
-    /// Whether the addresses are those of IPv6.
+    /// Whether the addresses are IPv6 addresses.
     six: bool,
 }
 

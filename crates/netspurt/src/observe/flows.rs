@@ -18,13 +18,13 @@ use super::{EndPair, Observed};
 pub struct Lifetimes {
     /// How long a connection is remembered after both FINs or a reset.
     pub closed: Duration,
-    /// How long a connection is remembered that is open, as far as is known.
+    /// How long any other connection is remembered.
     pub idle: Duration,
 }
 
 /// Lifetimes for captures. A closed connection is kept as long as TIME-WAIT lasts, which is twice
-/// the maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle one is kept as long as an
-/// address translator must keep it, which is 2 h 4 min (RFC 5382 §5).
+/// the maximum segment lifetime of two minutes (RFC 9293 §3.4.2). An idle connection is kept as
+/// long as an address translator must keep it, which is 2 h 4 min (RFC 5382 §5).
 impl Default for Lifetimes {
     fn default() -> Self {
         Self { closed: Duration::from_secs(4 * 60), idle: Duration::from_secs(124 * 60) }
@@ -236,8 +236,8 @@ impl<T: Default> Flows<T> {
         Some(place)
     }
 
-    /// Begins a connection with `packet` in place of the one at the index `over`; returns its
-    /// index.
+    /// Begins a connection with `packet` in place of the connection at the index `over`, if there
+    /// is one. Returns the index of the new connection.
     #[inline(never)]
     fn begin(
         &mut self,

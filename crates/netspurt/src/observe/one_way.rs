@@ -221,8 +221,8 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces
-    /// what was kept of that segment.
+    /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces the
+    /// value that was stored with that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         let first = self.outstanding.partition_point(|one| one.right <= left);
         for one in self.outstanding.range_mut(first..).take_while(|one| one.left < right) {

@@ -23,7 +23,7 @@ use super::{Answer, Observed, OneWay, Sequence};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TwoWay {
-    /// The directions, by the side that sends.
+    /// The directions, indexed by the side that sends.
     ways: [Option<OneWay>; 2],
 }
 

@@ -137,10 +137,10 @@ impl Spans {
     }
 
     /// Returns the quantile for the share `above / below`: the span of rank ⌈share · count⌉ in
-    /// ascending order (definition 1 of Hyndman and Fan 1996). The result is at most 1 in 1000 too
-    /// great. A span that has not ended counts as longer than all others. Returns `None` if the
-    /// rank belongs to such a span. Also returns `None` if the rank is the highest one: this span
-    /// is the maximum, and any greater share would give the same span.
+    /// ascending order (definition 1 of Hyndman and Fan 1996). The result exceeds the exact value
+    /// by at most 1 in 1000. A span that has not ended counts as longer than all others. Returns
+    /// `None` if the rank belongs to such a span. Also returns `None` if the rank is the highest
+    /// one: this span is the maximum, and any greater share would give the same span.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn quantile(&self, above: u64, below: u64) -> Option<i64> {
         let all = self.count() + self.open;

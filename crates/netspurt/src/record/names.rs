@@ -80,7 +80,7 @@ impl FlowProperties {
 }
 
 impl Names {
-    /// Makes the names from those of the nodes, the directions of links, and the flows.
+    /// Makes the names from the names of the nodes, of the directions of links, and of the flows.
     pub fn new(
         nodes: Vec<String>,
         links: Vec<LinkName>,
@@ -145,12 +145,14 @@ impl Names {
         self.in_population(flow).map(|(population, _)| population)
     }
 
-    /// Returns the properties of a flow. A connection of a population has those of its population.
+    /// Returns the properties of a flow. A connection of a population has the properties of its
+    /// population.
     pub fn of(&self, flow: FlowId) -> &FlowProperties {
         &self.flows[self.population(flow).unwrap_or(flow).index()]
     }
 
-    /// Returns the name of a flow. A connection's name is that of its population with a number.
+    /// Returns the name of a flow. The name of a connection of a population is the population's
+    /// name with a number.
     pub fn name(&self, flow: FlowId) -> String {
         match self.in_population(flow) {
             Some((population, number)) => {

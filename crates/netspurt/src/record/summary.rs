@@ -32,7 +32,7 @@ pub struct FlowSum {
     pub acked_bytes: u64,
     /// The number of segments with payload that arrived.
     pub received: u64,
-    /// The number of segments, among those that arrived, without any new octet.
+    /// The number of segments that arrived without any new octet.
     pub duplicates: u64,
     /// The octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,

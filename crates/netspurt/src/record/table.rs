@@ -88,7 +88,7 @@ impl Data {
         self.len() == 0
     }
 
-    /// Replaces the values by those of `rows`, in this order.
+    /// Replaces the values by the values of `rows`, in this order.
     fn take(&mut self, rows: &[usize]) {
         fn pick<T: Copy>(values: &mut Vec<T>, rows: &[usize]) {
             *values = rows.iter().map(|row| values[*row]).collect();
@@ -148,7 +148,7 @@ impl Table {
     /// ```
     ///
     /// # Panics
-    /// When the table has no row of such a number.
+    /// When the table has no row with one of these numbers.
     #[must_use]
     pub fn with_rows(&self, rows: &[usize]) -> Self {
         let mut table = self.clone();

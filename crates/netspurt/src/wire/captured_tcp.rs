@@ -1,4 +1,4 @@
-//! The fields that are read from a captured TCP segment, in whatever form it is kept.
+//! The fields that are read from a captured TCP segment, whatever type stores the segment.
 
 use crate::observe::Observed;
 use crate::segment::{SynOptions, Timestamps};

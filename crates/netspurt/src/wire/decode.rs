@@ -49,8 +49,8 @@ pub enum Fault {
     /// The packet has another protocol than TCP, with this number.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
-    /// which the checksum uses (RFC 8200 §8.1), can then not be found.
+    /// An IPv6 routing header has segments left, and is of an unknown kind. Then the last
+    /// destination, which the checksum uses (RFC 8200 §8.1), cannot be found.
     #[error("a routing header with stops ahead")]
     Routed,
 }
@@ -113,8 +113,8 @@ pub(super) struct Ip {
 /// ```
 ///
 /// # Errors
-/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset is that of
-/// the wrong field, or of the end if octets are missing.
+/// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset points to
+/// the wrong field, or to the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
     let ip = match version(bytes)? {
         4 => ipv4(bytes, checks, None)?,
@@ -297,8 +297,8 @@ fn pseudo(ip: &Ip) -> u64 {
     addresses[0] + addresses[1] + u64::from(TCP) + (ip.tcp.1 - ip.tcp.0) as u64
 }
 
-/// The sum of the 16-bit words of `bytes`, the last one padded with a zero, folded into one word by
-/// end-around carry (RFC 1071 §1).
+/// The sum of the 16-bit words of `bytes`, folded into one word by end-around carry (RFC 1071 §1).
+/// If the number of octets is odd, a zero follows the last octet.
 ///
 /// ```
 /// assert_eq!(netspurt::wire::sum(&[0xff, 0xff, 0, 2, 1]), 0x0102);

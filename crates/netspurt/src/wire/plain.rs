@@ -8,17 +8,16 @@ use super::head::{IpHead, TcpHead};
 use super::options::{IPV4_HEADER_BYTES, TIMESTAMPS_BYTES, timestamps_alone};
 use super::{CapturedIp, TCP};
 
-/// Octets of a TCP header with time stamps alone.
+/// Octets of a TCP header whose only option is time stamps.
 const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 /// Octets of the shortest IP header.
 const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
 
 /// A captured segment in the middle of a connection: it acknowledges, it neither opens nor closes
-/// the connection, it carries no options or time stamps alone, and its headers were captured in
-/// full.
+/// the connection, it has no options other than time stamps, and its headers were captured in full.
 ///
 /// Nearly all segments are plain. They are kept in a fraction of the memory of a
-/// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer tests.
+/// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer branches.
 ///
 /// ```
 /// use netspurt::observe::Observed;
@@ -118,7 +117,7 @@ impl PlainSegment {
         Some((ends, segment))
     }
 
-    /// Returns all fields as four words. The upper half of the first one is zero.
+    /// Returns all fields as four words. The upper half of the first word is zero.
     #[inline]
     pub fn to_words(self) -> [u64; 4] {
         let Timestamps { val, ecr } = self.timestamps;
@@ -135,7 +134,7 @@ impl PlainSegment {
         ]
     }
 
-    /// The segment with these words. The upper half of the first one does not matter.
+    /// The segment with these words. The upper half of the first word does not matter.
     #[inline]
     pub fn of_words([first, second, third, fourth]: [u64; 4]) -> Self {
         let [_, _, _, _, mark_high, header_bytes, flags, layout] = fourth.to_be_bytes();
@@ -155,9 +154,9 @@ impl PlainSegment {
     }
 
     /// Compares two segments, which are given by their words `first` and `own`. In a series of
-    /// equal segments, each segment carries the octets that follow those of the segment before it.
-    /// In such a series only the time stamp and the identification, or the lower part of the flow
-    /// label, may differ. If `own` can be the segment `many` places after `first` in a series,
+    /// equal segments, each segment carries the octets that follow the octets of the segment before
+    /// it. In such a series only the time stamp and the identification, or the lower part of the
+    /// flow label, may differ. If `own` can be the segment `many` places after `first` in a series,
     /// returns how these fields differ. Otherwise returns `None`.
     #[inline]
     pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {

@@ -123,8 +123,8 @@ impl TcpView {
     /// in later. The TCP header may be cut after its flags.
     ///
     /// # Errors
-    /// When the packet is not TCP, when a header contradicts itself, or when a header is cut
-    /// earlier.
+    /// When the packet is not TCP, when a header contradicts itself, or when the packet is cut
+    /// before the end of TCP's flags.
     #[inline(always)]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;

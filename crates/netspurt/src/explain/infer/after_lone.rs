@@ -25,7 +25,7 @@ pub struct FreshSegment {
 /// (RFC 8985 §7.4.2).
 ///
 /// With ECN the first new octets after a reduction of cwnd carry CWR (RFC 3168 §6.1.2). A timeout
-/// reduces cwnd at once. A probe reduces cwnd later, when octets behind the probe are acknowledged.
+/// reduces cwnd at once. A probe reduces cwnd later, when octets after the probe are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
     /// The number of the retransmission.

@@ -14,8 +14,9 @@ pub struct AckHabits {
     pub acks: u64,
     /// Segments that these acknowledgments were the first to cover.
     pub covered: u64,
-    /// How often a lone segment's acknowledgment was timed, and the maximum of its round trips
-    /// above the shortest round trip. The receiver's delayed-ACK timer is at least so long.
+    /// How often the acknowledgment of a lone segment was timed, and by how much the longest of
+    /// these round trips exceeds the shortest round trip. The receiver's delayed-ACK timer is at
+    /// least this long.
     pub lone: u32,
     /// See [`lone`](Self::lone).
     pub longest_delay: Duration,
@@ -51,8 +52,8 @@ pub struct LatePackets {
     /// The maximum distance from a late packet to the highest octet that came before it, in full
     /// segments.
     pub distance_max: u64,
-    /// The maximum time from a packet that overtook to the late packet that it had overtaken. Zero
-    /// if it is not known.
+    /// The maximum time between a late packet and a packet that overtook it. Zero if it is not
+    /// known.
     pub behind_max: Duration,
 }
 
@@ -88,7 +89,8 @@ pub struct Habits {
     pub far: Option<Duration>,
     /// The behaviour of the sender.
     pub traits: Traits,
-    /// The grid on which the timeouts of the sender fall, or those of all connections of its host.
+    /// The grid on which the timeouts of the sender fall, or the timeouts of all connections of its
+    /// host.
     pub timer_grid: Option<TimerGrid>,
     /// The clock of the sender's time stamps.
     pub stamps: Option<StampTicks>,

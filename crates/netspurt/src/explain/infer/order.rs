@@ -163,14 +163,16 @@ impl SendingOrder {
     }
 
     /// Whether identifications show that a packet, which is older than the newest packet, was sent
-    /// after the first transmission of one of the `segs` highest segments. An identification
-    /// ascends with each packet. So this is proven if it ascended by less than `segs` since then.
+    /// after the first transmission of one of the `segs` highest segments. The identification
+    /// ascends with each packet. So if it ascended by less than `segs` since the packet, at least
+    /// one of these segments was sent before the packet.
     pub fn was_sent_after_some(&self, packet: &impl CapturedTcp, segs: u64) -> bool {
         let sent_since = self.id.wrapping_sub(packet.ip_id());
         self.ascends() && segs < 1 << 15 && u64::from(sent_since) < segs
     }
 
-    /// Compares when a packet and the packet `kept` were sent. `None` if their marks do not show it.
+    /// Compares when a packet and the packet `kept` were sent. `None` if their marks do not show
+    /// it.
     pub fn compared(&self, packet: &impl CapturedTcp, kept: CapturedSegment) -> Option<Ordering> {
         if self.ascends() {
             return Some(packet.ip_id().wrapping_sub(kept.ip_id).cast_signed().cmp(&0));

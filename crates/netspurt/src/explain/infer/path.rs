@@ -39,11 +39,12 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// If one part is at most the other part divided by this, the capture was taken at the near end
-    /// of the shorter part. That part is the time of the host's stack and scheduler.
+    /// If one part is at most the other part divided by this, the capture was taken at the host
+    /// where the shorter part ends. The shorter part is the time of that host's stack and
+    /// scheduler.
     const OWN_SHARE: u64 = 16;
     /// If one part is shorter than this and at most a quarter of the other, the capture was taken
-    /// at the near end of the shorter part.
+    /// at the host where the shorter part ends.
     const OWN_HOST: Duration = Duration::from_millis(1);
 
     /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
@@ -105,7 +106,8 @@ impl PathTimes {
         self.near_now.max(self.near())
     }
 
-    /// As [`near_now`](Self::near_now), but `None` if the capture may have been taken at the sender.
+    /// Like [`near_now`](Self::near_now), but `None` if the capture may have been taken at the
+    /// sender.
     #[inline]
     pub fn near_if_apart(&self) -> Option<Duration> {
         let near = self.near_now();

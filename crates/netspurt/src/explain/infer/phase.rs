@@ -93,8 +93,8 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: whether a flow label showed the timeout.
     pub by_label: bool,
-    /// In a loss phase: whether it began with a fast retransmit of a sender that sent everything
-    /// again in order after earlier ones.
+    /// In a loss phase: whether it began with a fast retransmit, and the sender sent everything
+    /// again in order after earlier fast retransmits.
     by_habit: bool,
     /// The number of retransmissions in the phase whose octets SACK blocks had reported.
     repeated: u32,
@@ -180,7 +180,8 @@ impl Machine {
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
             // The path may have lost one report before it reached the sender. A sender that skipped
-            // reported octets uses the reports, and may repeat one reported segment all the same.
+            // reported octets uses the reports. Such a sender may still repeat one reported
+            // segment.
             _ if reported && (self.repeated > 1 || !scene.place.afar && self.skipped_at == 0) => {
                 self.again_reported()
             }
@@ -447,8 +448,8 @@ impl Machine {
         }
         if self.without_timeout && scene.is_head() && scene.place.returns && scene.is_reported_now()
         {
-            // A sender that goes back without a timeout counts duplicate ACKs anew, so another fast
-            // retransmit may follow.
+            // A sender that goes back without a timeout begins a new count of duplicate ACKs, so
+            // another fast retransmit may follow.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

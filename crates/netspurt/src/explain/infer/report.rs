@@ -58,10 +58,10 @@ impl InferenceReport {
     }
 
     /// Whether the capture cannot show the cause. This is true in three cases. First, the capture
-    /// lacks the acknowledgments: the sender sent new octets later, so it got some. A SYN has a
-    /// known cause even then. Second, the capture was taken at the receiver, and a timeout may have
-    /// begun the repair. Third, the capture was taken at the receiver of a connection without SACK,
-    /// and a repair sent octets that had arrived.
+    /// lacks the acknowledgments: the sender sent new octets later, so it got acknowledgments. A
+    /// SYN has a known cause even then. Second, the capture was taken at the receiver, and a
+    /// timeout may have begun the repair. Third, the capture was taken at the receiver of a
+    /// connection without SACK, and a repair sent octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
         if went_on && one.rule != CauseRule::Syn {

@@ -23,9 +23,10 @@ pub struct ScenePlace {
     /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
     /// in between.
     pub follows: bool,
-    /// Whether it follows the previous retransmission without a gap, and at the same time. A sender
-    /// may repeat a piece of its send buffer that holds several segments, although the receiver
-    /// reported a part of it: Linux does not split pieces while its send buffer is full.
+    /// Whether it follows the previous retransmission without a gap, and was sent at nearly the
+    /// same time. A sender may repeat a piece of its send buffer that holds several segments,
+    /// although the receiver reported a part of it: Linux does not split pieces while its send
+    /// buffer is full.
     pub rides: bool,
     /// Whether three conditions hold: its octets had been acknowledged in the capture; they lie
     /// above the previous retransmission; and it came sooner after that retransmission than any

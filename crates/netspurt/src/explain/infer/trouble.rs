@@ -51,8 +51,8 @@ pub struct SenderTrouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
-    /// The watch on what follows the last retransmission, if this was a lone segment with a cause
-    /// derived from times alone.
+    /// Watches the segments after the last retransmission. `None` unless the last retransmission is
+    /// a lone segment whose cause was derived from times alone.
     after_lone: Option<AfterLone>,
     /// The numbers of retransmissions whose originals came later.
     came: Vec<usize>,
@@ -105,7 +105,7 @@ impl SenderTrouble {
         self.sacked.is_empty() && self.watch.is_empty()
     }
 
-    /// Whether the sender repeated octets that had certainly arrived, several times, and the
+    /// Whether the sender several times repeated octets that had certainly arrived, and the
     /// receiver reported none of these duplicates. The path may have lost one or two of them.
     pub fn hides_duplicates(&self) -> bool {
         const SEVERAL: usize = 3;
@@ -117,7 +117,7 @@ impl SenderTrouble {
     /// The evidence that octets have arrived before they are sent again. `None` if there is none.
     ///
     /// A receiver may discard octets that it reported (RFC 2018 §8). Then the first octet that it
-    /// does not acknowledge is one that it reported. In this case the reports do not count.
+    /// does not acknowledge is an octet that it reported. In this case the reports do not count.
     pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
         if right <= una {
             return Some(VerdictEvidence::Acknowledged);
@@ -206,7 +206,8 @@ impl SenderTrouble {
         self.sacked.holding(una).map_or(una, |range| range.1)
     }
 
-    /// Notes that the octets below `una` are acknowledged. Counts those that were not captured.
+    /// Notes that the octets below `una` are acknowledged. Counts the octets among them that were
+    /// not captured.
     pub fn acknowledged(&mut self, una: u64) {
         self.sacked.remove_below(una);
         if !self.gaps.is_empty() {
@@ -240,7 +241,8 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgment. A segment whose octets had arrived caused it.
+    /// Takes a duplicate acknowledgment. A segment whose octets had already arrived caused this
+    /// acknowledgment.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);

@@ -36,7 +36,7 @@ pub struct Decision {
     pub number: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// What the verdict rests on.
+    /// The evidence for the verdict.
     pub evidence: VerdictEvidence,
 }
 
@@ -53,8 +53,8 @@ pub struct Arrived {
     pub far: Option<Duration>,
     /// The sender's smoothed round trip plus twice its variation.
     pub round: Duration,
-    /// The octets of two full segments. A receiver may wait for so many before it acknowledges (RFC
-    /// 5681 §4.2).
+    /// The octets of two full segments. A receiver may wait for this many octets before it
+    /// acknowledges (RFC 5681 §4.2).
     pub two_segments: u64,
     /// The maximum number of octets that the receiver acknowledged at once while nothing was
     /// missing.
@@ -177,10 +177,10 @@ impl VerdictWatch {
     /// the gap had arrived before.
     ///
     /// If `ack` came long after `one`, then `one` may have filled a gap itself, and the
-    /// acknowledgments of this may have been lost. With SACK the limit is one round trip: each
-    /// later acknowledgment would repeat the report, so all of them were lost, and this happens
-    /// only in an outage. Without SACK the limit is longer, because `one` arrives soon after the
-    /// segment that filled the gap.
+    /// acknowledgments that reported this may have been lost. With SACK the limit is one round
+    /// trip: each later acknowledgment repeats the report, and all of them are lost only in an
+    /// outage. Without SACK the limit is longer, because `one` arrives soon after the segment that
+    /// filled the gap.
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
@@ -199,7 +199,8 @@ impl VerdictWatch {
             !one.reported && since >= far * 7 / 8 && since <= far * 3 / 2
         };
         let lately = self.past.iter_mut().rev().take(64).filter(fits);
-        // A retransmission that filled a hole was probably needed, so others come first.
+        // A retransmission that filled a hole was probably needed, so other retransmissions come
+        // first.
         let one = lately.reduce(|one, older| if older.filled && !one.filled { one } else { older });
         let one = one?;
         one.reported = true;

@@ -1,4 +1,4 @@
-//! What is known of a sender so far, and when its connection has ended.
+//! What is known of a sender: so far, and after its connection has ended.
 
 use crate::units::Time;
 
@@ -46,7 +46,7 @@ impl Sender {
         self.trouble.get_or_insert_default().copies += 1;
     }
 
-    /// The latest retransmission, as far as it is explained.
+    /// The latest retransmission. Later packets may change its cause and its verdict.
     pub fn latest(&self) -> Option<&ExplainedRetransmission> {
         self.trouble.as_ref()?.found.last()
     }

@@ -25,9 +25,10 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment that repeats the one before. The outstanding segments may have been
-    /// sent too late to cause it. Then a segment caused it whose octets had arrived already (RFC
-    /// 5681 §4.2). A receiver that sends D-SACK blocks would have added one (RFC 2883 §4).
+    /// Takes an acknowledgment that repeats the acknowledgment before it. If the outstanding
+    /// segments were sent too late to cause it, another segment caused it, whose octets had already
+    /// arrived (RFC 5681 §4.2). A receiver that sends D-SACK blocks would have added a D-SACK block
+    /// (RFC 2883 §4).
     pub(super) fn answered_copy(
         &mut self,
         at: Time,

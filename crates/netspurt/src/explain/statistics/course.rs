@@ -10,9 +10,10 @@ use super::DelayChanges;
 /// Delivered octets and round trips in spans of time. The spans have equal lengths and cover the
 /// time since the beginning.
 ///
-/// There are at most 16 spans. When all are in use, each two neighbours become one span, so each
-/// span is twice as long. A span consists of intervals, each as long as the shortest round trip.
-/// The span also has statistics of the octets that were sent and delivered in each interval.
+/// There are at most 16 spans. When all are in use, every two neighbours are joined into one span,
+/// so each span becomes twice as long. A span consists of intervals, each as long as the shortest
+/// round trip. The span also has statistics of the octets that were sent and delivered in each
+/// interval.
 ///
 /// ```
 /// use netspurt::explain::Course;
@@ -177,7 +178,7 @@ impl Course {
         }
     }
 
-    /// Joins each two neighbouring spans.
+    /// Joins every two neighbouring spans into one.
     #[cold]
     fn halve(&mut self) {
         let old = self.spans;

@@ -7,8 +7,8 @@ use crate::units::{Duration, Time};
 
 /// How the round trip of a direction changed, and how much was delivered in these times.
 ///
-/// A *change* begins at the last delivery with a round trip near the extreme since the change
-/// before. It ends at the first delivery whose round trip differs from this extreme by a quarter.
+/// A *change* begins at the last delivery with a round trip near the extreme since the previous
+/// change. It ends at the first delivery whose round trip differs from this extreme by a quarter.
 /// If a full link makes round trips longer, data is delivered at the rate of the link during the
 /// change. If the delay of the path grows, fewer octets are delivered during the change.
 ///
@@ -57,9 +57,10 @@ impl DelayChanges {
     /// The kinds of changes. A change is slow if the round trip changes by less than an eighth of
     /// the time of the change.
     pub const KINDS: [&str; 4] = ["longer", "shorter", "slowly longer", "slowly shorter"];
-    /// The least part of the time of a change that is not slow.
+    /// A change is not slow if the round trip changes by at least this part of the time of the
+    /// change.
     const FAST: u64 = 8;
-    /// A round trip within this part of the extreme is near it.
+    /// A round trip is near the extreme if they differ by at most this part of the extreme.
     const NEAR: u64 = 16;
 
     /// Takes `bytes` octets that an acknowledgment at `at` reports as delivered. `rtt` is the round
@@ -118,8 +119,9 @@ impl PackedValue for DelayChanges {
 mod tests {
     use super::*;
 
-    /// The changes of deliveries of 1000 octets. `of` gives the times of each, in microseconds:
-    /// when it was sent, and how long its round trip took, or longer to keep the order.
+    /// The changes of the round trip over `many` deliveries of 1000 octets. For each delivery `of`
+    /// gives two times in microseconds: when the octets were sent, and their round trip. If octets
+    /// would arrive before earlier octets, their round trip becomes longer.
     fn changes(many: u64, of: impl Fn(u64) -> (u64, u64)) -> DelayChanges {
         let (mut changes, mut last) = (DelayChanges::default(), 0);
         for n in 0..many {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_queue_delivers_at_the_rate_of_its_link_while_round_trips_become_longer() {
-        // The link takes 1 ms for each delivery. They are sent twice as fast.
+        // The link takes 1 ms for each delivery. The octets are sent twice as fast.
         let [longer, shorter, slowly, _] = changes(100, |n| (500 * n, 40_000 + 500 * n)).sums;
         assert_eq!(longer.lasted_ns / 1_000_000 * 1000, longer.bytes);
         assert!(longer.rtt_ns >= longer.lasted_ns / 2);

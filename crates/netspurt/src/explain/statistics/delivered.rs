@@ -8,7 +8,7 @@ use super::super::kept::Acknowledged;
 /// The octets that an acknowledgment is the first to report, and their round trip.
 ///
 /// Octets count when a SACK block reports them, and not when a repair closes the gap before them.
-/// The round trip is that of the newest segment that was sent once, because the receiver may have
+/// The newest segment that was sent once gives the round trip, because the receiver may have
 /// delayed the acknowledgment of older segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {

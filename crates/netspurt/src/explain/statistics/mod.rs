@@ -153,7 +153,7 @@ impl Statistics {
         self.seen.goes_on_at(left)
     }
 
-    /// As [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
+    /// Like [`sent`](Self::sent), for a segment of new octets that continues the segment before it.
     /// Afterwards the caller gives the common part of these segments to
     /// [`continued`](Self::continued).
     #[inline]

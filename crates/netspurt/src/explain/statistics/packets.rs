@@ -143,7 +143,7 @@ impl Offers {
             self.mss = syn.mss.or(self.mss);
             self.window_scale = syn.window_scale.or(self.window_scale);
             self.sack |= syn.sack;
-            // A SYN has CWR as well, and a SYN-ACK has not.
+            // A SYN that offers ECN also has CWR. A SYN-ACK that accepts ECN does not have CWR.
             let flags = packet.flags();
             self.ecn |= flags.has(Flags::ECE) && flags.has(Flags::CWR) != flags.has(Flags::ACK);
         }

@@ -7,10 +7,11 @@ use super::spread::Spread;
 
 /// Round trips between the capture and the receiver of a direction.
 ///
-/// An acknowledgment is timed if two conditions hold. It ends where a segment ends that was sent
-/// once (Karn and Partridge 1987). And no octets below that segment were sent after it, because the
-/// acknowledgment might have waited for them. This is the rule of tcptrace.
-/// [`OneWay`](crate::observe::OneWay) has another rule, for the samples that a sender takes.
+/// An acknowledgment is timed if two conditions hold. First, the acknowledgment ends where a
+/// segment ends that was sent once (Karn and Partridge 1987). Second, no octets below this segment
+/// were sent after the segment; otherwise the acknowledgment might have waited for these octets.
+/// This is the rule of tcptrace. [`OneWay`](crate::observe::OneWay) has another rule, for the
+/// samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTripStatistics {
     /// All timed round trips.
@@ -54,8 +55,8 @@ impl RoundTripStatistics {
         last && !overtaken
     }
 
-    /// Takes the round trip of a segment with `payload_bytes` that was sent once. `syn` says whether
-    /// it is the SYN.
+    /// Takes the round trip of a segment with `payload_bytes` that was sent once. `syn` says
+    /// whether it is the SYN.
     #[inline]
     pub fn sample(&mut self, rtt: Duration, payload_bytes: u64, syn: bool) {
         self.all.add(rtt);

@@ -29,7 +29,7 @@ pub struct Windows {
     /// The latest window, and when it was first advertised.
     now: u32,
     since: Time,
-    /// The sums of two products with nanoseconds, up to `since`: of the window, and of the largest
+    /// The sum of the window times nanoseconds, up to `since`; and the same sum for the largest
     /// window so far.
     area: u128,
     area_max: u128,

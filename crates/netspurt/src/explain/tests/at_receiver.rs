@@ -17,8 +17,8 @@ fn what_follows_a_timeout_at_the_receiver_goes_back_although_all_of_it_had_arriv
     assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
 }
 
-/// Ten segments come, and after a silence `woken` segments. A round trip later come two segments,
-/// but not the octets before them. Another round trip later come the missing octets. Returns their
+/// Ten segments come, and after a silence `woken` segments. A round trip later two segments come,
+/// but not the octets before them. Another round trip later the missing octets come. Returns their
 /// causes.
 fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     let mut talk = at_receiver();
@@ -40,9 +40,10 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
     assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
 }
 
-/// Ten segments come. A round trip later come nine segments, but not the one before them. Another
-/// round trip later comes its retransmission. It comes `behind` milliseconds after new segments
-/// that were sent after it. The original comes at `original`, if it comes at all.
+/// Ten segments come. A round trip later nine segments come, but not the segment before them.
+/// Another round trip later the retransmission of this segment comes. It comes `behind`
+/// milliseconds after it was due, and new segments that were sent after it may overtake it. The
+/// original comes at `original`, if it comes at all.
 fn one_comes_late(behind: f64, original: Option<f64>) -> EndedWay {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);

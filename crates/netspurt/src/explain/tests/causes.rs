@@ -23,7 +23,7 @@ pub(super) struct Talk {
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
-    /// The flow labels of the packets. If there are any, the packets are those of IPv6.
+    /// The flow labels of the packets. If there are any, the packets are IPv6 packets.
     labels: Option<Vec<u32>>,
 }
 
@@ -64,7 +64,7 @@ impl Talk {
         self.packets.push((side, at, id, segment));
     }
 
-    /// The number on the wire of octet `octet`, where 0 is the first one of data.
+    /// The sequence number on the wire of octet `octet`. Octet 0 is the first octet of data.
     pub(super) fn wire(&self, octet: u32) -> u32 {
         self.isn.wrapping_add(1).wrapping_add(octet)
     }
@@ -122,7 +122,7 @@ impl Talk {
         self.packets[number].0
     }
 
-    /// Adds packet `number` of `other` as it is, `after` later.
+    /// Adds packet `number` of `other` unchanged, `after` milliseconds later.
     pub(super) fn repeat(&mut self, other: &Self, number: usize, after: f64) {
         let (side, at, id, segment) = other.packets[number];
         self.packets.push((side, at + after, id, segment));
@@ -177,7 +177,8 @@ impl Talk {
     }
 }
 
-/// Ten segments were sent and the first was lost; three duplicates came.
+/// Ten segments were sent and the first was lost. Three duplicate ACKs came, and the first segment
+/// was sent again.
 pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     let mut talk = Talk::opened(sack, false);
     talk.flight(101.0, 0, 10);
@@ -199,7 +200,7 @@ fn the_third_duplicate_calls_for_a_fast_retransmit() {
     assert!(!found.original_missing && found.gap.as_nanos() == 103_100_000);
 }
 
-/// RFC 6582 §3.2: a partial ACK calls for the next hole.
+/// RFC 6582 §3.2: a partial ACK triggers the retransmission of the next hole.
 #[test]
 fn a_partial_ack_continues_the_repair() {
     let mut talk = first_of_ten_lost(false);
@@ -233,7 +234,7 @@ fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
     assert_eq!(talk.causes(), [rto, rto, back, back]);
 }
 
-/// RFC 8985 §7.3: the last segment leaves again after two round trips.
+/// RFC 8985 §7.3: the last segment is sent again after two round trips.
 #[test]
 fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(true, false);
@@ -295,7 +296,8 @@ fn the_wait_that_doubles_begins_when_the_timer_was_restarted() {
     assert_eq!(two(1069.0), [Some(Cause::Tlp), Some(Cause::Rto)], "2.3 times 260 ms");
 }
 
-/// RFC 8985 §7.2: a probe leaves after two round trips and a delayed ACK, whatever the timeout is.
+/// RFC 8985 §7.2: a probe is sent after two round trips and the time of a delayed ACK. This time
+/// does not become longer if the RTO is longer.
 #[test]
 fn a_wait_much_more_than_twice_the_first_follows_a_probe() {
     let mut talk = Talk::opened(true, false);
@@ -337,7 +339,7 @@ fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
     assert_eq!(lone_after_ten(3).found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// A new segment that leaves after a silence may be a probe (RFC 8985 §7.3).
+/// A new segment that is sent after a silence may be a probe (RFC 8985 §7.3).
 #[test]
 fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
     for (probed, count) in [(false, 1), (true, 0)] {
@@ -388,7 +390,7 @@ fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
     assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
 }
 
-/// At the receiver only this order shows that a timeout came before.
+/// At the receiver the changed flow label shows that a timeout sent the segment.
 #[test]
 fn behind_a_label_that_changes_the_rest_goes_back() {
     let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };

@@ -1,4 +1,4 @@
-//! Explaining a flight of successive segments at once gives the same as taking each by itself.
+//! Explains flights of successive segments, with and without a transcript.
 
 use proptest::prelude::*;
 
@@ -137,8 +137,9 @@ fn explained(
 }
 
 proptest! {
-    /// With a transcript each segment is explained by itself. The code for segments that continue
-    /// the segment before is not used.
+    /// The explanation must not depend on the transcript. With and without a transcript the same
+    /// code takes the segments, so this test does not compare segments taken together with segments
+    /// taken one by one.
     #[test]
     fn flights_taken_together_tell_what_their_segments_tell_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),

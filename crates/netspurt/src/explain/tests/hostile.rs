@@ -1,4 +1,4 @@
-//! Segments of any numbers: nothing panics, and the tables agree with each other.
+//! Segments with arbitrary numbers: nothing panics, and the tables agree with each other.
 
 use proptest::prelude::*;
 
@@ -11,8 +11,9 @@ use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::read_all;
 
-/// A packet of twelve random octets: when, from which side, and the segment. The sequence numbers
-/// are few, and near the end of their space. So there are holes, repairs, duplicates and wraps.
+/// Makes a packet from twelve random octets: the wait before the packet, the index of the side that
+/// sends it, and the segment. There are few different sequence numbers, and they are near the end
+/// of the sequence space. So there are holes, repairs, duplicates and wraps.
 fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);
@@ -46,7 +47,7 @@ fn explained(packets: &[[u8; 12]], pace_ns: u64, explainer: Explainer) -> Explan
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
     for octets in packets {
         let (wait, side, segment) = packet(*octets);
-        // A few clocks step back.
+        // Before a few packets the clock steps back.
         unix_ns = if octets[0] > 250 { unix_ns - 1_000_000 } else { unix_ns + pace_ns + wait };
         let (source, destination) = match side {
             0 => (ends[0], ends[1]),
@@ -80,8 +81,9 @@ proptest! {
         prop_assert_eq!(segments.rows(), packets.len());
     }
 
-    /// With a transcript fewer segments are explained together, so disorder may be noticed at
-    /// another packet. The packets here are too far apart for this, unless the clock steps back.
+    /// The explanation must not depend on the transcript. With and without a transcript the same
+    /// code takes the segments. The packets are too far apart to be out of order, unless the clock
+    /// steps back.
     #[test]
     fn segments_taken_together_tell_what_they_tell_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool

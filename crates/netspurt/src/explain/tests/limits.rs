@@ -36,8 +36,8 @@ fn waited<const N: usize>(packets: &[Packet], what: [WaitingFor; N]) -> [u64; N]
 const WINDOW_OR_APPLICATION: [WaitingFor; 2] = [WaitingFor::ReceiveWindow, WaitingFor::Application];
 
 /// The capture is beside the sender, which sends a flight and then `last` octets. The
-/// acknowledgment of all these has the window `small`. After 200 ms come the old window and the
-/// next flight.
+/// acknowledgment of all this data has the window `small`. After 200 ms the old window and the next
+/// flight come.
 fn stalled(first_window: u16, last: u16, small: u16) -> [u64; 2] {
     let mut packets = opened(first_window);
     packets.extend([(0, 30, data(1, 1000)), (0, 30, data(1001, 1000))]);
@@ -144,9 +144,9 @@ fn replies_of_equal_size_are_short_if_the_syn_of_the_other_end_allows_more() {
 }
 
 /// The capture is beside the client, 50 ms from the server. There are three requests of 100 octets.
-/// The server has each reply after `serve` ms. Its ACK comes with the reply, or after `ack` ms if
-/// this is earlier. Returns the milliseconds of the path, of the applications, and of the server's
-/// part.
+/// The server has each reply after `serve` ms. Its ACK comes with the reply, or after `ack_after`
+/// ms if this is earlier. Returns the milliseconds that the connection waited for the path, for
+/// both applications, and for the server's application.
 fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     let mut packets = opened_for_segments();
     let (flags, window) = (Flags::ACK.with(Flags::PSH), 65_000);
@@ -192,7 +192,7 @@ fn a_reply_that_comes_later_than_the_round_trip_waited_for_the_application() {
 }
 
 /// The capture is beside the sender. It sends the next short segment when the delayed ACK of the
-/// one before has come (RFC 9293 §3.7.4).
+/// previous segment has come (RFC 9293 §3.7.4).
 #[test]
 fn a_delayed_ack_that_the_other_end_waits_for_is_no_pause_of_an_application() {
     let mut packets = opened_for_segments();
@@ -280,8 +280,8 @@ fn a_sender_that_sends_while_no_acknowledgment_comes_had_no_more_data_before() {
     assert_eq!(writes(24), [19 * 6 + 24, 24 + 18 * 18], "an ACK comes between two writes");
 }
 
-/// Returns what an end advertises. It sends ACKs with these windows, so many milliseconds after the
-/// SYNs.
+/// Returns what an end advertises that sends ACKs with these windows. Each window comes with its
+/// time in milliseconds after the handshake.
 fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));

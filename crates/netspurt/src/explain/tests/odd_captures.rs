@@ -8,8 +8,8 @@ use super::super::Verdict;
 use super::causes::{Talk, first_of_ten_lost};
 
 impl Talk {
-    /// Returns a capture that holds each packet of this talk twice; the copy comes so many
-    /// milliseconds later.
+    /// Returns a capture that holds each packet of this talk and its copies. Each number in `later`
+    /// is the delay of a copy in milliseconds.
     fn with_copies(&self, later: &[f64]) -> Talk {
         let mut more = Talk::midway();
         for number in 0..self.len() {
@@ -38,8 +38,9 @@ fn repaired() -> Talk {
     talk
 }
 
-/// RFC 6864 §4.1: the identification of IPv4 tells copies; IPv6 has none. The copies come from
-/// another interface, from two others, or from another point of the path, which the note tells.
+/// RFC 6864 §4.1: the IPv4 identification shows which packets are copies; IPv6 has no
+/// identification. The copies were captured at another interface, at two other interfaces, or at
+/// another point of the path. A note says that there are copies.
 #[test]
 fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_once() {
     let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[0.3]];

@@ -133,7 +133,7 @@ fn at_the_receiver_the_second_copy_of_what_filled_a_gap_was_spurious() {
     assert_eq!(verdict(&talk).0, Verdict::Spurious);
 }
 
-/// RFC 2883 is an option of a receiver.
+/// RFC 2883 is optional for a receiver.
 #[test]
 fn no_d_sack_says_nothing_of_a_receiver_that_reported_no_duplicate() {
     let mut talk = first_of_ten_lost(true);
@@ -142,7 +142,8 @@ fn no_d_sack_says_nothing_of_a_receiver_that_reported_no_duplicate() {
     assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::None));
 }
 
-/// gVisor acknowledges a FIN before it takes its time stamp, and echoes that of the octets before.
+/// gVisor acknowledges a FIN before it stores the FIN's time stamp. So it echoes the time stamp of
+/// the octets before the FIN.
 #[test]
 fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
     for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
@@ -180,7 +181,7 @@ fn known_lost(talk: &Talk) -> bool {
 }
 
 /// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver
-/// may discard what it reported, and only after a timeout the sender sends this again.
+/// may discard octets that it reported, and the sender sends them again only after a timeout.
 #[test]
 fn rack_knows_of_no_loss_without_later_octets_nor_of_what_the_receiver_discarded() {
     let mut waits = Talk::opened(true, false);

@@ -166,14 +166,14 @@ fn told(found: &Explanation) -> String {
     format!("{:?} {:?} {:?}", found.passed, found.notes, found.connections)
 }
 
-/// With a transcript batches of segments are smaller. The result must not depend on the size of a
-/// batch.
+/// A transcript only records the packets, so the explanation must be the same without it.
 #[test]
 fn a_transcript_changes_nothing_in_what_is_explained() {
     let mut talks = vec![reordered_by_the_path(0.02, true), reordered_by_the_path(0.3, false)];
     talks.extend((1..40).map(|seed| shuffled(&repaired(), seed)));
     for seed in 1..20 {
-        // Twelve of these flights in one batch, of which the last are out of order.
+        // Twelve flights of three segments, which fit into one batch. Some packets are out of
+        // order.
         let mut talk = Talk::opened(true, true);
         for flight in 0..12 {
             talk.flight(100.0 + f64::from(flight) * 10.0, 3000 * flight, 3);

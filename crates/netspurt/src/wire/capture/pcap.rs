@@ -63,7 +63,7 @@ impl PcapLayout {
     /// When the version is not known.
     ///
     /// # Panics
-    /// When the header is not that of a pcap file.
+    /// When the header does not belong to a pcap file.
     pub(super) fn of(header: &[u8; HEADER_BYTES]) -> Result<Self, CaptureTrouble> {
         let first = *header.first_chunk().expect("a header");
         let (order, rate, longer) = magic(first).expect("the magic of pcap");
@@ -100,7 +100,7 @@ impl PcapLayout {
             PcapLengths::OriginalFirst => (fourth, third),
             PcapLengths::SmallerIsCaptured => (third.min(fourth), third.max(fourth)),
         };
-        // At most some 4.3 · 10¹⁸.
+        // The sum is at most about 4.3 · 10¹⁸, so it fits into an `i64`.
         let unix_ns = u64::from(seconds) * 1_000_000_000 + u64::from(below) * self.unit_ns;
         PcapRecord { unix_ns: unix_ns.cast_signed(), captured_bytes, original_bytes }
     }

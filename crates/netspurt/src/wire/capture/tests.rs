@@ -417,7 +417,7 @@ fn compressed_captures_are_read_up_to_where_they_are_damaged() {
     assert_eq!(read(&packed).0, 200);
     let (count, fault) = read(&packed[..packed.len() - 20]);
     let fault = fault.unwrap();
-    // The offset is that of the packet that is not whole.
+    // The offset points to the packet that is not whole.
     assert_eq!((fault.packets, fault.offset), (count, 24 + 216 * count));
     assert!(fault.to_string().contains("cannot be read: gzip: "), "{fault}");
     assert!((1..200).contains(&count));

@@ -91,7 +91,7 @@ impl Datagrams {
         self.counts
     }
 
-    /// Datagrams that still wait for fragments.
+    /// The number of datagrams that still wait for fragments.
     pub fn waiting(&self) -> usize {
         self.partial.len()
     }

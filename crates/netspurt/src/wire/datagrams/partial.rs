@@ -25,7 +25,7 @@ pub(super) struct PartialDatagram {
     fragments: usize,
 }
 
-/// A fragment that contradicts another one of its datagram.
+/// A fragment that contradicts another fragment of its datagram.
 pub(super) struct FragmentConflict;
 
 impl PartialDatagram {
@@ -35,7 +35,7 @@ impl PartialDatagram {
     /// fragments must not overlap unless they are copies (RFC 5722 §3, RFC 8200 §4.5).
     ///
     /// # Errors
-    /// When the fragment contradicts another one.
+    /// When the fragment contradicts another fragment.
     pub(super) fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), FragmentConflict> {
         let &Fragment { from, to, captured, .. } = fragment;
         let (left, right) = (u64::from(from), u64::from(to));
@@ -111,7 +111,7 @@ impl PartialDatagram {
     }
 }
 
-/// Turns the header of a fragment of IPv4 into that of the datagram of `length` octets.
+/// Turns the header of an IPv4 fragment into the header of the datagram, which has `length` octets.
 fn join_ipv4(header: &mut [u8], length: u16) {
     const DO_NOT_FRAGMENT: u8 = 0x40;
     debug_assert!(header.len() >= IPV4_HEADER_BYTES.into());
