@@ -207,6 +207,12 @@ impl Explainer {
         }
     }
 
+    /// Lets all connections take their pending segments.
+    #[cfg(test)]
+    pub(super) fn take_pending(&mut self) {
+        self.flows.states().for_each(|connection| connection.take_pending(&mut self.shared));
+    }
+
     /// Counts a segment that was captured at `unix_ns`, and returns that instant.
     #[inline]
     fn captured_at(&mut self, unix_ns: i64) -> Time {

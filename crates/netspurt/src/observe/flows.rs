@@ -353,6 +353,12 @@ impl<T: Default> Flows<T> {
         self.retired.drain(..)
     }
 
+    /// The states of all live connections.
+    #[cfg(test)]
+    pub fn states(&mut self) -> impl Iterator<Item = &mut T> {
+        self.live.iter_mut().map(|one| &mut one.state)
+    }
+
     /// Returns the active connections, in the order of their first packets. This needs no further
     /// memory.
     pub fn into_ordered(mut self) -> OrderedFlows<T> {

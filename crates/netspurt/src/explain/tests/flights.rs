@@ -1,9 +1,9 @@
-//! Explains flights of successive segments, with and without a transcript.
+//! Explains flights of successive segments: together and one by one, with and without a transcript.
 
 use proptest::prelude::*;
 
 use super::super::Disorder;
-use super::{Explainer, Explanation, read_all};
+use super::{Explainer, Explanation, read_all, read_one_by_one};
 use crate::ids::Side;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{Packet, PcapngWriter, encode};
@@ -117,11 +117,7 @@ fn packets(
     all
 }
 
-fn explained(
-    packets: &[(u64, Side, u16, Segment)],
-    six: bool,
-    explainer: Explainer,
-) -> Explanation {
+fn capture(packets: &[(u64, Side, u16, Segment)], six: bool) -> Vec<u8> {
     let texts =
         if six { ["[2001:db8::1]:9", "[2001:db8::2]:80"] } else { ["10.0.0.1:9", "10.0.0.2:80"] };
     let ends = texts.map(|end| end.parse().unwrap());
@@ -132,22 +128,21 @@ fn explained(
         encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
         file.packet(1_000_000_000 + ns, &bytes, None).unwrap();
     }
-    let bytes = file.finish().unwrap();
-    read_all(&bytes, explainer)
+    file.finish().unwrap()
 }
 
 proptest! {
-    /// The explanation must not depend on the transcript. With and without a transcript the same
-    /// code takes the segments, so this test does not compare segments taken together with segments
-    /// taken one by one.
+    /// The explanation must not depend on the transcript, either.
     #[test]
     fn flights_taken_together_tell_what_their_segments_tell_one_by_one(
         steps in prop::collection::vec((any::<bool>(), step()), 0..60),
         begin: u32, stamped: bool, six: bool, pace in prop::sample::select(vec![9_000, 109_000_u64]),
     ) {
         let packets = packets(&steps, (begin, pace), stamped);
-        let one_by_one = explained(&packets, six, Explainer::default().with_transcript(None));
-        let together = explained(&packets, six, Explainer::default());
+        let capture = capture(&packets, six);
+        let one_by_one = read_one_by_one(&capture);
+        let together = read_all(&capture, Explainer::default());
+        let transcribed = read_all(&capture, Explainer::default().with_transcript(None));
         // Packets are sorted from the first place where disorder is noticed. It is noticed only
         // among segments that are explained together.
         let ordered = |found: &Explanation| found.notes.disorder == Disorder::default();
@@ -155,6 +150,8 @@ proptest! {
             return Ok(());
         }
         let text = |found: Explanation| format!("{:#?}", (found.passed, found.notes, found.connections));
-        prop_assert_eq!(text(together), text(one_by_one));
+        let together = text(together);
+        prop_assert_eq!(&together, &text(one_by_one));
+        prop_assert_eq!(&together, &text(transcribed));
     }
 }

@@ -9,7 +9,7 @@ use crate::explain::{
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{Packet, PcapngWriter, encode};
 
-use super::read_all;
+use super::{read_all, read_one_by_one};
 
 /// Makes a packet from twelve random octets: the wait before the packet, the index of the side that
 /// sends it, and the segment. There are few different sequence numbers, and they are near the end
@@ -40,8 +40,8 @@ fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     ((1 << (wait % 40)) - 1, usize::from(who & 1), segment)
 }
 
-/// Explains packets that come at least `pace_ns` apart, unless the clock steps back.
-fn explained(packets: &[[u8; 12]], pace_ns: u64, explainer: Explainer) -> Explanation {
+/// Makes a capture of packets that come at least `pace_ns` apart, unless the clock steps back.
+fn capture(packets: &[[u8; 12]], pace_ns: u64) -> Vec<u8> {
     let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
@@ -57,8 +57,7 @@ fn explained(packets: &[[u8; 12]], pace_ns: u64, explainer: Explainer) -> Explan
         encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
         file.packet(unix_ns, &bytes, None).unwrap();
     }
-    let bytes = file.finish().unwrap();
-    read_all(&bytes, explainer)
+    file.finish().unwrap()
 }
 
 proptest! {
@@ -66,7 +65,8 @@ proptest! {
     fn segments_of_any_numbers_are_explained(
         packets in prop::collection::vec(any::<[u8; 12]>(), 0..120)
     ) {
-        let found = explained(&packets, 0, Explainer::default().with_transcript(None));
+        let transcribing = Explainer::default().with_transcript(None);
+        let found = read_all(&capture(&packets, 0), transcribing);
         prop_assert_eq!(found.passed.tcp, packets.len() as u64);
         prop_assert_eq!(spent_table(&found).rows(), found.connections.len());
         let again: usize = found.connections.iter().flat_map(|one| one.ways.iter().flatten())
@@ -81,9 +81,7 @@ proptest! {
         prop_assert_eq!(segments.rows(), packets.len());
     }
 
-    /// The explanation must not depend on the transcript. With and without a transcript the same
-    /// code takes the segments. The packets are too far apart to be out of order, unless the clock
-    /// steps back.
+    /// The packets are too far apart to be out of order, unless the clock steps back.
     #[test]
     fn segments_taken_together_tell_what_they_tell_one_by_one(
         mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
@@ -93,9 +91,9 @@ proptest! {
         // Nearly all have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);
         const APART_NS: u64 = Disorder::LIMIT.as_nanos();
-        let transcribing = Explainer::default().with_transcript(None);
-        let one_by_one = explained(&packets, APART_NS, transcribing);
-        let together = explained(&packets, APART_NS, Explainer::default());
+        let capture = capture(&packets, APART_NS);
+        let one_by_one = read_one_by_one(&capture);
+        let together = read_all(&capture, Explainer::default());
         let orderly = |found: &Explanation| found.notes.disorder == Disorder::default();
         prop_assume!(orderly(&one_by_one) && orderly(&together));
         let text = |found: Explanation| format!("{:?}", (found.passed, found.notes, found.connections));
