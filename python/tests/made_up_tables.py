@@ -1,0 +1,108 @@
+"""Makes tables whose columns no run recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from netspurt.table import Table
+
+
+class Made:
+    """A made-up table of the core. Masked values are missing."""
+
+    def __init__(self, columns: Mapping[str, Any], name: str = "made") -> None:
+        self.name = name
+        self.columns = list(columns)
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+        values = self._columns[name]
+        if isinstance(values, list):
+            texts = sorted(set(values))
+            return np.array([texts.index(text) for text in values], np.uint32), texts, None
+        valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
+        return np.ma.getdata(values), None, valid
+
+
+def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) -> Table:
+    """Return a table with a row for each dictionary. Other columns have their default values.
+
+    Texts become columns of texts. `None` is a value that does not exist.
+    """
+    columns: dict[str, Any] = {}
+    for key, default in defaults.items():
+        values = [row.get(key, default) for row in every]
+        gone = [value is None for value in values]
+        if any(isinstance(value, str) for value in (*values, default)):
+            columns[key] = values
+        elif default is None:
+            known = np.array([0 if value is None else value for value in values], np.int64)
+            columns[key] = np.ma.array(known, mask=np.array(gone, dtype=bool))
+        else:
+            columns[key] = np.array(values, dtype=np.array(default).dtype)
+    for row in every:
+        assert set(row) <= set(defaults), f"the table {name} has no column for all of {row}"
+    made: Any = Made(columns, name)
+    return Table(made)
+
+
+class Tables:
+    """A run that has a title, an end, and the tables that it was given."""
+
+    def __init__(self, *tables: Table, stop_s: float = 10.0, title: str = "made up") -> None:
+        self._tables = {table.name: table for table in tables}
+        self.stop_ns = round(1e9 * stop_s)
+        self.title = title
+
+    def table(self, name: str) -> Table:
+        """Return a table, or raise an error as a run does."""
+        if name not in self._tables:
+            raise ValueError(f"the table {name} was not recorded")
+        return self._tables[name]
+
+
+#: A segment of data that the node `a` sends in the first direction of the flow `f`.
+SEGMENT: dict[str, Any] = {
+    "t_ns": 0,
+    "flow": "f",
+    "direction": "forward",
+    "node": "a",
+    "way": "out",
+    "id": 0,
+    "packet": 1,
+    "kind": "data",
+    "seq": 1,
+    "ack": 1,
+    "len_bytes": 100,
+    "size_bytes": 140,
+    "window": 1000,
+    "flags": 16,
+    "cause": "",
+    "spurious": False,
+}
+
+
+def segments(*every: dict[str, Any], **defaults: Any) -> Table:
+    """Return a table of segments; each differs from `SEGMENT`, with an id of its own."""
+    numbered = [{"id": n, **row} for n, row in enumerate(every)]
+    return rows("segments", numbered, SEGMENT | defaults)
+
+
+def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
+    """Return a segment without data that acknowledges all octets below `octet`."""
+    return {
+        "t_ns": t_ns,
+        "direction": "reverse",
+        "way": "in",
+        "kind": "ack",
+        "ack": octet,
+        "len_bytes": 0,
+        "size_bytes": 40,
+        **more,
+    }
