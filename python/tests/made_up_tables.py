@@ -106,3 +106,41 @@ def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
         "size_bytes": 40,
         **more,
     }
+
+
+#: The columns of tables of a direction of a flow.
+_OF_FLOW: dict[str, Any] = {"t_ns": 0, "flow": "f", "direction": "forward"}
+
+MS = 1_000_000
+
+
+def sack_blocks(*every: dict[str, Any]) -> Table:
+    """Return a table of SACK blocks that the node `a` received."""
+    default = {"direction": "reverse", "node": "a", "id": np.uint64(0), "left": 0, "right": 0}
+    return rows("sack_blocks", list(every), _OF_FLOW | default)
+
+
+def rtt(*samples: tuple[int, int]) -> Table:
+    """Return a table of round trips: the instant [ms], and the sample [ns]."""
+    every = [{"t_ns": t * MS, "rtt_ns": value} for t, value in samples]
+    return rows("rtt", every, {**_OF_FLOW, "rtt_ns": 0})
+
+
+def rto(*every: dict[str, Any]) -> Table:
+    """Return a table of the states of a timer, which has no samples and a value of 1 s."""
+    default = {"fired": False, "srtt_ns": None, "rttvar_ns": None, "backoff": np.uint32(1)}
+    return rows("rto", list(every), {**_OF_FLOW, **default, "rto_ns": 1000 * MS})
+
+
+def cwnd(*every: tuple[int, int, int, bool], flight: int = 0) -> Table:
+    """Return states: the instant [ms], cwnd, ssthresh, and whether the sender is in recovery."""
+    names = ("cwnd_bytes", "ssthresh_bytes", "in_recovery")
+    states = [{"t_ns": t * MS, **dict(zip(names, row, strict=True))} for t, *row in every]
+    default = {"cwnd_bytes": 0, "ssthresh_bytes": 0, "flight_bytes": flight, "in_recovery": False}
+    return rows("cwnd", states, {**_OF_FLOW, **default})
+
+
+def flows(*every: dict[str, Any]) -> Table:
+    """Return a table of flows from `a` to `b`, which have not finished."""
+    default = {"flow": "f", "direction": "forward", "from": "a", "to": "b", "acked_bytes": 0}
+    return rows("flows", list(every) or [{}], {**default, "finished_ns": None})

@@ -19,33 +19,10 @@ from netspurt.qlog.forms import EVENTS
 from netspurt.qlog.texts import TEXT, grouped, milliseconds
 from netspurt.table import Table
 
-from made_up_tables import SEGMENT, Tables, ack, rows, segments
+from made_up_tables import MS, SEGMENT, Tables, ack, cwnd, rows, rto, rtt, sack_blocks, segments
 
-MS = 1_000_000
 SENDER = Vantage("f", "a", "client", "forward")
 OPTIONS: dict[str, Any] = {"ecn": "not-ect", "ts_val": None, "ts_ecr": None, "offset_bytes": None}
-
-_OF_FLOW = {"t_ns": 0, "flow": "f", "direction": "forward"}
-NO_BLOCKS = rows("sack_blocks", [], {**_OF_FLOW, "node": "a", "id": np.uint64(0), "left": 0,
-                                     "right": 0})  # fmt: skip
-
-
-def rtt(*samples: tuple[int, int]) -> Table:
-    every = [{"t_ns": t * MS, "rtt_ns": value} for t, value in samples]
-    return rows("rtt", every, {**_OF_FLOW, "rtt_ns": 0})
-
-
-def rto(*every: dict[str, Any]) -> Table:
-    default = {"fired": False, "srtt_ns": None, "rttvar_ns": None, "backoff": np.uint32(1)}
-    return rows("rto", list(every), {**_OF_FLOW, **default, "rto_ns": 1000 * MS})
-
-
-def cwnd(*every: tuple[int, int, int, bool]) -> Table:
-    """Return states: the instant [ms], cwnd, ssthresh, and whether the sender is in recovery."""
-    names = ("cwnd_bytes", "ssthresh_bytes", "in_recovery")
-    states = [{"t_ns": t * MS, **dict(zip(names, row, strict=True))} for t, *row in every]
-    default = {"cwnd_bytes": 0, "ssthresh_bytes": 0, "flight_bytes": 0, "in_recovery": False}
-    return rows("cwnd", states, {**_OF_FLOW, **default})
 
 
 def events(
@@ -53,7 +30,7 @@ def events(
 ) -> list[tuple[float, str, Any]]:
     """Write a trace, and return its events: the instant [ms], the name, and the data."""
     names = {table.name for table in tables}
-    given_tables = [*tables, NO_BLOCKS] if "sack_blocks" not in names else tables
+    given_tables = [*tables, sack_blocks()] if "sack_blocks" not in names else tables
     if "segments" not in names:
         given_tables = [*given_tables, segments(**OPTIONS)]
     file = folder / "one.sqlog"
@@ -105,16 +82,12 @@ def test_at_one_instant_arrivals_come_before_changes_and_packets_that_are_sent()
 
 
 def test_a_packet_has_the_members_that_its_row_has(tmp_path: Path) -> None:
-    blocks = [
-        {"direction": "reverse", "id": 1, "left": left, "right": left + 100} for left in (301, 101)
-    ]
     plain = {"t_ns": MS, "seq": 1, "id": 3, "ts_val": 0, "offset_bytes": 7}
     retransmitted = {"t_ns": 3 * MS, "kind": "retransmission", "id": 4, "cause": "rack"}
     other = {"t_ns": 4 * MS, "id": 9, "node": "b"}
     every = segments(plain, ack(2 * MS, 1, id=1), retransmitted, other, **OPTIONS)
-    sack_blocks = rows("sack_blocks", blocks, {**_OF_FLOW, "node": "a", "id": np.uint64(0),
-                                               "left": 0, "right": 0})  # fmt: skip
-    first, answer, *_, last = events(tmp_path, every, sack_blocks)
+    blocks = sack_blocks(*({"id": 1, "left": left, "right": left + 100} for left in (301, 101)))
+    first, answer, *_, last = events(tmp_path, every, blocks)
     assert first == (
         1.0,
         "packet_sent",
