@@ -18,6 +18,7 @@ from netspurt.table import Table
 
 from captured_path import captured
 from conftest import ROOT, Command
+from made_up_tables import Made
 
 
 @pytest.fixture(scope="module")
@@ -188,27 +189,6 @@ def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> No
     saved = [remedy.saved_s.value for remedy in remedies(explained.tables)]
     assert saved == sorted(saved, reverse=True)
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
-
-
-class Made:
-    """A made-up table of the core. Masked values are missing."""
-
-    name = "made"
-
-    def __init__(self, columns: dict[str, Any]) -> None:
-        self.columns = list(columns)
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
-
-    def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
-        values = self._columns[name]
-        if isinstance(values, list):
-            texts = sorted(set(values))
-            return np.array([texts.index(text) for text in values], np.uint32), texts, None
-        valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
-        return np.ma.getdata(values), None, valid
 
 
 def waits_of(

@@ -74,8 +74,9 @@ def _timeline(content: dict[str, Any], name: str) -> Timeline:
         order=str(content.get("order", "fifo")),
     )
     duplicate = content.get("duplicate")
-    if isinstance(duplicate, dict) and isinstance(duplicate.get("probability"), float):
-        timeline = replace(timeline, duplicates=duplicate["probability"])
+    # A probability of 1 is a whole number in TOML.
+    if isinstance(duplicate, dict) and isinstance(duplicate.get("probability"), int | float):
+        timeline = replace(timeline, duplicates=float(duplicate["probability"]))
     return timeline
 
 

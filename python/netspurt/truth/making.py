@@ -77,8 +77,7 @@ def make_collection(
     """Run cases and keep their captures and truth in a new folder.
 
     A case is left out if its run does not count, if a sum of its labels differs from the kernel's
-    counter, or if a capture has other packets than the tables. A simulated case is also left out if
-    it has no retransmissions.
+    counter, or if a capture has other packets than the tables.
 
     Parameters
     ----------

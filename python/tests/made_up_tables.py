@@ -1,0 +1,146 @@
+"""Makes tables whose columns no run recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from netspurt.table import Table
+
+
+class Made:
+    """A made-up table of the core. Masked values are missing."""
+
+    def __init__(self, columns: Mapping[str, Any], name: str = "made") -> None:
+        self.name = name
+        self.columns = list(columns)
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+        values = self._columns[name]
+        if isinstance(values, list):
+            texts = sorted(set(values))
+            return np.array([texts.index(text) for text in values], np.uint32), texts, None
+        valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
+        return np.ma.getdata(values), None, valid
+
+
+def rows(name: str, every: list[dict[str, Any]], defaults: Mapping[str, Any]) -> Table:
+    """Return a table with a row for each dictionary. Other columns have their default values.
+
+    Texts become columns of texts. `None` is a value that does not exist.
+    """
+    columns: dict[str, Any] = {}
+    for key, default in defaults.items():
+        values = [row.get(key, default) for row in every]
+        gone = [value is None for value in values]
+        if any(isinstance(value, str) for value in (*values, default)):
+            columns[key] = values
+        elif default is None:
+            known = np.array([0 if value is None else value for value in values], np.int64)
+            columns[key] = np.ma.array(known, mask=np.array(gone, dtype=bool))
+        else:
+            columns[key] = np.array(values, dtype=np.array(default).dtype)
+    for row in every:
+        assert set(row) <= set(defaults), f"the table {name} has no column for all of {row}"
+    made: Any = Made(columns, name)
+    return Table(made)
+
+
+class Tables:
+    """A run that has a title, an end, and the tables that it was given."""
+
+    def __init__(self, *tables: Table, stop_s: float = 10.0, title: str = "made up") -> None:
+        self._tables = {table.name: table for table in tables}
+        self.stop_ns = round(1e9 * stop_s)
+        self.title = title
+
+    def table(self, name: str) -> Table:
+        """Return a table, or raise an error as a run does."""
+        if name not in self._tables:
+            raise ValueError(f"the table {name} was not recorded")
+        return self._tables[name]
+
+
+#: A segment of data that the node `a` sends in the first direction of the flow `f`.
+SEGMENT: dict[str, Any] = {
+    "t_ns": 0,
+    "flow": "f",
+    "direction": "forward",
+    "node": "a",
+    "way": "out",
+    "id": np.uint64(0),
+    "packet": 1,
+    "kind": "data",
+    "seq": 1,
+    "ack": 1,
+    "len_bytes": np.uint16(100),
+    "size_bytes": np.uint16(140),
+    "window": np.uint16(1000),
+    "flags": np.uint16(16),
+    "cause": "",
+    "spurious": False,
+}
+
+
+def segments(*every: dict[str, Any], **defaults: Any) -> Table:
+    """Return a table of segments; each differs from `SEGMENT`, with an id of its own."""
+    numbered = [{"id": n, **row} for n, row in enumerate(every)]
+    return rows("segments", numbered, SEGMENT | defaults)
+
+
+def ack(t_ns: int, octet: int, **more: Any) -> dict[str, Any]:
+    """Return a segment without data that acknowledges all octets below `octet`."""
+    return {
+        "t_ns": t_ns,
+        "direction": "reverse",
+        "way": "in",
+        "kind": "ack",
+        "ack": octet,
+        "len_bytes": 0,
+        "size_bytes": 40,
+        **more,
+    }
+
+
+#: The columns of tables of a direction of a flow.
+_OF_FLOW: dict[str, Any] = {"t_ns": 0, "flow": "f", "direction": "forward"}
+
+MS = 1_000_000
+
+
+def sack_blocks(*every: dict[str, Any]) -> Table:
+    """Return a table of SACK blocks that the node `a` received."""
+    default = {"direction": "reverse", "node": "a", "id": np.uint64(0), "left": 0, "right": 0}
+    return rows("sack_blocks", list(every), _OF_FLOW | default)
+
+
+def rtt(*samples: tuple[int, int]) -> Table:
+    """Return a table of round trips: the instant [ms], and the sample [ns]."""
+    every = [{"t_ns": t * MS, "rtt_ns": value} for t, value in samples]
+    return rows("rtt", every, {**_OF_FLOW, "rtt_ns": 0})
+
+
+def rto(*every: dict[str, Any]) -> Table:
+    """Return a table of the states of a timer, which has no samples and a value of 1 s."""
+    default = {"fired": False, "srtt_ns": None, "rttvar_ns": None, "backoff": np.uint32(1)}
+    return rows("rto", list(every), {**_OF_FLOW, **default, "rto_ns": 1000 * MS})
+
+
+def cwnd(*every: tuple[int, int, int, bool], flight: int = 0) -> Table:
+    """Return states: the instant [ms], cwnd, ssthresh, and whether the sender is in recovery."""
+    names = ("cwnd_bytes", "ssthresh_bytes", "in_recovery")
+    states = [{"t_ns": t * MS, **dict(zip(names, row, strict=True))} for t, *row in every]
+    default = {"cwnd_bytes": 0, "ssthresh_bytes": 0, "flight_bytes": flight, "in_recovery": False}
+    return rows("cwnd", states, {**_OF_FLOW, **default})
+
+
+def flows(*every: dict[str, Any]) -> Table:
+    """Return a table of flows from `a` to `b`, which have not finished."""
+    default = {"flow": "f", "direction": "forward", "from": "a", "to": "b", "acked_bytes": 0}
+    return rows("flows", list(every) or [{}], {**default, "finished_ns": None})

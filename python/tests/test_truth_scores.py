@@ -1,0 +1,291 @@
+"""Scores of answers about labels that were written by hand: matching, counts, requirements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from netspurt.truth import Score, TruthError, check_collection, wrong_ones
+from netspurt.truth.answers import Answer, Matched, answers, match
+from netspurt.truth.labels import Label, write_labels
+from netspurt.truth.pcapng import Packet
+from netspurt.truth.scoring import BINS, bins, wilson
+
+LABEL = Label("s.pcapng", 4, 0, 50_000, "f", "forward", "10.0.0.1:1", "10.0.0.2:2", 101, 100, "rto",
+              False, "sender", "seen", False)  # fmt: skip
+ANSWER = Answer(50_000, 101, "rto", 0.9, "needed", 0.8, False)
+
+
+def scored(*pairs: tuple[Label, Answer | None], options_cut: bool = False) -> Score:
+    score = Score()
+    score.add("c/s.pcapng", Matched(pairs, []), options_cut=options_cut)
+    return score
+
+
+@pytest.mark.parametrize(
+    ("truth", "given_answer", "why"),
+    [
+        ({}, {}, ""),
+        ({}, None, "missed"),
+        ({"original": "partly"}, None, "missed"),
+        ({"original": "unseen"}, None, ""),
+        ({}, {"cause": "unknown"}, "cause"),
+        ({"original": "partly"}, {"cause": "unknown"}, "cause"),
+        ({"original": "unseen"}, {"cause": "unknown"}, ""),
+        ({"side": "receiver"}, {"cause": "unknown"}, ""),
+        ({"side": "middle"}, {"cause": "unknown"}, ""),
+        ({"side": "receiver"}, {"cause": "tlp"}, "cause"),
+        ({"original": "unseen"}, {"cause": "tlp"}, "cause"),
+        ({"cause": "sack-recovery"}, {"cause": "rack"}, ""),
+        ({"cause": "sack-recovery"}, {"cause": "go-back-n"}, "cause"),
+        ({}, {"verdict": "unknown"}, ""),
+        ({}, {"verdict": "spurious"}, "verdict"),
+        ({"spurious": True}, {}, "verdict"),
+        ({"spurious": True}, {"verdict": "spurious"}, ""),
+        ({"spurious": True}, {"cause": "tlp"}, "cause and verdict"),
+    ],
+)
+def test_an_answer_is_wrong_for_the_stated_reason(
+    truth: dict[str, Any], given_answer: dict[str, Any] | None, why: str
+) -> None:
+    answer = None if given_answer is None else replace(ANSWER, **given_answer)
+    score = scored((replace(LABEL, **truth), answer))
+    assert [mistake.why for mistake in score.wrong] == ([why] if why else [])
+
+
+def test_each_label_and_answer_has_its_place_in_the_counts() -> None:
+    unseen = replace(LABEL, original="unseen")
+    says_missing = replace(ANSWER, original_missing=True)
+    score = scored(
+        (LABEL, ANSWER),
+        (LABEL, None),
+        (unseen, None),
+        (unseen, says_missing),
+        (unseen, replace(says_missing, cause="unknown")),
+        (unseen, replace(ANSWER, cause="tlp", verdict="unknown")),
+        (replace(LABEL, spurious=True), ANSWER),
+    )
+    side = score.sides["sender"]
+    assert (side.held, side.found, side.missed, side.unseen_not_found) == (7, 5, 1, 1)
+    assert (side.unseen_unknown, side.loss_not_told) == (1, 1)
+    assert side.confusion == {"rto": {"rto": 3, "missed": 1, "tlp": 1}}
+    needed, spurious = side.verdicts["needed"], side.verdicts["spurious"]
+    assert (needed.right, needed.unknown, needed.wrong) == (3, 1, 0)
+    assert (spurious.right, spurious.unknown, spurious.wrong) == (0, 0, 1)
+    tally = side.by_class()["rto"]
+    assert (tally.right, tally.unknown, tally.wrong, tally.total) == (3, 0, 2, 5)
+
+
+def test_sides_and_captures_without_options_have_scores_of_their_own() -> None:
+    score = scored((LABEL, ANSWER), (replace(LABEL, side="receiver"), None))
+    score.add("d", Matched([(LABEL, None)], [("receiver", ANSWER)]), options_cut=True)
+    counts = {name: (s.held, s.found, s.invented) for name, s in score.sides.items()}
+    assert counts == {
+        "sender": (1, 1, 0),
+        "receiver": (1, 0, 0),
+        "sender, options cut": (1, 0, 0),
+        "receiver, options cut": (0, 0, 1),
+    }
+    assert score.captures == 2
+    assert score.failures() == [], "only the sender's side with options has requirements"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "failures"),
+    [
+        (98, 2, []),
+        (49, 1, []),
+        (97, 3, ["tlp: 97 of 100 right, at least 98% are required"]),
+        # 48 of 49 are 97.96 %.
+        (48, 1, ["tlp: 48 of 49 right, at least 98% are required"]),
+        (0, 1, ["tlp: 0 of 1 right, at least 98% are required"]),
+    ],
+)
+def test_98_of_100_right_causes_are_enough(right: int, wrong: int, failures: list[str]) -> None:
+    label = replace(LABEL, cause="tlp")
+    pairs = [(label, replace(ANSWER, cause="tlp"))] * right + [(label, ANSWER)] * wrong
+    assert scored(*pairs, (LABEL, ANSWER)).failures() == failures
+
+
+def test_each_requirement_that_is_not_met_has_a_sentence() -> None:
+    assert Score().failures() == ["no capture has a retransmission at its sender's side"]
+    score = scored((LABEL, None), (replace(LABEL, original="unseen"), ANSWER))
+    score.add("d", Matched([], [("sender", ANSWER)] * 2))
+    assert score.failures() == [
+        "1 retransmissions missed",
+        "2 retransmissions invented",
+        "1 retransmissions whose missing original is not reported",
+        "rto: 1 of 2 right, at least 98% are required",
+    ]
+
+
+def test_a_line_for_each_wrong_answer_names_the_packet_and_both_causes() -> None:
+    score = scored((LABEL, replace(ANSWER, cause="tlp")), (replace(LABEL, spurious=True), None))
+    score.add("d", Matched([], [("sender", ANSWER)]))
+    packet = "packet 4, seq 101, sender, original seen: rto"
+    assert wrong_ones(score.wrong) == [
+        f"c/s.pcapng: cause: {packet}, needed, answered tlp, needed",
+        f"c/s.pcapng: missed: {packet}, spurious, answered nothing",
+        "d: invented: t_ns 50000, seq 101: no retransmission, answered rto, needed",
+    ]
+
+
+def test_all_counts_are_json() -> None:
+    score = scored((LABEL, ANSWER), (LABEL, replace(ANSWER, cause="unknown")))
+    told = json.loads(json.dumps(score.as_json()))
+    assert (told["captures"], told["failures"]) == (1, score.failures())
+    side = told["sides"]["sender"]
+    assert side["confusion"] == {"rto": {"rto": 1, "unknown": 1}}
+    assert side["classes"] == {"rto": {"right": 1, "unknown": 1, "wrong": 0}}
+    assert side["verdicts"] == {"needed": {"right": 2, "unknown": 0, "wrong": 0}}
+    (cause,), (verdict,) = told["calibration"]["cause"], told["calibration"]["verdict"]
+    assert (cause["low"], cause["high"], cause["count"], cause["mean"]) == (0.9, 0.95, 1, 0.9)
+    assert (verdict["low"], verdict["count"], verdict["right"]) == (0.8, 2, 2)
+
+
+@pytest.mark.parametrize("bound", BINS[:-1])
+def test_a_confidence_at_a_bound_is_in_the_bin_above_it(bound: float) -> None:
+    (own,) = bins([(bound, True)])
+    assert own.low == bound
+
+
+def test_full_confidence_is_in_the_last_bin_and_no_answers_have_no_bins() -> None:
+    (own,) = bins([(1.0, False), (0.99, True)])
+    assert (own.low, own.high, own.count, own.right, own.share) == (0.99, 1.0, 2, 1, 0.5)
+    assert bins([]) == []
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilsons_bounds_are_the_shares_whose_deviation_is_the_quantile(
+    counts: tuple[int, int],
+) -> None:
+    """Wilson 1927: a bound p is a root of (share - p)² = z² p (1 - p) / n."""
+    right, count = counts
+    share = right / count
+    low, high = wilson(right, count)
+    assert 0 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1
+    for bound in (low, high):
+        deviation = 1.959964**2 * bound * (1 - bound) / count
+        assert (share - bound) ** 2 == pytest.approx(deviation, abs=1e-12)
+
+
+def matched(
+    labels: Sequence[Label], given_answers: Sequence[Answer], file: Path = Path("none")
+) -> Matched:
+    return match(file, ["10.0.0.1"], labels, given_answers)
+
+
+@pytest.mark.parametrize(
+    ("away_ns", "found"), [(0, True), (1000, True), (-1000, True), (1001, False), (-1001, False)]
+)
+@pytest.mark.parametrize("seq", [101, 7])
+def test_an_answer_belongs_to_a_packet_at_most_a_microsecond_away(
+    away_ns: int, found: bool, seq: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netspurt.truth.answers.read_packets", lambda _file: [])
+    answer = replace(ANSWER, t_ns=50_000 + away_ns, seq=seq)
+    result = matched([LABEL], [answer])
+    assert result.pairs == [(LABEL, answer if found else None)]
+    assert result.invented == ([] if found else [("receiver", answer)])
+
+
+def test_the_nearest_answer_is_taken_and_each_answer_only_once() -> None:
+    near, far = replace(ANSWER, t_ns=50_100), replace(ANSWER, t_ns=49_800)
+    later = replace(LABEL, unix_ns=50_200)
+    assert matched([LABEL, later], [far, near]).pairs == [(LABEL, near), (later, far)]
+
+
+def test_an_answer_with_the_octets_is_preferred_to_a_nearer_one_without_them() -> None:
+    exact, nearer = replace(ANSWER, t_ns=50_900), replace(ANSWER, seq=5)
+    other = replace(LABEL, seq=999, unix_ns=50_800)
+    assert matched([other, LABEL], [nearer, exact]).pairs == [(other, nearer), (LABEL, exact)]
+
+
+def test_a_duplicate_by_the_network_takes_its_answer_and_is_not_judged() -> None:
+    copy = replace(LABEL, copy=True, unix_ns=90_000)
+    of_copy = replace(ANSWER, t_ns=90_000)
+    result = matched([LABEL, copy], [ANSWER, of_copy])
+    assert (result.pairs, result.invented) == ([(LABEL, ANSWER)], [])
+
+
+def ip(source: str, version: int = 4) -> bytes:
+    """Return the first octets of an IP header up to the source address."""
+    if version == 4:
+        return b"\x45" + bytes(11) + bytes(int(part) for part in source.split("."))
+    return b"\x60" + bytes(7) + bytes.fromhex(source)
+
+
+@pytest.mark.parametrize(
+    ("packets", "side"),
+    [
+        ([], "receiver"),
+        ([(50_000, 40, ip("10.0.0.1"))], "sender"),
+        ([(50_000, 40, ip("10.0.0.2"))], "receiver"),
+        ([(50_000, 40, ip("fe80" + 26 * "0" + "01", 6))], "sender"),
+        ([(50_000, 40, ip("fe80" + 26 * "0" + "02", 6))], "receiver"),
+        ([(50_002, 40, ip("10.0.0.1")), (49_999, 40, ip("10.0.0.2"))], "receiver"),
+        ([(50_001, 40, ip("10.0.0.1")), (49_000, 40, ip("10.0.0.2"))], "sender"),
+        # An ACK and the data that it releases have the same instant. The answer is about the data.
+        ([(50_000, 40, ip("10.0.0.2")), (50_000, 140, ip("10.0.0.1"))], "sender"),
+    ],
+)
+def test_the_side_of_an_invented_retransmission_is_the_source_of_the_nearest_packet(
+    packets: list[tuple[int, int, bytes]], side: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [Packet(*packet) for packet in packets]
+    monkeypatch.setattr("netspurt.truth.answers.read_packets", lambda _file: made)
+    result = match(Path("none"), ["10.0.0.1", "fe80::1"], [], [ANSWER])
+    assert result.invented == [(side, ANSWER)]
+
+
+class Given:
+    """An explanation that gives answers about one capture."""
+
+    def __init__(self, given_answers: Sequence[Answer]) -> None:
+        self.answers = given_answers
+
+    def table(self, name: str) -> Mapping[str, NDArray[np.generic]]:
+        assert name == "retransmissions"
+        names = Answer.__dataclass_fields__
+        return {key: np.array([getattr(one, key) for one in self.answers]) for key in names}
+
+
+def test_answers_are_the_rows_of_the_table() -> None:
+    other = Answer(3, 4, "tlp", 0.25, "unknown", 0.5, True)
+    assert answers(Given([ANSWER, other])) == [ANSWER, other]
+
+
+def test_a_collection_is_judged_case_by_case_with_the_labels_of_each_capture(
+    tmp_path: Path,
+) -> None:
+    for name, cut in (("a-1", False), ("b-2", True)):
+        (tmp_path / name).mkdir()
+        write_labels(tmp_path / name / "truth.csv", [LABEL, replace(LABEL, capture="other")])
+        capture = {"file": "s.pcapng", "addresses": ["10.0.0.1"], "without_options": cut}
+        (tmp_path / name / "truth.json").write_text(json.dumps({"captures": [capture]}))
+    files, done = [], []
+
+    def explain(file: Path) -> Given:
+        files.append(file)
+        return Given([ANSWER])
+
+    score = check_collection(tmp_path, explain, progress=lambda *now: done.append(now))
+    assert {name: side.held for name, side in score.sides.items()} == {
+        "sender": 1,
+        "sender, options cut": 1,
+    }
+    assert (score.wrong, done) == ([], [(1, 2), (2, 2)])
+    assert files == [tmp_path / "a-1" / "s.pcapng", tmp_path / "b-2" / "s.pcapng"]
+    assert check_collection(tmp_path, explain, only="b-*").captures == 1
+    with pytest.raises(TruthError, match=r"no case of .* is called 'c'; the cases are a-1, b-2"):
+        check_collection(tmp_path, explain, only="c")
