@@ -7,9 +7,9 @@ use crate::units::Time;
 use crate::wire::CapturedTcp;
 
 use super::passed_acks::ReachedBy;
-use super::{CapturedConnection, CapturedWay, WaitingFor};
+use super::{CapturedConnection, CapturedDirection, WaitingFor};
 
-impl CapturedWay {
+impl CapturedDirection {
     /// The next event of an acknowledgment at the sender, and the time at which its effect passes
     /// the capture. `None` if the event may not have happened by `at`.
     fn reached(&self, at: Time) -> Option<(ReachedBy, Time)> {
@@ -20,7 +20,8 @@ impl CapturedWay {
 impl CapturedConnection {
     /// Whether an acknowledgment has reached a sender by `at`, and this is not counted yet.
     pub(super) fn has_reached(&self, at: Time) -> bool {
-        self.afar && self.ways.iter().flatten().any(|way| way.reached(at).is_some())
+        self.afar
+            && self.directions.iter().flatten().any(|direction| direction.reached(at).is_some())
     }
 
     /// Takes the acknowledgments that reached their senders before a packet of `side` was captured
@@ -39,13 +40,16 @@ impl CapturedConnection {
         (until_reached, soon): (bool, bool),
     ) -> Option<WaitingFor> {
         let stamps = packet.timestamps().filter(|_| packet.flags().has(Flags::ACK));
-        if let (Some(stamps), Some(way)) = (stamps, self.ways[side.index()].as_deref_mut()) {
-            way.limits.echoed(at, stamps.ecr);
+        if let (Some(stamps), Some(direction)) =
+            (stamps, self.directions[side.index()].as_deref_mut())
+        {
+            direction.limits.echoed(at, stamps.ecr);
         }
         while let Some((receiver, by, reached)) = self.next_reached(at) {
             let waited = self.held_back(side, until_reached);
-            let way = self.ways[receiver.index()].as_deref_mut();
-            let ended = way.and_then(|way| way.limits.take_reached(by, &way.octets));
+            let direction = self.directions[receiver.index()].as_deref_mut();
+            let ended = direction
+                .and_then(|direction| direction.limits.take_reached(by, &direction.octets));
             self.spent.packet(reached, waited, self.waiting());
             self.spent.sent_in_repair(ended.unwrap_or_default());
         }
@@ -56,7 +60,7 @@ impl CapturedConnection {
     /// time.
     fn next_reached(&self, at: Time) -> Option<(Side, ReachedBy, Time)> {
         let one = |side: Side| {
-            let (by, reached) = self.ways[side.index()].as_deref()?.reached(at)?;
+            let (by, reached) = self.directions[side.index()].as_deref()?.reached(at)?;
             Some((side, by, reached))
         };
         match (one(Side::From), one(Side::To)) {
@@ -67,7 +71,7 @@ impl CapturedConnection {
 
     /// What holds back the sender `side`, if its data is `on_its_way`.
     pub(super) fn held_back(&self, side: Side, on_its_way: bool) -> Option<WaitingFor> {
-        let way = self.ways[side.index()].as_deref().filter(|_| on_its_way)?;
-        Some(way.limits.held_back_by(&way.octets))
+        let direction = self.directions[side.index()].as_deref().filter(|_| on_its_way)?;
+        Some(direction.limits.held_back_by(&direction.octets))
     }
 }

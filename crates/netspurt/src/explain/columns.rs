@@ -6,7 +6,7 @@ use crate::ids::Side;
 use crate::units::{Duration, Time};
 
 use super::ended::{EndedConnection, Ending};
-use super::ended_way::EndedWay;
+use super::ended_direction::EndedDirection;
 use super::{Repairs, Spread, Statistics};
 
 /// A row: one direction of a connection.
@@ -17,19 +17,19 @@ pub struct ConnectionRow<'a> {
     /// The side that sends.
     pub side: Side,
     /// What that side sends.
-    pub way: &'a EndedWay,
+    pub direction: &'a EndedDirection,
 }
 
 impl<'a> ConnectionRow<'a> {
     /// Returns the one or two rows of `connection`.
     pub fn of(connection: &'a EndedConnection) -> impl Iterator<Item = Self> {
-        Side::BOTH
-            .into_iter()
-            .filter_map(move |side| Some(Self { connection, side, way: connection.way(side)? }))
+        Side::BOTH.into_iter().filter_map(move |side| {
+            Some(Self { connection, side, direction: connection.direction(side)? })
+        })
     }
 
     fn statistics(&self) -> &'a Statistics {
-        &self.way.statistics
+        &self.direction.statistics
     }
 
     fn repairs(&self) -> Repairs {
@@ -103,7 +103,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("ending", Tag(&Ending::NAMES, |row| row.connection.ending() as u8)),
     ("t_ns", Whole(|row| Some(ns(row.connection.first())))),
     ("duration_ns", Whole(|row| Some(span_ns(row.connection.span())))),
-    ("application_ns", Whole(|row| Some(span_ns(row.connection.spent.let_wait(row.side))))),
+    ("application_ns", Whole(|row| Some(span_ns(row.connection.spent.pause_ended_by(row.side))))),
     ("first_ns", Whole(|row| row.statistics().times.first.map(ns))),
     ("last_ns", Whole(|row| row.statistics().times.first.map(|_| ns(row.statistics().times.last)))),
     ("packets", Count(|row| row.statistics().packets.all.into())),
@@ -122,7 +122,7 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("urgent_packets", Count(|row| row.statistics().packets.urgent.into())),
     ("urgent_bytes", Count(|row| row.statistics().packets.urgent_bytes)),
     ("hardware_duplicates", Count(|row| row.statistics().copies.count)),
-    ("initial_seq", Whole(|row| row.way.initial_seq().map(i64::from))),
+    ("initial_seq", Whole(|row| row.direction.initial_seq().map(i64::from))),
     ("mss_bytes", Whole(|row| row.statistics().offers.mss.map(i64::from))),
     ("window_scale", Whole(|row| row.statistics().offers.window_scale.map(i64::from))),
     ("sack_permitted", Flag(|row| row.statistics().offers.sack)),

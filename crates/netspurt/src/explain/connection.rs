@@ -8,13 +8,13 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
+use super::copy_finder::CopyFinder;
 use super::pending::{PendingKind, PendingSegments};
 use super::reordering::{EitherSegment, HeldSegment, Reordering};
 use super::resting::RestingConnection;
-use super::twins::Twins;
 use super::{
-    AckForLimits, CapturedSegment, CapturedWay, EndedBy, EndedWay, Sender, SharedState, TimeSpent,
-    WaitingFor,
+    AckForLimits, CapturedDirection, CapturedSegment, EndedBy, EndedDirection, Sender, SharedState,
+    TimeSpent, WaitingFor,
 };
 
 /// A connection, as the capture shows it. The capture may lack its beginning or one of its
@@ -29,7 +29,7 @@ pub struct CapturedConnection {
     pending: PendingSegments,
     /// The two directions, indexed by the side that sends. Both are `None` while the connection
     /// rests.
-    pub(super) ways: [Option<Box<CapturedWay>>; 2],
+    pub(super) directions: [Option<Box<CapturedDirection>>; 2],
     /// The packed directions. `None` unless the connection rests.
     resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
@@ -49,7 +49,7 @@ pub struct CapturedConnection {
     /// The time that the connection spent on each thing that it waited for.
     pub(super) spent: TimeSpent,
     /// The latest packets, for finding copies. `None` until a first copy is found.
-    pub(super) twins: Option<Box<Twins>>,
+    pub(super) copy_finder: Option<Box<CopyFinder>>,
     /// The packets that wait to be put into order. `None` unless the capture is out of order.
     reordering: Option<Box<Reordering>>,
 }
@@ -68,8 +68,8 @@ impl CapturedConnection {
     /// count as if they ended now.
     pub fn spent(&self) -> TimeSpent {
         let mut spent = self.spent;
-        for way in self.ways.iter().flatten() {
-            spent.sent_in_repair(way.limits.sent_in_repair(&way.octets));
+        for direction in self.directions.iter().flatten() {
+            spent.sent_in_repair(direction.limits.sent_in_repair(&direction.octets));
         }
         spent
     }
@@ -78,14 +78,16 @@ impl CapturedConnection {
     /// more packets are expected. The memory of its directions goes to `shared`.
     pub fn rest(&mut self, shared: &mut SharedState) {
         self.take_pending(shared);
-        if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
+        if self.resting.is_none()
+            && self.directions.iter().flatten().all(|direction| direction.is_done())
+        {
             self.spent = self.spent();
             self.afar = false;
-            let mut ways = self.ways.each_mut().map(Option::take);
-            let each = ways.each_mut().map(Option::as_deref_mut);
+            let mut directions = self.directions.each_mut().map(Option::take);
+            let each = directions.each_mut().map(Option::as_deref_mut);
             self.resting = Some(RestingConnection::of(each, &mut shared.packing));
-            (self.twins, self.reordering) = (None, None);
-            ways.into_iter().flatten().for_each(|way| shared.keep(way));
+            (self.copy_finder, self.reordering) = (None, None);
+            directions.into_iter().flatten().for_each(|direction| shared.keep(direction));
             shared.keep_pending(take(&mut self.pending));
         }
     }
@@ -93,23 +95,25 @@ impl CapturedConnection {
     /// Unpacks a resting connection because an unexpected packet came.
     #[cold]
     fn wake(&mut self, resting: RestingConnection) {
-        self.ways = resting.unpacked().map(|way| way.map(|way| Box::new(way.wake())));
+        self.directions = resting
+            .unpacked()
+            .map(|direction| direction.map(|direction| Box::new(direction.wake())));
     }
 
     /// Ends the connection and returns its directions, indexed by the side that sends. Its memory
     /// goes to `shared`.
-    pub fn finish(self, shared: &mut SharedState) -> [Option<EndedWay>; 2] {
+    pub fn finish(self, shared: &mut SharedState) -> [Option<EndedDirection>; 2] {
         shared.keep_pending(self.pending);
         if let Some(resting) = self.resting {
             let [from, to] = resting.unpacked();
-            return [from.map(EndedWay::of_rested), to.map(EndedWay::of_rested)];
+            return [from.map(EndedDirection::of_rested), to.map(EndedDirection::of_rested)];
         }
-        let mut end = |mut way: Box<CapturedWay>| {
-            let ended = EndedWay::of(&mut way);
-            shared.keep(way);
+        let mut end = |mut direction: Box<CapturedDirection>| {
+            let ended = EndedDirection::of(&mut direction);
+            shared.keep(direction);
             ended
         };
-        let [from, to] = self.ways;
+        let [from, to] = self.directions;
         [from.map(&mut end), to.map(&mut end)]
     }
 
@@ -163,10 +167,9 @@ impl CapturedConnection {
         if self.pending.is_empty() {
             return;
         }
-        let at_senders = self
-            .ways
-            .each_ref()
-            .map(|way| way.as_deref().is_some_and(|way| way.sender.path.is_beside_sender()));
+        let at_senders = self.directions.each_ref().map(|direction| {
+            direction.as_deref().is_some_and(|direction| direction.sender.path.is_beside_sender())
+        });
         if shared.disorder.is_found() || self.pending.are_disordered(at_senders, &shared.others) {
             shared.disorder.note();
             return self.reorder_pending(shared);
@@ -223,8 +226,8 @@ impl CapturedConnection {
     /// come.
     fn hold(&mut self, segment: HeldSegment, shared: &mut SharedState) {
         let mut reordering = self.reordering.take().unwrap_or_default();
-        let ways = self.ways.each_ref().map(Option::as_deref);
-        reordering.add(segment, ways, &mut shared.disorder);
+        let directions = self.directions.each_ref().map(Option::as_deref);
+        reordering.add(segment, directions, &mut shared.disorder);
         self.reordering = Some(reordering);
         self.take_held(false, shared);
     }
@@ -257,8 +260,10 @@ impl CapturedConnection {
         if told.is_none() {
             told = self.told_of_silence(side, at, packet);
         }
-        if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
-            let longest = self.twins.as_ref().map_or(Duration::ZERO, |twins| twins.longest);
+        if self.copy_finder.as_mut().is_some_and(|copy_finder| copy_finder.holds(side, at, packet))
+        {
+            let longest =
+                self.copy_finder.as_ref().map_or(Duration::ZERO, |copy_finder| copy_finder.longest);
             shared.copies = (shared.copies.0 + 1, shared.copies.1.max(longest));
             self.take_twin(side, at, packet);
             return Answer::default();
@@ -305,37 +310,37 @@ impl CapturedConnection {
     fn offer(&mut self) {
         for side in [Side::From, Side::To] {
             let [own, of_receiver] = [side, side.peer()].map(|side| self.offered[side.index()]);
-            if let Some(way) = self.ways[side.index()].as_deref_mut() {
-                way.limits.offered(of_receiver, own);
+            if let Some(direction) = self.directions[side.index()].as_deref_mut() {
+                direction.limits.offered(of_receiver, own);
             }
         }
     }
 
     /// Notes what data of `side` shows about the time before it.
     fn note_data(&mut self, side: Side, at: Time) {
-        let Self { ways, spent, .. } = self;
-        let Some(way) = ways[side.index()].as_deref() else { return };
+        let Self { directions, spent, .. } = self;
+        let Some(direction) = directions[side.index()].as_deref() else { return };
         spent.has_data(side);
-        if way.sender.path.is_beside_sender() {
-            spent.was_held(side, at);
+        if direction.sender.path.is_beside_sender() {
+            spent.data_sent(side, at);
         }
-        spent.window_filled(|| way.sender.path.round_trip_beside_sender());
-        if spent.is_paused() && !way.octets.outstanding().is_empty() {
+        spent.window_filled(|| direction.sender.path.round_trip_beside_sender());
+        if spent.is_paused() && !direction.octets.outstanding().is_empty() {
             spent.went_on(side);
         }
     }
 
     /// The number of copies of segments of `side` so far.
     fn copies(&self, side: Side) -> u64 {
-        self.ways[side.index()].as_deref().map_or(0, |way| way.sender.copies())
+        self.directions[side.index()].as_deref().map_or(0, |direction| direction.sender.copies())
     }
 
     /// Counts a packet that is a copy of an earlier packet.
     #[cold]
     fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
         let shift = self.shift_offered(side);
-        if let Some(way) = self.ways[side.index()].as_deref_mut() {
-            let CapturedWay { octets, statistics, sender, .. } = way;
+        if let Some(direction) = self.directions[side.index()].as_deref_mut() {
+            let CapturedDirection { octets, statistics, sender, .. } = direction;
             let left = octets.sequence().octet(packet.seq());
             let right = left + u64::from(packet.seq_len());
             let occupies = left < right && !packet.flags().has(Flags::RST);
@@ -347,10 +352,10 @@ impl CapturedConnection {
             statistics.sent(at, packet, sent, octets, shift);
         }
         if packet.flags().has(Flags::ACK)
-            && let Some(way) = self.ways[side.peer().index()].as_deref_mut()
+            && let Some(direction) = self.directions[side.peer().index()].as_deref_mut()
         {
-            let ack = way.octets.sequence().octet(packet.ack());
-            way.statistics.answered(at, packet, (ack, false), &way.octets);
+            let ack = direction.octets.sequence().octet(packet.ack());
+            direction.statistics.answered(at, packet, (ack, false), &direction.octets);
         }
         self.spent.packet(at, None, self.waiting());
     }
@@ -366,7 +371,9 @@ impl CapturedConnection {
     /// What `side` waits for as a sender. `None` if it waits for nothing.
     #[inline]
     pub(super) fn sender_waits(&self, side: Side) -> Option<WaitingFor> {
-        self.ways[side.index()].as_deref().and_then(|way| way.limits.waiting(&way.octets))
+        self.directions[side.index()]
+            .as_deref()
+            .and_then(|direction| direction.limits.waiting(&direction.octets))
     }
 
     /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
@@ -400,9 +407,9 @@ impl CapturedConnection {
         shared: &mut SharedState,
     ) -> Option<WaitingFor> {
         let shift = self.shift_offered(side);
-        let way = self.ways[side.index()]
+        let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::seen_from(packet)));
-        let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
+        let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags().has(Flags::RST) {
             statistics.sent(at, packet, None, octets, shift);
@@ -417,10 +424,10 @@ impl CapturedConnection {
         }
         sender.answers_syn = answers_syn;
         sender.sending(at, packet, left, octets);
-        if old && sender.copies() > copies && self.twins.is_none() {
+        if old && sender.copies() > copies && self.copy_finder.is_none() {
             let earlier = octets.outstanding().iter().rfind(|one| one.left == left);
             let gap = earlier.map_or(Duration::ZERO, |one| at.saturating_since(one.last_sent));
-            self.twins = Some(Box::new(Twins::of(side, at, packet, gap)));
+            self.copy_finder = Some(Box::new(CopyFinder::of(side, at, packet, gap)));
         }
         sender.labelled(at, packet.flow_label());
         let sent = octets.sent_from(left, at, packet, CapturedSegment::of(packet));
@@ -448,9 +455,9 @@ impl CapturedConnection {
     ) -> Answer {
         let shift = self.shift(side.peer());
         // Acknowledged octets were sent even if they were not captured.
-        let way = self.ways[side.index()]
+        let direction = self.directions[side.index()]
             .get_or_insert_with(|| shared.begin(Sequence::midway(packet.ack())));
-        let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
+        let CapturedDirection { octets, statistics, sender, limits, floors, .. } = &mut **direction;
         sender.answering(at, packet, octets);
         let ack = octets.sequence().octet(packet.ack());
         statistics.acknowledging(at, ack);
@@ -473,7 +480,7 @@ impl CapturedConnection {
         self.afar |= limits.is_afar();
         if let Some(sample) = &answer.sample
             && !sample.ambiguous
-            && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
+            && let Some(back) = self.directions[side.peer().index()].as_deref_mut()
         {
             back.sender.path.near_sample(sample.rtt);
         }

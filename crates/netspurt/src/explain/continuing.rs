@@ -12,19 +12,19 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp as _, PlainSegment};
 
 use super::silence::had_no_more_in;
-use super::{CapturedConnection, CapturedSegment, CapturedWay, SharedState, WaitingFor};
+use super::{CapturedConnection, CapturedDirection, CapturedSegment, SharedState, WaitingFor};
 
 impl CapturedConnection {
     /// Whether `segment`, which was taken last, ends with the highest octet of `side`, and this
     /// octet is outstanding.
-    fn goes_on(&self, side: Side, segment: &PlainSegment) -> bool {
-        self.ways[side.index()].as_deref().is_some_and(|way| {
-            let highest = way.octets.sequence().highest();
+    fn may_continue(&self, side: Side, segment: &PlainSegment) -> bool {
+        self.directions[side.index()].as_deref().is_some_and(|direction| {
+            let highest = direction.octets.sequence().highest();
             let end = segment.seq().wrapping_add(segment.len());
-            way.octets.sequence().octet(end) == highest
-                && way.octets.una() < highest
-                && !way.octets.outstanding().is_empty()
-                && way.statistics.goes_on_at(highest)
+            direction.octets.sequence().octet(end) == highest
+                && direction.octets.una() < highest
+                && !direction.octets.outstanding().is_empty()
+                && direction.statistics.goes_on_at(highest)
         })
     }
 
@@ -40,12 +40,12 @@ impl CapturedConnection {
     ) {
         // The segments are taken one by one if the capture has copies, or if acknowledgments reach
         // the sender in between.
-        let alone = self.twins.is_some()
+        let alone = self.copy_finder.is_some()
             || self.afar && {
                 let span = segments.clone().fold(Duration::ZERO, |sum, (gap, _)| sum + gap);
                 self.has_reached(at + span)
             };
-        if alone || !self.goes_on(side, before) {
+        if alone || !self.may_continue(side, before) {
             for (gap, segment) in segments {
                 at += gap;
                 self.take(side, at, &segment, shared);
@@ -54,19 +54,19 @@ impl CapturedConnection {
         }
         let many = segments.len() as u32;
         let (shift, other) = (self.shift_offered(side), self.sender_waits(side.peer()));
-        let Self { ways, spent, .. } = self;
-        let Some(way) = &mut ways[side.index()] else { return };
-        let CapturedWay { octets, statistics, sender, limits, .. } = &mut **way;
+        let Self { directions, spent, .. } = self;
+        let Some(direction) = &mut directions[side.index()] else { return };
+        let CapturedDirection { octets, statistics, sender, limits, .. } = &mut **direction;
         let calm = sender.is_calm();
         // One call is enough for all `segments`, because they are alike. `before` itself may have
         // no new octets.
-        limits.fresh(before);
+        limits.new_data(before);
         for (gap, segment) in segments {
             at += gap;
             let segment = &segment;
             let left = octets.sequence().highest();
             if calm {
-                sender.left(at, segment, (left, true), octets);
+                sender.note_sent(at, segment, (left, true), octets);
             } else {
                 sender.sending(at, segment, left, octets);
             }
@@ -80,7 +80,7 @@ impl CapturedConnection {
             spent.packet(at, waited, WaitingFor::of_senders(limits.waiting(octets), other));
             spent.window_filled(|| sender.path.round_trip_beside_sender());
         }
-        limits.flies(octets);
+        limits.set_flight(octets);
         limits.progress = Some(at);
         statistics.continued(before, shift, many);
     }

@@ -4,14 +4,14 @@ use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
 use super::columns::DIRECTIONS;
-use super::tables::ways;
+use super::tables::directions;
 use super::{ChangeSums, DelayChanges, Explanation};
 
 /// The table `delay_changes`: a row for each direction and kind of change of its round trip.
 pub fn delay_changes_table(explanation: &Explanation) -> Table {
-    let rows: Vec<(u64, Side, u8, ChangeSums)> = ways(explanation)
-        .filter_map(|(number, side, way)| {
-            let changes = way.statistics.course.as_ref()?.changes;
+    let rows: Vec<(u64, Side, u8, ChangeSums)> = directions(explanation)
+        .filter_map(|(number, side, direction)| {
+            let changes = direction.statistics.course.as_ref()?.changes;
             Some((0..).zip(changes.sums).map(move |(kind, sums)| (number, side, kind, sums)))
         })
         .flatten()

@@ -7,7 +7,7 @@ use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
 use super::unanswered::judge_alone;
-use super::{CapturedConnection, EndedWay, SharedState, Statistics, TimeSpent};
+use super::{CapturedConnection, EndedDirection, SharedState, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct EndedConnection {
     pub spent: TimeSpent,
     /// The directions, indexed by the side that sends. `None` if neither packets nor
     /// acknowledgments of the direction were captured.
-    pub ways: [Option<EndedWay>; 2],
+    pub directions: [Option<EndedDirection>; 2],
 }
 
 impl EndedConnection {
@@ -50,23 +50,28 @@ impl EndedConnection {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(shared);
         let (first_side, spent) = (state.first_side(), state.spent());
-        let mut ways = state.finish(shared);
-        let silent =
-            |way: &Option<EndedWay>| way.as_ref().is_none_or(|way| way.statistics.packets.all == 0);
-        if ways.iter().any(silent) {
-            ways.iter_mut().flatten().for_each(judge_alone);
+        let mut directions = state.finish(shared);
+        let silent = |direction: &Option<EndedDirection>| {
+            direction.as_ref().is_none_or(|direction| direction.statistics.packets.all == 0)
+        };
+        if directions.iter().any(silent) {
+            directions.iter_mut().flatten().for_each(judge_alone);
         }
-        let sent = ways.iter().flatten().map(|way| way.statistics.data.unique_bytes).sum();
-        Self { number, ends, first_side, spent: spent.repairs_that_waited(sent), ways }
+        let sent = directions
+            .iter()
+            .flatten()
+            .map(|direction| direction.statistics.data.unique_bytes)
+            .sum();
+        Self { number, ends, first_side, spent: spent.repairs_that_waited(sent), directions }
     }
 
     /// What `side` sent.
-    pub fn way(&self, side: Side) -> Option<&EndedWay> {
-        self.ways[side.index()].as_ref()
+    pub fn direction(&self, side: Side) -> Option<&EndedDirection> {
+        self.directions[side.index()].as_ref()
     }
 
     fn statistics(&self) -> impl Iterator<Item = &Statistics> {
-        self.ways.iter().flatten().map(|way| &way.statistics)
+        self.directions.iter().flatten().map(|direction| &direction.statistics)
     }
 
     /// When its first packet was captured.

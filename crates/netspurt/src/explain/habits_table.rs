@@ -5,7 +5,7 @@ use crate::record::{Column, Data, Table};
 use crate::units::Duration;
 
 use super::columns::DIRECTIONS;
-use super::tables::{confidence, ways};
+use super::tables::{confidence, directions};
 use super::{Explanation, Habits, Vantage};
 
 /// A row: the connection's number, the side that sends, and its habits.
@@ -82,8 +82,8 @@ fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
 /// The table `habits`: a row for each direction in which octets were missing or sent again. The row
 /// tells what the sender, the receiver and the path were seen to do, and how often.
 pub fn habits_table(explanation: &Explanation) -> Table {
-    let rows: Vec<HabitsRow<'_>> = ways(explanation)
-        .filter_map(|(number, side, way)| Some((number, side, way.habits.as_deref()?)))
+    let rows: Vec<HabitsRow<'_>> = directions(explanation)
+        .filter_map(|(number, side, direction)| Some((number, side, direction.habits.as_deref()?)))
         .collect();
     let sides = rows.iter().map(|row| row.1.index() as u8).collect();
     let mut columns = vec![

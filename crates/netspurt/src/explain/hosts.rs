@@ -25,10 +25,11 @@ pub fn settle(connections: &mut [EndedConnection]) {
         for side in [Side::From, Side::To] {
             let host = connection.ends[side.index()].ip();
             let Some(cause) = hosts.get(&host).and_then(Traits::lone) else { continue };
-            let Some(way) = &mut connection.ways[side.index()] else { continue };
-            let far = way.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
+            let Some(direction) = &mut connection.directions[side.index()] else { continue };
+            let far =
+                direction.habits.as_ref().is_some_and(|own| own.vantage.0 == Vantage::Receiver);
             let lone = |rule| rule == CauseRule::LoneByTime;
-            for one in way.retransmissions.iter_mut().filter(|one| lone(one.rule)) {
+            for one in direction.retransmissions.iter_mut().filter(|one| lone(one.rule)) {
                 (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHost);
                 one.cause_confidence = one.rule.confidence(far);
             }
@@ -54,7 +55,9 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
             let pooled = grids.get(&one.ends[side.index()].ip()).copied().flatten();
             let own = || TimerGrid::of(&timeouts(one, side).collect::<Vec<_>>());
             let grid = pooled.or_else(own);
-            if let Some(habits) = one.ways[side.index()].as_mut().and_then(|w| w.habits.as_mut()) {
+            if let Some(habits) =
+                one.directions[side.index()].as_mut().and_then(|w| w.habits.as_mut())
+            {
                 habits.timer_grid = grid;
             }
         }
@@ -64,7 +67,8 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
 /// When the retransmission timer of `side` fired for the first time for each loss. Later timeouts
 /// of the same octets do not count: with any clock they follow at multiples of the first wait.
 fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
-    let all = connection.way(side).map_or(&[][..], |way| &way.retransmissions[..]);
+    let all =
+        connection.direction(side).map_or(&[][..], |direction| &direction.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
     all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
 }
@@ -78,7 +82,7 @@ fn seen(connection: &EndedConnection) -> impl Iterator<Item = (IpAddr, &Habits)>
 /// The sides and habits of the senders, without directions that were captured at the receiver.
 fn seen_sides(connection: &EndedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
-        let habits = connection.way(side)?.habits.as_deref()?;
+        let habits = connection.direction(side)?.habits.as_deref()?;
         (habits.vantage.0 != Vantage::Receiver).then_some((side, habits))
     })
 }

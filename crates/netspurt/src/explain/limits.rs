@@ -124,8 +124,8 @@ impl Limits {
                     self.repair_end = Some(octets.sequence().highest());
                 }
             } else {
-                self.fresh(packet);
-                self.flies(octets);
+                self.new_data(packet);
+                self.set_flight(octets);
             }
         }
         self.goes_on &= !packet.flags().has(Flags::FIN);
@@ -134,7 +134,7 @@ impl Limits {
 
     /// Takes a segment with new octets of payload.
     #[inline]
-    pub fn fresh(&mut self, packet: &impl CapturedTcp) {
+    pub fn new_data(&mut self, packet: &impl CapturedTcp) {
         if !self.offered {
             self.full_bytes = self.full_bytes.max(packet.len());
         }
@@ -152,7 +152,7 @@ impl Limits {
     }
 
     /// Notes the octets that are outstanding after new ones were sent.
-    pub fn flies(&mut self, octets: &OneWay<CapturedSegment>) {
+    pub fn set_flight(&mut self, octets: &OneWay<CapturedSegment>) {
         self.flight = octets.sequence().highest().saturating_sub(octets.una());
     }
 

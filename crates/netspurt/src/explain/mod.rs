@@ -6,14 +6,16 @@
 //! alone, not the judge of a simulation or the counters of a kernel.
 
 mod afar;
+mod captured_direction;
 mod columns;
 mod connection;
 mod continuing;
+mod copy_finder;
 mod csv;
 mod delay_changes_table;
 mod disorder;
 mod ended;
-mod ended_way;
+mod ended_direction;
 mod explainer;
 mod floors;
 mod habits_table;
@@ -43,17 +45,16 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
-mod twins;
 mod unanswered;
 mod waits;
-mod way;
 
+pub use captured_direction::CapturedDirection;
 pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
 pub use delay_changes_table::delay_changes_table;
 pub use disorder::Disorder;
 pub use ended::{EndedConnection, Ending};
-pub use ended_way::EndedWay;
+pub use ended_direction::EndedDirection;
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{EndedBy, FLOORS, OtherFloors, TimerWait};
 pub use habits_table::habits_table;
@@ -78,4 +79,3 @@ pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;
 pub use transcript::Transcript;
 pub use waits::{floors_table, spent_table, waits_table};
-pub use way::CapturedWay;

@@ -8,7 +8,7 @@ use crate::seq::is_before;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::CapturedWay;
+use super::CapturedDirection;
 use super::disorder::Disorder;
 use super::infer::Vantage;
 
@@ -124,22 +124,22 @@ impl Reordering {
     /// The maximum number of held segments that a segment can be moved before.
     const MOST: usize = 256;
 
-    /// Adds the segment that was captured next. `ways` holds the two directions, indexed by the
+    /// Adds the segment that was captured next. `directions` holds the two directions, indexed by the
     /// side that sends. If the segment is moved before others, `disorder` counts it.
     pub fn add(
         &mut self,
         one: HeldSegment,
-        ways: [Option<&CapturedWay>; 2],
+        directions: [Option<&CapturedDirection>; 2],
         disorder: &mut Disorder,
     ) {
-        let within = disordered_within(ways);
+        let within = disordered_within(directions);
         self.last = one.at;
         let place = self.held.len();
         let first_place = place.saturating_sub(Self::MOST);
         let mut before = None;
         for (place, other) in self.held.iter().enumerate().skip(first_place) {
             let late = one.at.saturating_since(other.at);
-            if late <= within && passed_before(&one, other, ways) {
+            if late <= within && passed_before(&one, other, directions) {
                 before = Some((place, late));
                 break;
             }
@@ -161,40 +161,52 @@ impl Reordering {
 
 /// The longest time by which a packet of a connection with these directions may be out of order.
 /// Within a round trip both a segment and its retransmission may pass.
-fn disordered_within(ways: [Option<&CapturedWay>; 2]) -> Duration {
-    let rounds = ways.iter().flatten().filter_map(|way| way.sender.path.least());
+fn disordered_within(directions: [Option<&CapturedDirection>; 2]) -> Duration {
+    let rounds = directions.iter().flatten().filter_map(|direction| direction.sender.path.least());
     rounds.min().map_or(Disorder::LIMIT, |round| Disorder::LIMIT.min(round / 2))
 }
 
 /// Whether `one` passed before `other`, which was captured before it.
-fn passed_before(one: &HeldSegment, other: &HeldSegment, ways: [Option<&CapturedWay>; 2]) -> bool {
+fn passed_before(
+    one: &HeldSegment,
+    other: &HeldSegment,
+    directions: [Option<&CapturedDirection>; 2],
+) -> bool {
     if !(one.marks.is_comparable() || one.marks.opens()) || !other.marks.is_comparable() {
         return false;
     }
-    let way = ways[one.side.index()];
+    let direction = directions[one.side.index()];
     if one.side == other.side && one.marks.opens() {
         return !other.marks.opens();
     }
     if one.side == other.side {
-        return was_sent_before(&one.marks, &other.marks, way);
+        return was_sent_before(&one.marks, &other.marks, direction);
     }
-    let back = ways[other.side.index()];
-    is_acknowledged(&one.marks, &other.marks, way) || triggers(&one.marks, &other.marks, back)
+    let back = directions[other.side.index()];
+    is_acknowledged(&one.marks, &other.marks, direction) || triggers(&one.marks, &other.marks, back)
 }
 
-/// Whether the octets from `seq` on were not seen in the direction `way`.
-fn is_new(seq: u32, way: Option<&CapturedWay>) -> bool {
-    way.is_none_or(|way| way.octets.sequence().octet(seq) >= way.octets.sequence().highest())
+/// Whether the octets from `seq` on were not seen in the direction `direction`.
+fn is_new(seq: u32, direction: Option<&CapturedDirection>) -> bool {
+    direction.is_none_or(|direction| {
+        direction.octets.sequence().octet(seq) >= direction.octets.sequence().highest()
+    })
 }
 
-/// Whether the sender of `way` sent `one` before `other`.
-fn was_sent_before(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWay>) -> bool {
+/// Whether the sender of `direction` sent `one` before `other`.
+fn was_sent_before(
+    one: &OrderMarks,
+    other: &OrderMarks,
+    direction: Option<&CapturedDirection>,
+) -> bool {
     if let (Some(one_val), Some(other_val)) = (one.val, other.val)
         && one_val != other_val
     {
         return is_before(one_val, other_val);
     }
-    if one.ip_id != other.ip_id && way.is_some_and(|way| way.sender.numbers_packets()) {
+    if one.ip_id != other.ip_id
+        && direction.is_some_and(|direction| direction.sender.numbers_packets())
+    {
         return one.ip_id.wrapping_sub(other.ip_id).cast_signed() < 0;
     }
     if one.ack != other.ack {
@@ -202,15 +214,19 @@ fn was_sent_before(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
     }
     let has_octets = |marks: &OrderMarks| marks.seq != marks.end;
     if has_octets(one) && has_octets(other) {
-        let alike = is_new(one.seq, way) == is_new(other.seq, way);
+        let alike = is_new(one.seq, direction) == is_new(other.seq, direction);
         return alike && is_before(one.seq, other.seq);
     }
     one.sacked_bytes < other.sacked_bytes
 }
 
-/// Whether `other` acknowledges all octets of `one`, which belongs to the direction `way`, and no
+/// Whether `other` acknowledges all octets of `one`, which belongs to the direction `direction`, and no
 /// acknowledgment number did so before.
-fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWay>) -> bool {
+fn is_acknowledged(
+    one: &OrderMarks,
+    other: &OrderMarks,
+    direction: Option<&CapturedDirection>,
+) -> bool {
     if one.seq == one.end {
         return false;
     }
@@ -218,13 +234,13 @@ fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
     let by_block = other
         .newest
         .is_some_and(|(left, right)| !is_before(one.seq, left) && !is_before(right, one.end));
-    if is_new(one.seq, way) {
+    if is_new(one.seq, direction) {
         return by_number || by_block;
     }
     // In a capture at the receiver, retransmissions are acknowledged as soon as new octets are.
-    way.is_some_and(|way| {
-        let is_outstanding = way.octets.una() < way.octets.sequence().octet(one.end);
-        way.sender.path.vantage().0 == Vantage::Receiver
+    direction.is_some_and(|direction| {
+        let is_outstanding = direction.octets.una() < direction.octets.sequence().octet(one.end);
+        direction.sender.path.vantage().0 == Vantage::Receiver
             && is_outstanding
             && (by_number || by_block)
     })
@@ -232,9 +248,9 @@ fn is_acknowledged(one: &OrderMarks, other: &OrderMarks, way: Option<&CapturedWa
 
 /// Whether `other`, which belongs to the direction `back`, is a retransmission that `one` may have
 /// triggered. Only a capture at the sender of `other` shows this.
-fn triggers(one: &OrderMarks, other: &OrderMarks, back: Option<&CapturedWay>) -> bool {
+fn triggers(one: &OrderMarks, other: &OrderMarks, back: Option<&CapturedDirection>) -> bool {
     let again = other.seq != other.end && !is_new(other.seq, back);
     again
-        && back.is_some_and(|way| way.sender.path.vantage().0 == Vantage::Sender)
+        && back.is_some_and(|direction| direction.sender.path.vantage().0 == Vantage::Sender)
         && !is_before(other.seq, one.ack)
 }

@@ -5,7 +5,7 @@ use std::mem::take;
 use crate::observe::Sequence;
 use crate::packed::{Packed, PackedValue};
 
-use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, Statistics};
+use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Sender, Statistics};
 
 /// A direction of a resting connection, unpacked.
 ///
@@ -13,7 +13,7 @@ use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, S
 /// sender are kept. So the causes of later retransmissions are inferred without the rest of the
 /// sender's state.
 #[derive(Debug)]
-pub struct RestedWay {
+pub struct RestedDirection {
     /// Its sequence space.
     pub sequence: Sequence,
     /// Its statistics.
@@ -46,37 +46,39 @@ pub struct RestingConnection {
 
 impl RestingConnection {
     /// Packs the directions and leaves them empty. The packing uses the buffer `room`.
-    pub fn of(ways: [Option<&mut CapturedWay>; 2], room: &mut Vec<u8>) -> Self {
+    pub fn of(directions: [Option<&mut CapturedDirection>; 2], room: &mut Vec<u8>) -> Self {
         room.clear();
-        let further = ways.map(|way| {
-            way.is_some().put(room);
-            way.map_or_else(RestedFurther::default, |way| RestedFurther::packing(way, room))
+        let further = directions.map(|direction| {
+            direction.is_some().put(room);
+            direction.map_or_else(RestedFurther::default, |direction| {
+                RestedFurther::packing(direction, room)
+            })
         });
         let known = further.iter().any(|one| !one.is_empty());
         Self { packed: room.as_slice().into(), further: known.then(|| Box::new(further)) }
     }
 
     /// Unpacks both directions, indexed by the side that sends.
-    pub fn unpacked(self) -> [Option<RestedWay>; 2] {
+    pub fn unpacked(self) -> [Option<RestedDirection>; 2] {
         let mut from = &self.packed[..];
         let [one, other] = self.further.map(|further| *further).unwrap_or_default();
         // The compiler may turn `array::map` into calls that copy the directions several times.
-        let mut way = |further| {
+        let mut direction = |further| {
             bool::get(&mut from).then(|| {
                 let sequence = Sequence::get(&mut from);
                 let mut statistics = Statistics::default();
                 statistics.unpack(&mut from);
-                RestedWay { sequence, statistics, further }
+                RestedDirection { sequence, statistics, further }
             })
         };
-        [way(one), way(other)]
+        [direction(one), direction(other)]
     }
 }
 
 impl RestedFurther {
     /// Packs a direction into `room`. Returns the parts that are not packed.
-    fn packing(way: &mut CapturedWay, room: &mut Vec<u8>) -> Self {
-        let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
+    fn packing(direction: &mut CapturedDirection, room: &mut Vec<u8>) -> Self {
+        let CapturedDirection { octets, statistics, sender, floors, earlier, .. } = direction;
         let highest = octets.sequence().highest().max(octets.una());
         octets.sequence().sent_to(highest).put(room);
         statistics.pack(room);
@@ -96,16 +98,16 @@ impl RestedFurther {
     }
 }
 
-impl RestedWay {
+impl RestedDirection {
     /// Returns a direction that continues this one.
-    pub fn wake(self) -> CapturedWay {
+    pub fn wake(self) -> CapturedDirection {
         let Self { sequence, statistics, further } = self;
-        CapturedWay {
+        CapturedDirection {
             statistics,
             sender: Sender::resumed(further.habits),
             floors: further.floors.map(|floors| *floors).unwrap_or_default(),
             earlier: further.retransmissions.into_vec(),
-            ..CapturedWay::new(sequence)
+            ..CapturedDirection::new(sequence)
         }
     }
 }

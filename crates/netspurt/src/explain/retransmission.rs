@@ -55,7 +55,7 @@ pub enum VerdictEvidence {
 impl VerdictEvidence {
     /// Whether the receiver reported that another copy had arrived. This evidence is certain
     /// wherever the capture was taken.
-    pub const fn is_surely_known(self) -> bool {
+    pub const fn is_certain(self) -> bool {
         matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
     }
 

@@ -83,14 +83,14 @@ impl CauseRule {
 
     /// The probability that each rule's cause is right, for a capture at the sender or between the
     /// ends. The values are fitted; see `docs/captures.md`.
-    const RIGHT: [f32; 20] = [
+    const CONFIDENCE: [f32; 20] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
         0.9, 0.99, 0.9, 0.9, 0.99,
     ];
 
     /// The same probabilities for a capture at the receiver, which shows neither the sender's
     /// timers nor the losses on the path. They were fitted in the same way.
-    const RIGHT_FAR: [f32; 20] = [
+    const CONFIDENCE_AT_RECEIVER: [f32; 20] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
         0.97, 0.8, 0.48, 0.9,
     ];
@@ -98,7 +98,7 @@ impl CauseRule {
     /// The probability that a cause from this rule is right. `at_receiver` says whether the capture
     /// was taken at the receiver.
     pub const fn confidence(self, at_receiver: bool) -> f32 {
-        let of = if at_receiver { Self::RIGHT_FAR } else { Self::RIGHT };
+        let of = if at_receiver { Self::CONFIDENCE_AT_RECEIVER } else { Self::CONFIDENCE };
         of[self as usize]
     }
 }

@@ -21,7 +21,7 @@ use super::rule::CauseRule;
 
 /// A segment with octets that were sent before.
 #[derive(Clone, Copy)]
-struct Old {
+struct Repeat {
     left: u64,
     right: u64,
     /// The octet after the highest octet that is known to have been sent.
@@ -94,7 +94,7 @@ impl Sender {
     /// may be sent again sooner, because a host answers each SYN with one.
     pub(super) const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
+    /// Takes a segment that occupies sequence numbers from `note_sent` on. The caller adds it to
     /// `octets` afterwards.
     #[inline]
     pub fn sending(
@@ -117,7 +117,7 @@ impl Sender {
         }
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
-        self.left(at, packet, (left, fresh), octets);
+        self.note_sent(at, packet, (left, fresh), octets);
     }
 
     /// Whether no octets are missing, and no sign of missing octets was seen.
@@ -132,10 +132,10 @@ impl Sender {
     }
 
     /// Notes a segment that occupies sequence numbers: its time, its place in the order of sending,
-    /// and how many octets are outstanding with it. Its first octet is `left`; `fresh` says whether
+    /// and how many octets are outstanding with it. Its first octet is `note_sent`; `fresh` says whether
     /// its octets are new.
     #[inline]
-    pub(super) fn left(
+    pub(super) fn note_sent(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
@@ -178,7 +178,7 @@ impl Sender {
         let known = octets.sequence().highest().max(reported);
         if left < known {
             let right = left + u64::from(packet.seq_len());
-            self.old(at, packet, (left, right), known, octets);
+            self.take_repeated(at, packet, (left, right), known, octets);
             return false;
         }
         let skipped = left > known && self.started && self.answered_at > Time::ZERO;
@@ -202,7 +202,7 @@ impl Sender {
 
     /// Takes a segment with octets that were sent before. It is a retransmission, an original that
     /// later packets overtook, or a copy that the network or the capture made.
-    fn old(
+    fn take_repeated(
         &mut self,
         at: Time,
         packet: &impl CapturedTcp,
@@ -236,7 +236,7 @@ impl Sender {
         }
         let distance = self.segs_between(right, known);
         let other = last.and_then(|(_, kept)| self.order.compared(packet, kept));
-        if age == Age::Older && self.was_again(packet, above, distance, other) {
+        if age == Age::Older && self.is_overtaken_retransmission(packet, above, distance, other) {
             age = Age::Newer;
         }
         let late_by = LateBy { overtook: (outstanding.len() - first) as u64, distance, behind };
@@ -264,8 +264,8 @@ impl Sender {
                 let partly = trouble.gaps.next_from(left).is_some_and(|gap| gap.0 < right);
                 let missing = missing || partly && vantage == Vantage::Receiver;
                 let old =
-                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
-                self.again(at, packet, old);
+                    Repeat { left, right, known, una, first_sent, missing, before_tail, unordered };
+                self.note_retransmission(at, packet, old);
             }
         }
         if let Some(trouble) = &mut self.trouble {
@@ -278,7 +278,7 @@ impl Sender {
     /// higher octets, and `segs` is the number of full segments up to the highest octet. `other`
     /// compares the packet with the segment that has the same octets: whether the packet was sent
     /// earlier or later.
-    fn was_again(
+    fn is_overtaken_retransmission(
         &self,
         packet: &impl CapturedTcp,
         above: Option<&Acknowledged>,
@@ -327,7 +327,7 @@ impl Sender {
     }
 
     /// Records a retransmission and infers its cause.
-    fn again(&mut self, at: Time, packet: &impl CapturedTcp, old: Old) {
+    fn note_retransmission(&mut self, at: Time, packet: &impl CapturedTcp, old: Repeat) {
         let (heard_at, una_heard) = (self.answered_at, self.una_at + self.path.near());
         // A sender may send its SYN again although the capture has the SYN-ACK.
         let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
@@ -374,8 +374,8 @@ impl Sender {
     }
 
     /// Returns the circumstances of a retransmission.
-    fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
-        let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
+    fn scene(&mut self, at: Time, old: &Repeat) -> SenderScene {
+        let &Repeat { left, right, known, una, first_sent, before_tail, .. } = old;
         // If a queue before the capture dropped the original, the retransmission waited in this
         // queue.
         let queue = self.path.queue_before().filter(|_| old.missing).unwrap_or_default();
@@ -426,8 +426,8 @@ impl Sender {
     }
 
     /// Returns where the retransmitted octets lie among the other octets of the direction.
-    fn place(&self, at: Time, old: &Old) -> ScenePlace {
-        let &Old { left, right, una, first_sent, .. } = old;
+    fn place(&self, at: Time, old: &Repeat) -> ScenePlace {
+        let &Repeat { left, right, una, first_sent, .. } = old;
         let near = self.path.near();
         let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
@@ -437,22 +437,22 @@ impl Sender {
                 .found
                 .last()
                 .is_some_and(|found| found.right == left && self.answered_at <= found.at),
-            trails: right <= una
+            soon_after_previous: right <= una
                 && trouble.found.last().is_some_and(|found| {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
                     found.right <= left && since < rtt + SenderScene::FLOOR
                 }),
             reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
                 && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
-            rides: trouble.found.last().is_some_and(|found| {
+            in_burst: trouble.found.last().is_some_and(|found| {
                 found.right == left && at.saturating_since(found.at) <= ScenePlace::BURST
             }),
             afar: near > SenderScene::SLACK,
-            skips: trouble.found.last().is_some_and(|found| {
+            skips_reported: trouble.found.last().is_some_and(|found| {
                 found.right < left && trouble.sacked.holds(found.right.max(una), left)
             }),
             acknowledged: right <= una,
-            returns: trouble.found.last().is_some_and(|found| left < found.right),
+            begins_below_previous: trouble.found.last().is_some_and(|found| left < found.right),
         }
     }
 

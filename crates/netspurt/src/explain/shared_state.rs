@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::other_segments::OtherSegments;
 use super::pending::PendingSegments;
-use super::{CapturedWay, Disorder};
+use super::{CapturedDirection, Disorder};
 
 /// The state that all connections of a capture share: facts about the capture, and unused memory.
 ///
@@ -16,7 +16,7 @@ use super::{CapturedWay, Disorder};
 #[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
 pub struct SharedState {
     /// Directions that are not in use.
-    ways: Vec<Box<CapturedWay>>,
+    directions: Vec<Box<CapturedDirection>>,
     /// Empty lists of pending segments.
     pending: Vec<PendingSegments>,
     /// The pending segments that are not plain.
@@ -40,13 +40,13 @@ impl SharedState {
     const MOST_PENDING: usize = 1 << 12;
 
     /// Returns a new direction with the sequence space `sequence`.
-    pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedWay> {
-        match self.ways.pop() {
-            Some(mut way) => {
-                way.begin_again(sequence);
-                way
+    pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedDirection> {
+        match self.directions.pop() {
+            Some(mut direction) => {
+                direction.begin_again(sequence);
+                direction
             }
-            None => Box::new(CapturedWay::new(sequence)),
+            None => Box::new(CapturedDirection::new(sequence)),
         }
     }
 
@@ -72,9 +72,9 @@ impl SharedState {
     }
 
     /// Keeps the memory of a direction that is no longer needed.
-    pub fn keep(&mut self, way: Box<CapturedWay>) {
-        if self.ways.len() < Self::MOST {
-            self.ways.push(way);
+    pub fn keep(&mut self, direction: Box<CapturedDirection>) {
+        if self.directions.len() < Self::MOST {
+            self.directions.push(direction);
         }
     }
 }

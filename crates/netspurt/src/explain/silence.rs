@@ -63,9 +63,9 @@ impl CapturedConnection {
     /// When data of `side` was last sent or acknowledged, and the near round trip: the shortest and
     /// the current one. `None` beside the sender, where no data is on its way to the capture.
     fn reached_after(&self, side: Side) -> Option<(Time, [Duration; 2])> {
-        let way = self.ways[side.index()].as_deref()?;
-        let path = Some(&way.sender.path).filter(|path| !path.is_beside_sender())?;
-        Some((way.limits.progress?, [path.near(), path.near_now()]))
+        let direction = self.directions[side.index()].as_deref()?;
+        let path = Some(&direction.sender.path).filter(|path| !path.is_beside_sender())?;
+        Some((direction.limits.progress?, [path.near(), path.near_now()]))
     }
 
     /// What the connection waited for in the silence before a packet of `side`. `None` if the
@@ -101,14 +101,15 @@ impl CapturedConnection {
         at: Time,
         packet: &impl CapturedTcp,
     ) -> Option<WaitingFor> {
-        let way = self.ways[side.peer().index()].as_deref()?;
-        let own = self.ways[side.index()].as_deref();
+        let direction = self.directions[side.peer().index()].as_deref()?;
+        let own = self.directions[side.index()].as_deref();
         let flags = packet.flags();
         let answers = flags.has(Flags::ACK) && !flags.has(Flags::RST) && !flags.has(Flags::SYN);
-        let all = way.octets.sequence().octet(packet.ack()) == way.octets.sequence().highest();
+        let all = direction.octets.sequence().octet(packet.ack())
+            == direction.octets.sequence().highest();
         let alone = own.is_none_or(|own| own.octets.outstanding().is_empty());
-        let far = way.sender.path.far().filter(|_| answers && all && alone)?;
-        let arrived = way.limits.arrived(&way.octets, far)?;
+        let far = direction.sender.path.far().filter(|_| answers && all && alone)?;
+        let arrived = direction.limits.arrived(&direction.octets, far)?;
         let late = at.saturating_since(arrived);
         if late <= far / Self::LATE_PART {
             return None;
@@ -129,10 +130,13 @@ impl CapturedConnection {
         silence: Duration,
         packet: &impl CapturedTcp,
     ) -> Option<WaitingFor> {
-        let way = self.ways[side.index()].as_deref().filter(|_| packet.len() > 0)?;
-        let new = way.octets.sequence().octet(packet.seq()) == way.octets.sequence().highest();
-        let held = way.limits.waiting(&way.octets) == Some(WaitingFor::CongestionWindow);
-        (new && held && had_no_more_in(silence, &way.sender.path)).then_some(WaitingFor::Delivery)
+        let direction = self.directions[side.index()].as_deref().filter(|_| packet.len() > 0)?;
+        let new = direction.octets.sequence().octet(packet.seq())
+            == direction.octets.sequence().highest();
+        let held =
+            direction.limits.waiting(&direction.octets) == Some(WaitingFor::CongestionWindow);
+        (new && held && had_no_more_in(silence, &direction.sender.path))
+            .then_some(WaitingFor::Delivery)
     }
 }
 

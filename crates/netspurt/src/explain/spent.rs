@@ -105,7 +105,7 @@ pub struct TimeSpent {
     /// How long neither end had data to send, up to now.
     paused: Duration,
     /// For each side, the time in which neither end had data to send until this side sent data.
-    let_wait: [Duration; 2],
+    pause_ended_by: [Duration; 2],
 }
 
 impl TimeSpent {
@@ -185,7 +185,7 @@ impl TimeSpent {
     /// ACK came just before, the sender had this data already and waited for the ACK: the
     /// congestion window or Nagle's algorithm held the data back (RFC 9293 §3.7.4). The application
     /// cannot have reacted to the ACK, because it does not see ACKs.
-    pub fn was_held(&mut self, side: Side, at: Time) {
+    pub fn data_sent(&mut self, side: Side, at: Time) {
         /// If an application writes at random instants, its data follows one of this many ACKs so
         /// soon by chance.
         const CHANCE: u64 = 16;
@@ -205,13 +205,13 @@ impl TimeSpent {
 
     /// Notes that `side` sent new data. This ends a time in which neither end had data to send.
     pub fn went_on(&mut self, side: Side) {
-        let own = &mut self.let_wait[side.index()];
+        let own = &mut self.pause_ended_by[side.index()];
         *own = *own + std::mem::take(&mut self.paused);
     }
 
     /// The time in which neither end had data to send, until `side` sent data.
-    pub const fn let_wait(&self, side: Side) -> Duration {
-        self.let_wait[side.index()]
+    pub const fn pause_ended_by(&self, side: Side) -> Duration {
+        self.pause_ended_by[side.index()]
     }
 
     /// Notes that `bytes` new octets were sent during a repair.

@@ -4,14 +4,14 @@ use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 
 use super::columns::DIRECTIONS;
-use super::tables::ways;
+use super::tables::directions;
 use super::{Explanation, SteadyCourse};
 
 /// The table `steady`: a row for each direction whose rate was about constant for a long time.
 pub fn steady_table(explanation: &Explanation) -> Table {
-    let rows: Vec<(u64, Side, SteadyCourse)> = ways(explanation)
-        .filter_map(|(number, side, way)| {
-            Some((number, side, way.statistics.course.as_ref()?.steady()?))
+    let rows: Vec<(u64, Side, SteadyCourse)> = directions(explanation)
+        .filter_map(|(number, side, direction)| {
+            Some((number, side, direction.statistics.course.as_ref()?.steady()?))
         })
         .collect();
     let sides = rows.iter().map(|row| row.1.index() as u8).collect();

@@ -10,14 +10,15 @@ use crate::segment::Cause;
 
 use super::columns::DIRECTIONS;
 use super::{
-    COLUMNS, CauseRule, ColumnCell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence,
+    COLUMNS, CauseRule, ColumnCell, ConnectionRow, EndedDirection, Explanation, Verdict,
+    VerdictEvidence,
 };
 
 /// The directions of all connections: the connection's number, the side that sends, and what it
 /// sends.
-pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
+pub fn directions(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedDirection)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
-        .map(|row| (row.connection.number, row.side, row.way))
+        .map(|row| (row.connection.number, row.side, row.direction))
 }
 
 /// Rounds a confidence for a table to four decimals. Further decimals would mean nothing.
@@ -63,9 +64,9 @@ fn addresses(of: impl Iterator<Item = IpAddr>) -> Data {
 /// The table `retransmissions`: a row for each retransmission, by connection, direction and time.
 pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
-    for (connection, side, way) in ways(explanation) {
-        let rest = |one| (connection, side, way.sequence.first(), one);
-        rows.extend(way.retransmissions.iter().copied().map(rest));
+    for (connection, side, direction) in directions(explanation) {
+        let rest = |one| (connection, side, direction.sequence.first(), one);
+        rows.extend(direction.retransmissions.iter().copied().map(rest));
     }
     type Told = super::ExplainedRetransmission;
     let sure = |of: fn(&Told) -> f32| {

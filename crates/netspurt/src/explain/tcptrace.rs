@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use crate::units::{Duration, Time};
 
 use super::ended::EndedConnection;
-use super::ended_way::EndedWay;
+use super::ended_direction::EndedDirection;
 use super::{Repairs, Spread, Statistics};
 
 /// Whether there are columns of outstanding octets, as with tcptrace's option `-W`.
@@ -197,7 +197,7 @@ pub fn write_tcptrace_row(
     write!(out, "{number},{},{},{},{},{since} , {until} ,", a.ip(), b.ip(), a.port(), b.port())?;
     let nothing = Statistics::default();
     let directions = sides.map(|side| {
-        let statistics = connection.way(side).map_or(&nothing, EndedWay::statistics);
+        let statistics = connection.direction(side).map_or(&nothing, EndedDirection::statistics);
         let repairs = statistics.repairs.as_deref().copied().unwrap_or_default();
         TcptraceDirection { statistics, repairs, first, last }
     });

@@ -155,7 +155,7 @@ mod statistics {
 
     /// The statistics of the direction in which the initiator sends.
     fn forward(segments: &[(usize, u64, Segment)]) -> Statistics {
-        only(segments).way(Side::From).unwrap().statistics.clone()
+        only(segments).direction(Side::From).unwrap().statistics.clone()
     }
 
     fn ack(number: u32) -> Segment {
@@ -285,7 +285,7 @@ mod statistics {
     #[test]
     fn octets_outstanding_fall_with_each_acknowledgment() {
         let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
-        let flight = found.way(Side::From).unwrap().statistics.flight;
+        let flight = found.direction(Side::From).unwrap().statistics.flight;
         assert_eq!((flight.max, flight.count), (100, 2));
         assert_eq!(flight.mean_over_time(found.first(), found.last()), Some(25.0));
     }
@@ -349,7 +349,10 @@ mod statistics {
             }
             let mut explanation = explainer.finish();
             let connection = explanation.connections.swap_remove(0);
-            let text = format!("{:?}", connection.ways.map(|way| way.unwrap().statistics));
+            let text = format!(
+                "{:?}",
+                connection.directions.map(|direction| direction.unwrap().statistics)
+            );
             text.split("times:").next().unwrap().to_owned()
         };
         assert_eq!(text(131), text(5000));

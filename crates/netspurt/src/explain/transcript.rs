@@ -188,7 +188,8 @@ impl Transcript {
 
 fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
-        let largest = |side| extents.get(&(one.number, side)).map_or(0, |way| way.payload_bytes);
+        let largest =
+            |side| extents.get(&(one.number, side)).map_or(0, |direction| direction.payload_bytes);
         let properties = FlowProperties {
             from: 0,
             to: 0,
@@ -214,14 +215,14 @@ fn sums(
         Side::BOTH.into_iter().map(move |side| (flow.end(side), one, side))
     });
     all.filter_map(|(end, one, side)| {
-        let (way, extent) = (one.way(side)?, extents.get(&(one.number, side))?);
-        let first = way.sequence.first() + 1;
+        let (direction, extent) = (one.direction(side)?, extents.get(&(one.number, side))?);
+        let first = direction.sequence.first() + 1;
         let sum = FlowSum {
             start: extent.start.map(&since),
             sent: extent.sent,
             // Beside the receiver a retransmission may bring octets that were not seen before.
-            retransmissions: way.retransmissions.len() as u64,
-            acked_bytes: way.una.saturating_sub(first),
+            retransmissions: direction.retransmissions.len() as u64,
+            acked_bytes: direction.una.saturating_sub(first),
             ..FlowSum::default()
         };
         (extent.sent > 0).then_some((end, sum))
@@ -231,14 +232,15 @@ fn sums(
 
 impl Known {
     fn of(flow: FlowId, connection: &EndedConnection) -> Self {
-        let ways = Side::BOTH.map(|side| connection.way(side));
-        let again = ways.map(|way| {
-            let Some(way) = way else { return HashMap::new() };
-            let wire = |octet: u64| to_wire(way.sequence.isn(), octet);
-            let all = way.retransmissions.iter();
+        let directions = Side::BOTH.map(|side| connection.direction(side));
+        let again = directions.map(|direction| {
+            let Some(direction) = direction else { return HashMap::new() };
+            let wire = |octet: u64| to_wire(direction.sequence.isn(), octet);
+            let all = direction.retransmissions.iter();
             all.map(|&again| ((again.at, wire(again.left)), again)).collect()
         });
-        let bases = ways.map(|way| way.map_or(0, |way| way.sequence.isn()));
+        let bases =
+            directions.map(|direction| direction.map_or(0, |direction| direction.sequence.isn()));
         Self { flow, bases, again }
     }
 

@@ -8,7 +8,7 @@ use crate::segment::Cause;
 use crate::units::Duration;
 
 use super::rule::CauseRule;
-use super::{EndedBy, EndedWay, ExplainedRetransmission};
+use super::{EndedBy, EndedDirection, ExplainedRetransmission};
 
 /// The minimum and the maximum ratio of a wait that counts as doubled to the wait before it. Clocks
 /// are coarse, and the RTO may have been computed again.
@@ -21,8 +21,8 @@ const CONFIDENCE: f32 = 0.9;
 
 /// Finds timers that back off. Keeps only the waits of retransmissions that a timer is known to
 /// have sent.
-pub fn judge_alone(way: &mut EndedWay) {
-    let all = &mut way.retransmissions;
+pub fn judge_alone(direction: &mut EndedDirection) {
+    let all = &mut direction.retransmissions;
     let mut begins = 0;
     while begins < all.len() {
         let copies = backed_off(&all[begins..]);
@@ -34,7 +34,7 @@ pub fn judge_alone(way: &mut EndedWay) {
         }
         begins += copies;
     }
-    way.floors.keep_waits(|wait| {
+    direction.floors.keep_waits(|wait| {
         let place = all.binary_search_by_key(&wait.at, |one| one.at);
         place.is_ok_and(|place| EndedBy::of(all[place].cause.get()).is_some())
     });

@@ -6,8 +6,8 @@ use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
 use super::columns::DIRECTIONS;
-use super::tables::ways;
-use super::{EndedBy, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
+use super::tables::directions;
+use super::{EndedBy, EndedDirection, Explanation, FLOORS, TimerWait, WaitingFor};
 
 fn span(span: Duration) -> i64 {
     span.as_nanos().cast_signed()
@@ -27,17 +27,21 @@ pub fn spent_table(explanation: &Explanation) -> Table {
 
 /// Returns the wait with the timer that the cause of its retransmission names. Later packets may
 /// have changed this cause.
-fn settled(way: &EndedWay, wait: TimerWait) -> TimerWait {
-    let place = way.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
-    let cause = place.ok().and_then(|place| way.retransmissions[place].cause.get());
+fn settled(direction: &EndedDirection, wait: TimerWait) -> TimerWait {
+    let place = direction.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
+    let cause = place.ok().and_then(|place| direction.retransmissions[place].cause.get());
     TimerWait { timer: EndedBy::of(cause).unwrap_or(wait.timer), ..wait }
 }
 
 /// The table `waits`: a row for each wait that a timer ended.
 pub fn waits_table(explanation: &Explanation) -> Table {
-    let rows: Vec<(u64, Side, TimerWait)> = ways(explanation)
-        .flat_map(|(number, side, way)| {
-            way.floors.waits().iter().map(move |wait| (number, side, settled(way, *wait)))
+    let rows: Vec<(u64, Side, TimerWait)> = directions(explanation)
+        .flat_map(|(number, side, direction)| {
+            direction
+                .floors
+                .waits()
+                .iter()
+                .map(move |wait| (number, side, settled(direction, *wait)))
         })
         .collect();
     let instant = |at: Time| at.as_nanos().cast_signed();
@@ -75,8 +79,8 @@ pub fn waits_table(explanation: &Explanation) -> Table {
 /// such a timer would have fired although the answer was on its way.
 pub fn floors_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
-    for (number, side, way) in ways(explanation) {
-        for (floor, spurious) in FLOORS.into_iter().zip(way.floors.spurious()) {
+    for (number, side, direction) in directions(explanation) {
+        for (floor, spurious) in FLOORS.into_iter().zip(direction.floors.spurious()) {
             rows.push((number, side, floor, spurious));
         }
     }

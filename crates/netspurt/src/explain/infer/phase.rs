@@ -172,10 +172,10 @@ impl Machine {
 
     /// Infers why the sender sent retransmission `number` in the circumstances `scene`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
-        if scene.place.skips {
+        if scene.place.skips_reported {
             self.skipped_at = number;
         }
-        let reported = scene.place.reported && !scene.place.rides;
+        let reported = scene.place.reported && !scene.place.in_burst;
         self.repeated += u32::from(reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
@@ -211,7 +211,9 @@ impl Machine {
     }
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
-        if scene.place.trails && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN)) {
+        if scene.place.soon_after_previous
+            && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN))
+        {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout };
         }
         match self.phase {
@@ -446,7 +448,10 @@ impl Machine {
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        if self.without_timeout && scene.is_head() && scene.place.returns && scene.is_reported_now()
+        if self.without_timeout
+            && scene.is_head()
+            && scene.place.begins_below_previous
+            && scene.is_reported_now()
         {
             // A sender that goes back without a timeout begins a new count of duplicate ACKs, so
             // another fast retransmit may follow.

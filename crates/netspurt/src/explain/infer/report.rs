@@ -80,7 +80,7 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
-        let told = one.evidence.is_surely_known();
+        let told = one.evidence.is_certain();
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             let needed = one.original_missing && !one.original_late;
@@ -93,14 +93,14 @@ impl InferenceReport {
         {
             one.evidence = VerdictEvidence::NoDSack;
         }
-        one.verdict_confidence = self.sureness(one);
+        one.verdict_confidence = self.verdict_confidence_of(one);
     }
 
     /// The probability that a verdict is right; fitted, see `docs/captures.md`.
-    fn sureness(&self, one: &ExplainedRetransmission) -> f32 {
+    fn verdict_confidence_of(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,
-            (_, evidence) if evidence.is_surely_known() => 0.99,
+            (_, evidence) if evidence.is_certain() => 0.99,
             (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
             (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
             (_, VerdictEvidence::Timing) => 0.97,

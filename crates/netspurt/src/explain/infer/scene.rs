@@ -15,9 +15,9 @@ pub struct ScenePlace {
     pub afar: bool,
     /// Whether it lies above the previous retransmission, and SACK blocks had reported all octets
     /// between the two.
-    pub skips: bool,
+    pub skips_reported: bool,
     /// Whether it begins below the end of the previous retransmission.
-    pub returns: bool,
+    pub begins_below_previous: bool,
     /// Whether its octets had been acknowledged in the capture.
     pub acknowledged: bool,
     /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
@@ -27,11 +27,11 @@ pub struct ScenePlace {
     /// same time. A sender may repeat a piece of its send buffer that holds several segments,
     /// although the receiver reported a part of it: Linux does not split pieces while its send
     /// buffer is full.
-    pub rides: bool,
+    pub in_burst: bool,
     /// Whether three conditions hold: its octets had been acknowledged in the capture; they lie
     /// above the previous retransmission; and it came sooner after that retransmission than any
     /// timer fires.
-    pub trails: bool,
+    pub soon_after_previous: bool,
 }
 
 impl ScenePlace {

@@ -128,7 +128,7 @@ impl SenderTrouble {
     }
 
     /// Gives the cause go-back-N to the last retransmissions. The next retransmission begins at
-    /// `left`. The change covers the retransmissions in ascending order that lead up to it. The
+    /// `watch`. The change covers the retransmissions in ascending order that lead up to it. The
     /// first of them keeps its cause, unless it follows a timeout.
     pub fn went_back(&mut self, left: u64) {
         let (mut begin, mut above) = (self.found.len(), left);
@@ -313,13 +313,13 @@ impl SenderTrouble {
         self.found.push(found);
         if let Some(evidence) = before {
             self.decide(Decision { number, verdict: Verdict::Spurious, evidence });
-            self.watch.left_in_vain(watched);
+            self.watch.watch_spurious(watched);
         } else {
-            self.watch.left(watched);
+            self.watch.watch(watched);
         }
     }
 
-    /// Takes a retransmission of octets from `left` on at `at`. The last retransmission of these
+    /// Takes a retransmission of octets from `watch` on at `at`. The last retransmission of these
     /// octets may have a cause that was derived from times alone. If no acknowledgment with news
     /// came since then, the wait shows this cause: after a timeout the second wait is twice as long
     /// (RFC 6298 §5.5), after a tail loss probe it is not. `heard` is the time of the last

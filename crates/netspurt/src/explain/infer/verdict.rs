@@ -77,7 +77,7 @@ impl VerdictWatch {
     const MOST: usize = 1 << 10;
 
     /// Watches a retransmission that was sent.
-    pub fn left(&mut self, one: Watched) {
+    pub fn watch(&mut self, one: Watched) {
         self.open.push_back(one);
         if self.open.len() > Self::MOST {
             self.open.pop_front();
@@ -85,7 +85,7 @@ impl VerdictWatch {
     }
 
     /// Watches a retransmission whose octets had arrived before it was sent.
-    pub fn left_in_vain(&mut self, one: Watched) {
+    pub fn watch_spurious(&mut self, one: Watched) {
         self.retire(one);
     }
 
@@ -107,7 +107,7 @@ impl VerdictWatch {
         all.any(|one| one.left <= left && right <= one.right)
     }
 
-    /// When the octet `left` was last sent again.
+    /// When the octet `watch` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
         Some(one.at)

@@ -4,7 +4,7 @@ use crate::packed::packed_value;
 use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
-use super::seen::Novelty;
+use super::seen::NewOctets;
 
 /// The payload of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,35 +87,35 @@ impl DataCounts {
     }
 
     /// Takes `many` packets with as many sequence numbers as `packet`, and returns their kind.
-    /// `novelty` says which sequence numbers of each packet are new. `closed` says whether the
+    /// `new_octets` says which sequence numbers of each packet are new. `closed` says whether the
     /// peer's window is zero.
     #[inline]
     pub fn place(
         &mut self,
         packet: &impl CapturedTcp,
-        novelty: Novelty,
+        new_octets: NewOctets,
         closed: bool,
         many: u64,
     ) -> SegmentKind {
         let flags = packet.flags();
         let (syn, fin) = (flags.has(Flags::SYN), flags.has(Flags::FIN));
         // SYN and FIN do not count as payload.
-        let outside =
-            u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);
-        let repeated = novelty.repeated.saturating_sub(outside);
+        let outside = u64::from(syn && new_octets.first_repeated)
+            + u64::from(fin && new_octets.last_repeated);
+        let repeated = new_octets.repeated.saturating_sub(outside);
         self.unique_bytes += u64::from(packet.len()).saturating_sub(repeated) * many;
         if closed && !syn {
             self.window_probes += many;
             self.window_probe_bytes += u64::from(packet.len()) * many;
             return SegmentKind::WindowProbe;
         }
-        if novelty.repeated > 0 {
+        if new_octets.repeated > 0 {
             self.retransmissions += many;
-            self.retransmitted_bytes += novelty.repeated * many;
+            self.retransmitted_bytes += new_octets.repeated * many;
             return SegmentKind::Retransmission;
         }
-        self.out_of_order += if novelty.late { many } else { 0 };
-        if novelty.late { SegmentKind::OutOfOrder } else { SegmentKind::New }
+        self.out_of_order += if new_octets.late { many } else { 0 };
+        if new_octets.late { SegmentKind::OutOfOrder } else { SegmentKind::New }
     }
 
     /// The mean payload of the segments with payload.

@@ -39,7 +39,7 @@ use crate::wire::CapturedTcp;
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
 use delivered::Delivered;
-use seen::{LateSegment, Novelty, SeenOctets};
+use seen::{LateSegment, NewOctets, SeenOctets};
 
 /// Counts, sizes, round trips and times of one direction.
 #[derive(Clone, Debug, Default)]
@@ -124,23 +124,23 @@ impl Statistics {
         octets: &OneWay<CapturedSegment>,
     ) -> SegmentKind {
         let Transmission { left, right, .. } = sent;
-        let novelty = self.seen.take(left, right, at);
+        let new_octets = self.seen.take(left, right, at);
         if packet.flags().has(Flags::SYN) {
             self.syn = Some(left);
         }
         if packet.flags().has(Flags::FIN) {
             self.fin = Some(right - 1);
         }
-        if novelty.repeated > 0 && left < octets.una() {
+        if new_octets.repeated > 0 && left < octets.una() {
             self.round_trips.repeated(at);
         }
-        self.kind(packet, novelty, 1)
+        self.kind(packet, new_octets, 1)
     }
 
     /// Takes `many` packets with sequence numbers, and returns their kind.
     #[inline]
-    fn kind(&mut self, packet: &impl CapturedTcp, novelty: Novelty, many: u64) -> SegmentKind {
-        let kind = self.data.place(packet, novelty, self.duplicate_acks.closed, many);
+    fn kind(&mut self, packet: &impl CapturedTcp, new_octets: NewOctets, many: u64) -> SegmentKind {
+        let kind = self.data.place(packet, new_octets, self.duplicate_acks.closed, many);
         if packet.len() > 0 && !self.data_acked {
             self.data.begin(packet, kind, many);
         }
@@ -181,7 +181,7 @@ impl Statistics {
         self.packets.take(packet, many);
         self.windows.take(self.times.last, packet, shift, many.into());
         self.data.take(packet, many.into());
-        self.kind(packet, Novelty::default(), many.into());
+        self.kind(packet, NewOctets::default(), many.into());
     }
 
     /// Takes a segment that begins below the highest octet sent. The caller adds it to `octets`

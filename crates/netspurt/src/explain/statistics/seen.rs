@@ -6,7 +6,7 @@ use crate::units::Time;
 
 /// Which sequence numbers of a segment are new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Novelty {
+pub struct NewOctets {
     /// The number of sequence numbers that were seen before.
     pub repeated: u64,
     /// Whether the segment's first sequence number was seen before.
@@ -64,14 +64,14 @@ impl SeenOctets {
 
     /// Takes a segment with these sequence numbers that was seen at `at`.
     #[inline]
-    pub fn take(&mut self, left: u64, right: u64, at: Time) -> Novelty {
+    pub fn take(&mut self, left: u64, right: u64, at: Time) -> NewOctets {
         if self.right == 0 {
             (self.left, self.right) = (left, right);
-            return Novelty::default();
+            return NewOctets::default();
         }
         if left == self.right {
             self.right = right;
-            return Novelty::default();
+            return NewOctets::default();
         }
         self.take_other(left, right, at)
     }
@@ -83,16 +83,16 @@ impl SeenOctets {
     }
 
     /// Takes a segment that does not follow the last octet seen.
-    fn take_other(&mut self, left: u64, right: u64, at: Time) -> Novelty {
+    fn take_other(&mut self, left: u64, right: u64, at: Time) -> NewOctets {
         if left > self.right {
             self.add_hole(self.right, left);
             self.right = right;
-            return Novelty::default();
+            return NewOctets::default();
         }
         let missed = self.missing(left, right);
         let repeated = right.min(self.right) - left - missed;
         let late = repeated == 0 && right <= self.right;
-        let novelty = Novelty {
+        let new_octets = NewOctets {
             repeated,
             first_repeated: self.missing(left, left + 1) == 0,
             last_repeated: right <= self.right && self.missing(right - 1, right) == 0,
@@ -105,7 +105,7 @@ impl SeenOctets {
             self.add_late(LateSegment { left, right, sent: at });
         }
         self.right = self.right.max(right);
-        novelty
+        new_octets
     }
 
     /// The number of missing octets in `left..right` that lie below the last one seen.

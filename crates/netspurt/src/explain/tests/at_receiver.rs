@@ -2,7 +2,7 @@
 
 use crate::segment::Cause;
 
-use super::super::{EndedWay, Verdict};
+use super::super::{EndedDirection, Verdict};
 use super::causes::at_receiver;
 
 #[test]
@@ -12,7 +12,7 @@ fn what_follows_a_timeout_at_the_receiver_goes_back_although_all_of_it_had_arriv
     for n in 0..3 {
         talk.data(2000.0 + 1.2 * f64::from(n), n * 1000);
     }
-    let found = talk.way().retransmissions;
+    let found = talk.direction().retransmissions;
     let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
     assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
 }
@@ -31,7 +31,7 @@ fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
     );
     talk.data(2100.1, next + 3000).sack(2100.11, next, &[(next + 2000, next + 4000)]);
     talk.flight(2200.1, next, 2);
-    talk.way().retransmissions.iter().map(|one| one.cause.get()).collect()
+    talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
 /// Another round trip later the retransmission of this segment comes. It comes `behind`
 /// milliseconds after it was due, and new segments that were sent after it may overtake it. The
 /// original comes at `original`, if it comes at all.
-fn one_comes_late(behind: f64, original: Option<f64>) -> EndedWay {
+fn one_comes_late(behind: f64, original: Option<f64>) -> EndedDirection {
     let mut talk = at_receiver();
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
     if let Some(at) = original {
@@ -59,14 +59,14 @@ fn one_comes_late(behind: f64, original: Option<f64>) -> EndedWay {
     talk.flight(1202.1, 20_000, 3).sack(1202.11, 10_000, &[(11_000, 23_000)]);
     talk.ack(1202.01 + behind, 23_000);
     talk.sort();
-    talk.way()
+    talk.direction()
 }
 
 #[test]
 fn a_retransmission_that_others_overtook_is_no_late_original() {
-    let way = one_comes_late(3.0, None);
-    assert_eq!(way.habits.unwrap().late.packets, 0);
-    let found = way.retransmissions;
+    let direction = one_comes_late(3.0, None);
+    assert_eq!(direction.habits.unwrap().late.packets, 0);
+    let found = direction.retransmissions;
     assert_eq!(found.len(), 1);
     assert!(found[0].original_missing && !found[0].original_late);
     assert_eq!(found[0].verdict, Verdict::Needed);
@@ -74,10 +74,10 @@ fn a_retransmission_that_others_overtook_is_no_late_original() {
 
 #[test]
 fn an_original_that_its_copy_overtook_came_and_made_the_copy_spurious() {
-    let way = one_comes_late(0.0, Some(1204.0));
-    let habits = way.habits.unwrap();
+    let direction = one_comes_late(0.0, Some(1204.0));
+    let habits = direction.habits.unwrap();
     assert_eq!((habits.late.packets, habits.copies), (1, 0), "the network made no copy");
-    let found = way.retransmissions;
+    let found = direction.retransmissions;
     assert_eq!(found.len(), 1);
     assert!(found[0].original_missing && found[0].original_late);
     assert_eq!(found[0].verdict, Verdict::Spurious);
@@ -93,8 +93,8 @@ fn a_retransmission_of_acknowledged_octets_that_others_overtook_is_no_copy() {
     talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).data(1210.0, 5000);
     talk.flight(1202.1, 10_000, 4).ack(1202.11, 14_000);
     talk.sort();
-    let way = talk.way();
-    assert_eq!(way.habits.unwrap().copies, 0);
-    assert_eq!(way.retransmissions.len(), 1);
-    assert_eq!(way.retransmissions[0].verdict, Verdict::Spurious);
+    let direction = talk.direction();
+    assert_eq!(direction.habits.unwrap().copies, 0);
+    assert_eq!(direction.retransmissions.len(), 1);
+    assert_eq!(direction.retransmissions[0].verdict, Verdict::Spurious);
 }

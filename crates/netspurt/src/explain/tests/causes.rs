@@ -7,7 +7,7 @@ use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::super::hosts::settle;
 use super::super::{
-    CauseRule, EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
+    CauseRule, EndedDirection, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
     VerdictEvidence, waits_table,
 };
 use super::read_all;
@@ -164,12 +164,12 @@ impl Talk {
         read_all(&bytes, explainer)
     }
 
-    pub(super) fn way(&self) -> EndedWay {
-        self.explained().connections[0].way(Side::From).unwrap().clone()
+    pub(super) fn direction(&self) -> EndedDirection {
+        self.explained().connections[0].direction(Side::From).unwrap().clone()
     }
 
     pub(super) fn found(&self) -> Vec<ExplainedRetransmission> {
-        self.way().retransmissions
+        self.direction().retransmissions
     }
 
     pub(super) fn causes(&self) -> Vec<Option<Cause>> {
@@ -350,7 +350,8 @@ fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
         }
         talk.data(705.0, 0);
         assert_eq!(talk.causes(), [Some(Cause::Rto)]);
-        assert_eq!(talk.way().habits.unwrap().traits.timeouts_without_probe, count, "{probed}");
+        let traits = talk.direction().habits.unwrap().traits;
+        assert_eq!(traits.timeouts_without_probe, count, "{probed}");
     }
 }
 
@@ -365,7 +366,7 @@ fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
         let talks = [&unclear, &clear];
         let mut connections = talks.map(|talk| talk.explained().connections[0].clone());
         settle(&mut connections);
-        let found = connections[0].way(Side::From).unwrap().retransmissions[0];
+        let found = connections[0].direction(Side::From).unwrap().retransmissions[0];
         assert_eq!((found.cause.get(), found.rule), (Some(cause), CauseRule::LoneByHost));
         assert_eq!(unclear.found()[0].rule, CauseRule::LoneByTime);
     }
@@ -450,7 +451,7 @@ fn a_packet_captured_twice_is_no_retransmission() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 3).copy(0.004);
     assert_eq!(talk.causes(), []);
-    assert_eq!(talk.way().habits.unwrap().copies, 1);
+    assert_eq!(talk.direction().habits.unwrap().copies, 1);
 }
 
 /// RFC 6864 §4: identifications are used only where they are seen to ascend.
@@ -463,7 +464,7 @@ fn an_overtaken_packet_is_no_retransmission() {
     late.1 = 300.0;
     talk.packets.push(late);
     assert_eq!(talk.causes(), []);
-    assert_eq!(talk.way().habits.unwrap().late.by_max, 3);
+    assert_eq!(talk.direction().habits.unwrap().late.by_max, 3);
 }
 
 #[test]
@@ -472,7 +473,7 @@ fn a_capture_that_begins_midway_shows_retransmissions_of_what_it_missed() {
     talk.sack(0.0, 0, &[(1000, 3000)]).sack(1.0, 0, &[(1000, 4000)]).data(1.1, 0);
     // The sender of the first packet captured counts as the initiator.
     let explained = talk.explained();
-    let found = &explained.connections[0].way(Side::To).unwrap().retransmissions;
+    let found = &explained.connections[0].direction(Side::To).unwrap().retransmissions;
     assert_eq!(found.len(), 1);
     assert!(found[0].original_missing);
 }
@@ -547,9 +548,9 @@ fn a_capture_at_the_receiver_shows_what_arrived() {
     talk.handshake(true, 0.1, 100.0);
     talk.data(101.0, 0).data(101.1, 2000).sack(101.2, 1000, &[(2000, 3000)]);
     talk.data(202.0, 1000).ack(202.1, 3000);
-    let way = talk.way();
-    let found = way.retransmissions[0];
-    assert_eq!(way.habits.unwrap().vantage.0, Vantage::Receiver);
+    let direction = talk.direction();
+    let found = direction.retransmissions[0];
+    assert_eq!(direction.habits.unwrap().vantage.0, Vantage::Receiver);
     assert!(found.original_missing);
     assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::AtReceiver));
 }
@@ -559,7 +560,7 @@ fn octets_acknowledged_but_never_captured_are_lost_by_the_capture() {
     let mut talk = Talk::opened(false, false);
     talk.data(101.0, 0).ack(201.0, 1000).data(201.1, 2000).ack(301.1, 3000);
     assert_eq!(talk.causes(), []);
-    assert_eq!(talk.way().habits.unwrap().uncaptured_bytes, 1000);
+    assert_eq!(talk.direction().habits.unwrap().uncaptured_bytes, 1000);
 }
 
 /// A connection captured at the receiver, with a round trip of 100 ms.
@@ -573,7 +574,7 @@ pub(super) fn at_receiver() -> Talk {
 /// which order they were sent.
 pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
     talk.labels = Some(vec![0; talk.packets.len()]);
-    talk.way().retransmissions
+    talk.direction().retransmissions
 }
 
 #[test]
@@ -595,5 +596,5 @@ fn without_marks_nothing_tells_a_late_original_from_a_retransmission_on_a_path_t
     // One of the two arrivals is the original.
     talk.data(1200.0, 1000);
     assert_eq!(unmarked(&mut talk), []);
-    assert_eq!(talk.way().habits.unwrap().late_or_again, 1);
+    assert_eq!(talk.direction().habits.unwrap().late_or_again, 1);
 }

@@ -69,8 +69,8 @@ proptest! {
         let found = read_all(&capture(&packets, 0), transcribing);
         prop_assert_eq!(found.passed.tcp, packets.len() as u64);
         prop_assert_eq!(spent_table(&found).rows(), found.connections.len());
-        let again: usize = found.connections.iter().flat_map(|one| one.ways.iter().flatten())
-            .map(|way| way.retransmissions.len()).sum();
+        let again: usize = found.connections.iter().flat_map(|one| one.directions.iter().flatten())
+            .map(|direction| direction.retransmissions.len()).sum();
         prop_assert_eq!(retransmissions_table(&found).rows(), again);
         for table in [connections_table, waits_table, floors_table, habits_table, steady_table, delay_changes_table] {
             let _ = table(&found);

@@ -113,7 +113,7 @@ fn the_end_that_sends_the_next_data_let_the_other_end_wait() {
     packets.extend([(1, 560, reply), (0, 560, Segment { seq: 1001, ..ack(501, 65_000) })]);
     packets.extend([(0, 860, Segment { ack: 501, ..data(1001, 1000) })]);
     let spent = explained(&packets).connections[0].spent;
-    let ms = |side| spent.let_wait(side).as_nanos() / 1_000_000;
+    let ms = |side| spent.pause_ended_by(side).as_nanos() / 1_000_000;
     assert_eq!([ms(Side::From), ms(Side::To)], [300, 500]);
 }
 
@@ -165,7 +165,7 @@ fn requests(serve: u64, ack_after: u64) -> [u64; 3] {
     packets.push((0, at, last));
     let spent = explained(&packets).connections[0].spent;
     let times = [WaitingFor::Delivery, WaitingFor::Application].map(|what| spent.of(what));
-    [times[0], times[1], spent.let_wait(Side::To)].map(|time| time.as_nanos() / 1_000_000)
+    [times[0], times[1], spent.pause_ended_by(Side::To)].map(|time| time.as_nanos() / 1_000_000)
 }
 
 /// The handshake, as in `opened`, but with a round trip of 50 ms and segments of up to 1460 octets.
@@ -286,7 +286,7 @@ fn advertised(windows: &[(u64, u16)]) -> (Windows, PacketTimes) {
     let mut packets = opened(1000);
     packets.extend(windows.iter().map(|(ms, window)| (1, 30 + ms, ack(1, *window))));
     let found = explained(&packets);
-    let statistics = found.connections[0].way(Side::To).unwrap().statistics();
+    let statistics = found.connections[0].direction(Side::To).unwrap().statistics();
     (statistics.windows, statistics.times)
 }
 
@@ -486,7 +486,7 @@ fn lost_before_the_capture(queued: u32) -> Vec<Option<Cause>> {
         Segment { seq: talk.wire(40_000), len: 1000, ack: 1, flags, ..Segment::default() };
     again.set_timestamps(stamped(at - queued, 9000 + at - queued));
     talk.packet(Side::From, f64::from(at), again);
-    talk.way().retransmissions.iter().map(|one| one.cause.get()).collect()
+    talk.direction().retransmissions.iter().map(|one| one.cause.get()).collect()
 }
 
 #[test]

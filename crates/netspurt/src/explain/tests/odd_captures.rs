@@ -55,11 +55,11 @@ fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_on
         let noted = copied.explained().notes.lines();
         assert!(noted[0].starts_with("the capture holds packets at several points"), "{noted:?}");
         assert_eq!(once.explained().notes.lines(), [""; 0]);
-        let habits = [&once, &copied].map(|talk| talk.way().habits.unwrap());
+        let habits = [&once, &copied].map(|talk| talk.direction().habits.unwrap());
         assert_eq!(habits[0].vantage.0, habits[1].vantage.0);
-        let (segments, times) = (once.way().statistics.data.packets, later.len() as u64);
+        let (segments, times) = (once.direction().statistics.data.packets, later.len() as u64);
         assert_eq!(habits[1].copies, times * (segments + 1), "and the SYN");
-        let packets = copied.way().statistics.data.packets;
+        let packets = copied.direction().statistics.data.packets;
         assert_eq!(packets, (times + 1) * segments, "copies are packets");
     }
 }
@@ -135,12 +135,12 @@ fn without_acknowledgments_only_a_timer_that_backs_off_shows() {
     // The sender sends new data, so acknowledgments came.
     talk.data(7000.0, 12_000);
     let causes = |talk: &Talk| -> Vec<_> {
-        let way = talk.way();
-        way.retransmissions.iter().map(|one| (one.cause.get(), one.verdict)).collect()
+        let direction = talk.direction();
+        direction.retransmissions.iter().map(|one| (one.cause.get(), one.verdict)).collect()
     };
     let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
-    assert!(talk.way().floors.waits().is_empty());
+    assert!(talk.direction().floors.waits().is_empty());
     // If acknowledgments are captured, more is known.
     talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
@@ -165,7 +165,7 @@ fn a_syn_ack_that_answers_a_repeated_syn_at_once_is_no_copy() {
     talk.ack(1100.0, 0);
     let explained = talk.explained();
     for side in Side::BOTH {
-        let found = &explained.connections[0].way(side).unwrap().retransmissions;
+        let found = &explained.connections[0].direction(side).unwrap().retransmissions;
         let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
         assert_eq!(causes, [Some(Cause::Syn)], "{side:?}");
     }

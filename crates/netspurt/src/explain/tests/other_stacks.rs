@@ -168,16 +168,16 @@ fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
 fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
     let mut talk = first_of_ten_lost(false);
     talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000).ack(404.4, 10_000);
-    assert_eq!(talk.way().habits.unwrap().traits.in_order, 1);
+    assert_eq!(talk.direction().habits.unwrap().traits.in_order, 1);
     talk.flight(404.5, 10_000, 10).ack(504.6, 10_000).ack(504.7, 10_000).ack(504.8, 10_000);
     talk.data(504.9, 10_000).data(505.0, 20_000).ack(605.0, 14_000).data(605.1, 14_000);
     assert_eq!(talk.causes().last(), Some(&Some(Cause::Fast)));
-    assert_eq!(talk.way().habits.unwrap().traits.in_order, 0);
+    assert_eq!(talk.direction().habits.unwrap().traits.in_order, 0);
 }
 
 /// Returns whether RACK would have detected the last loss before the timeout.
 fn known_lost(talk: &Talk) -> bool {
-    talk.way().floors.waits().last().unwrap().sacked
+    talk.direction().floors.waits().last().unwrap().sacked
 }
 
 /// RFC 8985 §6.2: RACK needs a segment that was sent later and has arrived. RFC 2018 §8: a receiver

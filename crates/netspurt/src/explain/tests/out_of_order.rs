@@ -52,8 +52,8 @@ fn packets_that_are_a_little_out_of_order_have_the_causes_of_those_in_order() {
         let [Some(Cause::Fast | Cause::SackRecovery | Cause::Rack)] = talk.causes()[..] else {
             panic!("{seed} {v6}: {:?}", talk.causes())
         };
-        let way = talk.way();
-        assert_eq!(way.statistics.data.retransmissions, 1, "{seed} {v6}");
+        let direction = talk.direction();
+        assert_eq!(direction.statistics.data.retransmissions, 1, "{seed} {v6}");
         assert!(disorder.late_max.as_nanos() <= 100_000, "{seed} {v6}");
         let noted = talk.explained().notes.lines();
         let told = noted.iter().any(|line| line.starts_with("the capture is out of order"));
@@ -85,8 +85,8 @@ fn a_syn_behind_its_answer_is_no_retransmission() {
     for (number, after) in [(1, -99.99), (0, 0.02), (2, 0.0), (3, 0.0), (4, 0.0)] {
         late.repeat(&talk, number, after);
     }
-    let ways = late.explained().connections.remove(0).ways;
-    let again = ways.iter().flatten().map(|way| way.retransmissions.len());
+    let directions = late.explained().connections.remove(0).directions;
+    let again = directions.iter().flatten().map(|direction| direction.retransmissions.len());
     assert_eq!(again.sum::<usize>(), 0);
 }
 
@@ -115,7 +115,7 @@ fn reordered_by_the_path(apart: f64, beside_receiver: bool) -> Talk {
 }
 
 fn late_of(talk: &Talk, of: fn(&super::super::Habits) -> LatePackets) -> LatePackets {
-    talk.way().habits.map_or(LatePackets::default(), |habits| of(&habits))
+    talk.direction().habits.map_or(LatePackets::default(), |habits| of(&habits))
 }
 
 /// The receiver acknowledges each packet just after it came, so the capture is in order.
@@ -187,8 +187,8 @@ fn a_transcript_changes_nothing_in_what_is_explained() {
         let with = talk.explained_by(Explainer::default().with_transcript(None));
         assert_eq!(told(&without), told(&with), "{number}");
         disordered += u32::from(without.notes.disorder.packets > 0);
-        let way = without.connections[0].way(Side::From).unwrap();
-        assert!(way.statistics.data.packets > 0);
+        let direction = without.connections[0].direction(Side::From).unwrap();
+        assert!(direction.statistics.data.packets > 0);
     }
     assert!(disordered > 20, "{disordered}");
 }

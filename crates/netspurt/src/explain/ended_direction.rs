@@ -4,12 +4,12 @@ use std::mem::take;
 
 use crate::observe::Sequence;
 
-use super::resting::RestedWay;
-use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics};
+use super::resting::RestedDirection;
+use super::{CapturedDirection, ExplainedRetransmission, Habits, OtherFloors, Statistics};
 
 /// What one side of a connection sent.
 #[derive(Clone, Debug)]
-pub struct EndedWay {
+pub struct EndedDirection {
     /// Its statistics.
     pub statistics: Statistics,
     /// Its sequence space.
@@ -25,7 +25,7 @@ pub struct EndedWay {
     pub habits: Option<Box<Habits>>,
 }
 
-impl EndedWay {
+impl EndedDirection {
     /// Its statistics.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -37,8 +37,8 @@ impl EndedWay {
     }
 
     /// Converts a direction of a connection that has ended, and leaves the direction empty.
-    pub fn of(way: &mut CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
+    pub fn of(direction: &mut CapturedDirection) -> Self {
+        let CapturedDirection { octets, statistics, sender, floors, earlier, .. } = direction;
         let habits = sender.habits();
         let mut retransmissions = take(earlier);
         retransmissions.extend(take(sender).finish());
@@ -48,8 +48,8 @@ impl EndedWay {
     }
 
     /// Converts a resting direction of a connection that has ended.
-    pub fn of_rested(way: RestedWay) -> Self {
-        let RestedWay { sequence, statistics, further } = way;
+    pub fn of_rested(direction: RestedDirection) -> Self {
+        let RestedDirection { sequence, statistics, further } = direction;
         Self {
             statistics,
             sequence,

@@ -20,7 +20,7 @@ use crate::wire::CapturedTcp;
 /// more. Then any packet counts as a copy if it comes about as soon as the earlier copies did. But
 /// no packet gets more copies than another packet had before.
 #[derive(Clone, Debug)]
-pub struct Twins {
+pub struct CopyFinder {
     latest: [Latest; 2],
     /// The number of segments with data, a SYN or a FIN. A segment counts when a copy comes, or
     /// when it is so old that copies should have come.
@@ -74,7 +74,7 @@ impl Latest {
 
     /// Returns the number of segments without copies that are older than `within` and were not
     /// counted yet. A younger segment may still get its copy.
-    fn alone(&mut self, at: Time, within: Duration) -> u32 {
+    fn without_copy(&mut self, at: Time, within: Duration) -> u32 {
         let mut alone = std::mem::take(&mut self.removed);
         while let Some(one) = self.packets.get(self.settled)
             && at.saturating_since(one.at) > within
@@ -104,7 +104,7 @@ impl Latest {
     }
 }
 
-impl Twins {
+impl CopyFinder {
     /// The minimum time after which a sender repeats a segment without a new ACK.
     const AT_ONCE: Duration = Duration::from_micros(100);
     /// Where copies are frequent, a copy may always come within this time.
@@ -116,18 +116,18 @@ impl Twins {
         // follow before they count as frequent.
         let segments = if packet.flags().has(Flags::SYN) { 1 } else { 3 };
         let latest = Default::default();
-        let mut twins = Self { latest, segments, copies: 1, most: 1, longest: gap };
-        let first = &mut twins.latest[side.index()];
+        let mut copy_finder = Self { latest, segments, copies: 1, most: 1, longest: gap };
+        let first = &mut copy_finder.latest[side.index()];
         first.add(hash(packet), at, packet.ip_id(), true);
         first.packets[0].copies = 1;
-        twins
+        copy_finder
     }
 
     /// Takes a packet. Returns whether it is a copy of one of the latest packets.
     pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
         let (hash, segment) = (hash(packet), packet.seq_len() > 0);
         let within = (self.longest * 2).max(Self::SOON);
-        let alone = self.latest.iter_mut().map(|latest| latest.alone(at, within)).sum();
+        let alone = self.latest.iter_mut().map(|latest| latest.without_copy(at, within)).sum();
         self.segments = self.segments.saturating_add(alone);
         let frequent = self.copies.saturating_mul(2) >= self.segments;
         let most = self.most;

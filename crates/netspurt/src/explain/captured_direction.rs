@@ -6,7 +6,7 @@ use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sende
 
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
-pub struct CapturedWay {
+pub struct CapturedDirection {
     /// Its sequence space, outstanding segments and round trips.
     pub octets: OneWay<CapturedSegment>,
     /// The statistics of its packets.
@@ -21,7 +21,7 @@ pub struct CapturedWay {
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
-impl CapturedWay {
+impl CapturedDirection {
     /// Returns a new direction with the sequence space `sequence`.
     pub fn new(sequence: Sequence) -> Self {
         Self {
