@@ -295,7 +295,8 @@ def test_a_link_to_another_place_is_not_read(tmp_path: Path) -> None:
 
 
 def joined(*parts: dict[str, Any]) -> Cases:
-    return Cases.of([table(**part) for part in parts], SimpleNamespace(cases=9, where="s"))  # type: ignore[arg-type]
+    folder: Any = SimpleNamespace(cases=9, where="s")
+    return Cases.of([table(**part) for part in parts], folder)
 
 
 def test_joined_files_are_masked_only_if_a_value_is_missing() -> None:
