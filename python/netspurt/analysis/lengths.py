@@ -223,6 +223,10 @@ def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 
     )
 
 
+#: The largest rest, as a share of a unit, that rounding of floats leaves of a difference of zero.
+_REST = 1e-6
+
+
 def rate_band(octets: float, first: float, second: float, *, unit: float) -> tuple[float, float]:
     """Return the range of rates that two rounded delays allow, in bit/s.
 
@@ -242,4 +246,6 @@ def rate_band(octets: float, first: float, second: float, *, unit: float) -> tup
     (345600, 576000)
     """
     largest, smallest = second - first + unit, second - first - unit
-    return 8 * octets / largest, 8 * octets / smallest if smallest > 0 else float("inf")
+    # Delays that print one unit apart may be equal; of their zero, floats may leave a tiny rest.
+    rising = smallest > _REST * unit
+    return 8 * octets / largest, 8 * octets / smallest if rising else float("inf")

@@ -33,9 +33,13 @@ def _numbers(text: str) -> list[float]:
     return [float(Fraction(word)) for word in text.split(",")]
 
 
+def _names(text: str) -> list[str]:
+    # Arguments contain no spaces: `_*` stands for the star of a busy run.
+    return [name.replace("_*", " *") for name in text.split(",")]
+
+
 def _rows(recordings: Recordings, rows: str) -> list[str]:
-    named = [name.replace("_*", " *") for name in rows.split(",")]
-    return list(recordings.rows) if rows == "all" else named
+    return list(recordings.rows) if rows == "all" else _names(rows)
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
@@ -240,7 +244,7 @@ def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
     names = [
         name
         for name, row in recordings.rows.items()
-        if row.account.lost and name not in aside.split(",")
+        if row.account.lost and name not in _names(aside)
     ]
     printed = float(np.median([_printed_wait(recordings, name) for name in names]))
     table = [("variant", *(_shown(setting) for setting in tried))]

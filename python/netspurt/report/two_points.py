@@ -108,7 +108,8 @@ def _between(pairs: Sequence[_Pair], sender: str, names: Sequence[str]) -> Itera
             f"come to {far}: the path between the two points lost them, or {far} missed them."
         )
     else:
-        yield f"All {data} with data that passed {near} came to {far}."
+        every = f"All {data}" if passed.sum() > 1 else "The only segment"
+        yield f"{every} with data that passed {near} came to {far}."
     if missed := int((came & ~passed).sum()):
         yield f"{counted(missed, 'segment')} came to {far} and is missing from {near}."
     yield from _delays(out[both, 1] - out[both, 0], back, names)

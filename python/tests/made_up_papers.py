@@ -1,0 +1,111 @@
+"""Makes papers, runs and tables whose numbers a test chooses."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import netspurt.papers.check  # noqa: F401 - registers all measures
+from netspurt.papers.bench import Bench
+from netspurt.papers.data import Paper
+from netspurt.papers.registry import measure
+from netspurt.table import Table
+
+from made_up_tables import Made
+
+
+def paper_with(folder: Path, **tables: Sequence[Mapping[str, object]]) -> Paper:
+    """Return a paper without claims. Each table `NAME` is in the file `NAME.csv`."""
+    for name, rows in tables.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    return Paper("memo", "A memo", "N. N.", "Memo 1", folder, claims=[], runs={})
+
+
+def measured(paper: Paper, name: str, **arguments: str) -> Any:
+    """Return the value, the table and the bands of a measure."""
+    return measure(name)(Bench(paper), **arguments)
+
+
+def line(
+    name: str,
+    at_40: float,
+    at_256: float,
+    rate: float,
+    short: tuple[float, float, float] | None = None,
+    nominal: object = "",
+    group: str = "near",
+) -> dict[str, object]:
+    """Return a row of delay [ms] against length, with the rate of its last line [bit/s].
+
+    `short` makes a second line: the delay at 125 octets on the line of short probes, the rate of
+    that line, and the delay at 125 octets on the line of long probes.
+    """
+    at_125, short_rate, at_125_long = short or ("", "", "")
+    return {
+        "name": name,
+        "group": group,
+        "delay40_ms": at_40,
+        "delay125_ms": at_125,
+        "short_rate_bps": short_rate,
+        "delay125_long_ms": at_125_long,
+        "delay256_ms": at_256,
+        "long_rate_bps": rate,
+        "nominal_bps": nominal,
+    }
+
+
+def run(name: str = "HOST", source: str = "DCN1", /, **values: float) -> dict[str, object]:
+    """Return a row of the table of accounts. By default, 512 probes took 0.2 s each."""
+    usual: dict[str, float] = {
+        "total_s": 102,
+        "lost": 0,
+        "lost_s": 0,
+        "spurious": 0,
+        "spurious_s": 0,
+    }
+    usual |= {"mean_ms": 200, "cov": 0.5, "efficiency": 1}
+    return {"name": name, "from": source, **usual, **values}
+
+
+def host(name: str, aliases: str = "", group: str = "near") -> dict[str, object]:
+    return {"name": name, "group": group, "address": "", "nic_name": "", "aliases": aliases}
+
+
+def table(**columns: Any) -> Table:
+    """Return a table. Lists of texts become texts, and names in `_s` nanoseconds named `_ns`."""
+    made: dict[str, Any] = {}
+    for name, values in columns.items():
+        if name == "t_s" or name.endswith("_s"):
+            missing = np.isnan(np.asarray(values, dtype=float))
+            ns = np.round(1e9 * np.nan_to_num(np.asarray(values, dtype=float))).astype(np.int64)
+            made[f"{name[:-2]}_ns"] = np.ma.array(ns, mask=missing) if missing.any() else ns
+        elif isinstance(values, list) and values and isinstance(values[0], str):
+            made[name] = values
+        else:
+            made[name] = values if isinstance(values, np.ndarray) else np.array(values)
+    core: Any = Made(made)
+    return Table(core)
+
+
+def made_run(scenario: str = "", title: str = "made up", **tables: Table) -> Any:
+    """Return an object with the tables of a run, and its resolved scenario as TOML."""
+
+    def found(name: str) -> Table:
+        if name not in tables:
+            raise ValueError(f"no table {name}")
+        return tables[name]
+
+    return SimpleNamespace(scenario=scenario, title=title, table=found, **tables)
+
+
+def bench_with(runs: Mapping[str, Any], **more: Any) -> Any:
+    """Return a bench with these runs, and with other attributes."""
+    return SimpleNamespace(run=lambda name: runs[name], announce=lambda _: None, **more)

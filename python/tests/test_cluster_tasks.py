@@ -1,0 +1,207 @@
+"""Tests how chunks become tasks of a cluster, with a stand-in for Ray that runs tasks at once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_sweep_folders import small
+
+from netspurt.sweep import Chunk, Sweep, cluster, run_sweep
+from netspurt.sweep.cluster import Ray, _check_answers, run_chunks
+
+
+class StandIn:
+    """Has the functions of Ray that the engine calls. Tasks run when they are waited for."""
+
+    def __init__(self, cpus: float = 4, *, joined: bool = True, listens: str = "127.0.0.1") -> None:
+        self.cpus, self.joined = cpus, joined
+        self.util = SimpleNamespace(get_node_ip_address=lambda: listens)
+        self.started: dict[str, Any] = {}
+        self.tasks: list[list[Chunk]] = []
+        self.cancelled: list[int] = []
+        self.waited: list[int] = []
+        self.ended = 0
+
+    def is_initialized(self) -> bool:
+        return self.joined
+
+    def init(self, **options: Any) -> None:
+        self.started = options
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": self.cpus} if self.cpus else {}
+
+    def put(self, sweep: Sweep) -> Sweep:
+        return sweep
+
+    def get(self, reference: Any) -> Any:
+        return reference if isinstance(reference, Sweep) else self.of(reference)
+
+    def of(self, number: int) -> Any:
+        return self.run(self.key, self.plan, self.tasks[number])
+
+    def remote(self, **_: Any) -> Callable[..., Any]:
+        def submit(key: str, plan: list[Any], chunks: list[Chunk]) -> int:
+            self.key, self.plan = key, plan
+            self.tasks.append(list(chunks))
+            return len(self.tasks) - 1
+
+        def decorate(function: Callable[..., Any]) -> Any:
+            self.run = function
+            return SimpleNamespace(remote=submit)
+
+        return decorate
+
+    def wait(self, running: list[int], **_: Any) -> tuple[list[int], list[int]]:
+        self.waited.append(len(running))
+        return running[-1:], running[:-1]
+
+    def cancel(self, reference: int, *, force: bool) -> None:
+        assert force
+        self.cancelled.append(reference)
+
+    def shutdown(self) -> None:
+        self.ended += 1
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[StandIn, Ray]]:
+    """Start an engine on a stand-in. A case takes a quarter of a second."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    monkeypatch.setattr(os, "environ", others)
+    monkeypatch.setattr(cluster, "seconds_per_case", lambda _: 0.25)
+    monkeypatch.setattr(cluster, "_last_sweep", {})
+
+    def started(stand_in: StandIn, **options: Any) -> tuple[StandIn, Ray]:
+        monkeypatch.setitem(sys.modules, "ray", stand_in)
+        return stand_in, Ray(small(), **options)
+
+    return started
+
+
+Start = Callable[..., tuple[StandIn, Ray]]
+
+
+@pytest.mark.parametrize(
+    # With a quarter of a second for each case, a task of a second has four cases.
+    ("task_s", "chunk", "chunks_per_task"),
+    [(1.0, 1, 4), (1.0, 3, 2), (1.0, 4, 1), (1.0, 9, 1), (0.9, 1, 4), (0.1, 1, 1), (60.0, 2, 120)],
+)
+def test_a_task_has_chunks_for_about_its_minimum_time(
+    start: Start, task_s: float, chunk: int, chunks_per_task: int
+) -> None:
+    stand_in, engine = start(StandIn(cpus=3), task_s=task_s)
+    engine.prepare(chunk)
+    assert engine.room == 2 * 3 * chunks_per_task
+    for n in range(chunks_per_task - 1):
+        engine.submit(Chunk(n * chunk, chunk))
+    assert stand_in.tasks == []
+    engine.submit(Chunk(99, chunk))
+    assert [len(chunks) for chunks in stand_in.tasks] == [chunks_per_task]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "workers", "used"), [(8, 0, 8), (8, 2, 2), (0, 0, 1), (0.5, 0, 1)]
+)
+def test_there_is_a_worker_for_each_processor_or_as_many_as_asked_for(
+    start: Start, cpus: float, workers: int, used: int
+) -> None:
+    _, engine = start(StandIn(cpus), workers=workers)
+    assert engine.workers == used
+
+
+def test_a_sweep_on_tasks_has_the_cases_of_threads(start: Start, tmp_path: Path) -> None:
+    stand_in = StandIn(cpus=2)
+    start(stand_in)
+    near, _ = run_sweep(small(), tmp_path / "near", chunk=1)
+    far, tally = run_sweep(small(), tmp_path / "far", chunk=1, engine=Ray)
+    assert far.read().digest() == near.read().digest()
+    assert tally.done == 12
+    # Twelve cases are three tasks of four.
+    assert sorted(map(len, stand_in.tasks)) == [4, 4, 4]
+    assert stand_in.ended == 0, "a cluster that others started must not be stopped"
+
+
+def test_an_idle_worker_gets_a_task_with_too_few_chunks(start: Start) -> None:
+    stand_in, engine = start(StandIn(cpus=2))
+    engine.prepare(1)
+    for n in range(6):
+        engine.submit(Chunk(n, 1))
+    assert [len(chunks) for chunks in stand_in.tasks] == [4]
+    done = [chunk.first for chunk, _ in engine.as_completed()]
+    assert [len(chunks) for chunks in stand_in.tasks] == [4, 2]
+    assert stand_in.waited == [2, 1], "both workers must be busy"
+    assert sorted(done) == list(range(6))
+
+
+def test_cancelled_tasks_are_forgotten_and_a_joined_cluster_is_left(start: Start) -> None:
+    stand_in, engine = start(StandIn(joined=False))
+    engine.prepare(2)
+    for n in (0, 2, 4, 6, 8):
+        engine.submit(Chunk(n, 2))
+    engine.cancel()
+    assert (stand_in.cancelled, stand_in.ended) == ([0, 1], 1)
+    assert list(engine.as_completed()) == []
+
+
+def test_a_cluster_is_started_for_loopback_only_or_joined_at_its_address(start: Start) -> None:
+    stand_in, _ = start(StandIn(joined=False), workers=3)
+    assert stand_in.started["num_cpus"] == 3
+    assert "address" not in stand_in.started
+    assert os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
+    del os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"]
+    stand_in, _ = start(StandIn(joined=False, listens="192.0.2.7"), address="auto")
+    assert stand_in.started["address"] == "auto"
+    assert "num_cpus" not in stand_in.started
+    assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ
+    with pytest.raises(ConnectionError, match=r"Ray listened at 192\.0\.2\.7"):
+        start(StandIn(joined=False, listens="192.0.2.7"))
+
+
+def test_a_worker_reads_a_sweep_once_and_keeps_only_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand_in, read = StandIn(), list[Sweep]()
+
+    def get(plan: Sweep) -> Sweep:
+        read.append(plan)
+        return plan
+
+    monkeypatch.setattr(stand_in, "get", get)
+    monkeypatch.setitem(sys.modules, "ray", stand_in)
+    monkeypatch.setattr(cluster, "_last_sweep", {})
+    sweep = small()
+    outcomes = [run_chunks(key, [sweep], [Chunk(3, 2), Chunk(0, 1)]) for key in ("a", "a", "b")]
+    assert len(read) == 2
+    assert list(cluster._last_sweep) == ["b"]
+    expected = [sweep.run_chunk(3, 2)[0], sweep.run_chunk(0, 1)[0]]
+    assert all([outcome[0] for outcome in both] == expected for both in outcomes)
+
+
+@pytest.mark.parametrize("address", ["auto", "local", "ray://", "10.0.0.1:port", ":6379"])
+def test_an_address_without_a_host_and_a_port_is_left_to_ray(address: str) -> None:
+    _check_answers(address)
+
+
+@pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "ray://localhost:{}"])
+def test_an_address_is_tried_in_each_of_its_forms(form: str) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        address = form.format(server.getsockname()[1])
+        with pytest.raises(ConnectionError, match=f"^no Ray cluster answers at {address}: "):
+            _check_answers(address)
+        server.listen()
+        _check_answers(address)
+
+
+@pytest.mark.parametrize("port", [65536, 10**20])
+def test_a_port_beyond_the_last_is_no_address(port: int) -> None:
+    with pytest.raises(ConnectionError, match=rf"no Ray cluster answers at 127\.0\.0\.1:{port}"):
+        _check_answers(f"127.0.0.1:{port}")

@@ -1,0 +1,343 @@
+"""Tests sentences and tables of a report on tables whose rows a test chooses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netspurt.live_report import ProgramsReport
+from netspurt.report.findings import _verdicts
+from netspurt.report.flows import Room, Way, flows_of, ways
+from netspurt.report.programs import connections, told_programs
+from netspurt.report.runs import _answer, _causes, _goodput, _links
+from netspurt.report.two_points import _between
+from netspurt.report.words import span
+
+from made_up_papers import made_run, table
+
+NAN = float("nan")
+
+
+# Two points of one path.
+
+#: The clock of the far point is 100 s ahead, and data takes 30 ms at least.
+AHEAD_S, THERE_S, BACK_S = 100.0, 0.03, 0.02
+
+
+def segment(at_s: float | None, wait_s: float | None = 0.0, octets: int = 1000) -> Any:
+    """Return a segment that passed the near point at an instant and waited on its way.
+
+    An instant of `None` means that the near point missed it, a wait of `None` that it was lost.
+    """
+    near = -1 if at_s is None else round(1e9 * at_s)
+    far = -1 if wait_s is None else round(1e9 * ((at_s or 0) + AHEAD_S + THERE_S + wait_s))
+    return ("a:1", "b:2", 0, octets, False, near, far)
+
+
+def answer(at_s: float, wait_s: float = 0.0) -> Any:
+    """Return an ACK that left the far point at an instant of the near point's clock."""
+    times = (round(1e9 * (at_s + BACK_S + wait_s)), round(1e9 * (at_s + AHEAD_S)))
+    return ("b:2", "a:1", 0, 0, False, *times)
+
+
+def between(*pairs: Any) -> str:
+    return " ".join(_between(pairs, "a:1", ["near", "far"]))
+
+
+def test_segments_that_all_came_need_no_share() -> None:
+    words = between(segment(1), segment(2), segment(3))
+    assert words.startswith("All 3 segments with data that passed near came to far. ")
+
+
+def test_lost_segments_have_a_share_of_those_that_passed_the_near_point() -> None:
+    words = between(segment(1), segment(2, None), segment(3), segment(None), segment(4))
+    assert "Of the 4 segments with data that passed near, 1 (25.00%) did not come to far" in words
+    assert "1 segment came to far and is missing from near." in words
+
+
+def test_segments_without_data_and_acknowledgments_are_not_counted_as_data() -> None:
+    words = between(segment(0, None, octets=0), segment(1), answer(1), answer(2))
+    assert words.startswith("The only segment with data that passed near came to far. ")
+
+
+@pytest.mark.parametrize(("matched", "told"), [(2, True), (1, False)])
+def test_segments_of_which_most_have_no_partner_are_not_compared_one_by_one(
+    matched: int, told: bool
+) -> None:
+    pairs = [segment(n) for n in range(matched)] + [segment(n, None) for n in range(4 - matched)]
+    assert ("Of the 4 segments" in between(*pairs)) == told
+    assert between(*pairs).startswith("Their segments have different lengths") != told
+
+
+def test_the_round_trip_between_two_points_does_not_depend_on_their_clocks() -> None:
+    lost = (*answer(4)[:5], -1, round(1e9 * (AHEAD_S + 4)))
+    words = between(segment(1, 0.005), segment(2), segment(3, 0.5), answer(4, 0.1), answer(5), lost)
+    assert "A round trip between the two points takes at least 50 ms, whatever" in words
+
+
+def test_a_negative_round_trip_is_not_told() -> None:
+    """A clock was set between the segments and their ACKs."""
+    early = ("b:2", "a:1", 0, 0, False, 1, round(1e9 * (AHEAD_S + 1)))
+    assert "round trip" not in between(segment(1), segment(2), early)
+
+
+def test_the_waits_of_data_count_from_its_fastest_segment() -> None:
+    waits = [0.004, 0.001, 0.002, 0.101, 0.003]
+    words = between(*(segment(n, wait) for n, wait in enumerate(waits)))
+    assert "than the fastest segment by 2 ms (median), 100 ms at most" in words
+
+
+# Programs of a live run.
+
+
+def with_programs(connected: Any = None, **values: Any) -> Any:
+    usual = {"command": ["wget", "a b"], "server": None, "status": 0, "ran": True}
+    usual |= {"stopped": False, "other_packets": 0, "kernel_told": True}
+    run = made_run(**({} if connected is None else {"connections": connected}))
+    run.live = SimpleNamespace(programs=ProgramsReport(**{**usual, **values}))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, ["The command `wget 'a b'` ended with status 0."]),
+        (
+            {"stopped": True, "status": 124, "server": "nc -l 80", "other_packets": 1234},
+            [
+                "The command `wget 'a b'` was ended by the scenario's `stop` with status 124.",
+                "At the other end ran `nc -l 80`.",
+                "1,234 packets belong to no connection of TCP.",
+            ],
+        ),
+        (
+            {"kernel_told": False},
+            [
+                "The command `wget 'a b'` ended with status 0.",
+                "The kernels reported no states of the connections, so timers are not known.",
+            ],
+        ),
+    ],
+)
+def test_programs_are_told_with_their_end(values: dict[str, Any], words: list[str]) -> None:
+    assert list(told_programs(with_programs(**values))) == words
+
+
+def test_a_run_without_programs_has_no_words_and_no_table_of_them() -> None:
+    run = made_run(connections=table(flow=["x"]))
+    for live in (None, SimpleNamespace(programs=None)):
+        run.live = live
+        assert list(told_programs(run)) == []
+        assert connections(run) is None
+
+
+CONNECTED: dict[str, list[Any]] = {
+    "flow": ["c1", "c2"],
+    "syn_s": [1.5, NAN],
+    "asked_s": [1.75, NAN],
+    "answered_s": [2.5, NAN],
+    "complete_s": [NAN, NAN],
+    "from_bytes": [5000, 7],
+    "to_bytes": [120, 8],
+}
+
+
+def test_times_of_a_programs_connection_count_from_its_last_syn() -> None:
+    """The end that did not open the connection receives what was asked."""
+    opened = table(**CONNECTED, opened_by_to=np.array([False, True]))
+    rows = connections(with_programs(opened))
+    assert rows is not None
+    assert list(rows.rows) == [
+        ("c1", "1.500 s", "250 ms", "1 s", "-", "120", "5,000"),
+        ("c2", "-", "-", "-", "-", "7", "8"),
+    ]
+    assert rows.more == 0
+
+
+def test_a_table_of_connections_has_500_rows_at_most() -> None:
+    many = {name: values * 251 for name, values in CONNECTED.items()}
+    rows = connections(with_programs(table(**many, opened_by_to=np.zeros(502, bool))))
+    assert rows is not None
+    assert (len(rows.rows), rows.more) == (500, 2)
+
+
+# Runs.
+
+
+def flows(**columns: Any) -> Any:
+    """Return a table of two directions with data, with other values in some columns."""
+    usual = {
+        "flow": ["x", "y"],
+        "direction": ["forward", "forward"],
+        "start_s": [1.0, 0.0],
+        "finished_s": [3.0, 4.0],
+        "waited_s": [0.0, 0.0],
+        "repairing_s": [0.0, 0.0],
+        "acked_bytes": [1000, 2000],
+        "sent": [2, 4],
+        "retransmissions": [0, 0],
+        "timeouts": [0, 0],
+    }
+    return table(**usual | columns)
+
+
+def ended(stop_s: float = 10.0, **columns: Any) -> Any:
+    run = made_run(flows=flows(**columns))
+    run.stop_ns, run.live = round(1e9 * stop_s), None
+    return run
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({}, "2 of 2 directions with data finished, the last at 4.000 s. Nothing was sent again."),
+        (
+            {"finished_s": [3723.5, NAN]},
+            "1 of 2 directions with data finished, the last at 3,723.500 s (1 h 2 min). Nothing "
+            "was sent again.",
+        ),
+        (
+            {"finished_s": [NAN, NAN]},
+            "The run stopped after 10 s, before any of its 2 directions with data finished. "
+            "Nothing was sent again.",
+        ),
+        (
+            {"retransmissions": [3, 0], "waited_s": [0.25, 0.5], "repairing_s": [0, 0]},
+            "2 of 2 directions with data finished, the last at 4.000 s. The senders, all together, "
+            "spent 750 ms in silence before timers and no time in repair.",
+        ),
+        (
+            {"retransmissions": [3, 0], "waited_s": [0.25, NAN], "repairing_s": [NAN, NAN]},
+            "2 of 2 directions with data finished, the last at 4.000 s. The senders, all together, "
+            "spent 250 ms in silence before timers.",
+        ),
+        (
+            {"retransmissions": [3, 0], "waited_s": [NAN, NAN], "repairing_s": [NAN, NAN]},
+            "2 of 2 directions with data finished, the last at 4.000 s.",
+        ),
+    ],
+)
+def test_the_answer_on_several_directions_has_the_last_end_and_the_cost_of_losses(
+    columns: dict[str, Any], words: str
+) -> None:
+    assert _answer(ended(**columns)) == words
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        # 1,000 octets in 2 s are 4 kbit/s; up to the end of the run they take 9 s.
+        ({}, "Finished after 2.000 s, at 4 kbit/s."),
+        ({"finished_s": [NAN]}, "Not finished in 10 s simulated, at 889 bit/s."),
+        (
+            {"finished_s": [NAN], "acked_bytes": [0]},
+            "Not finished in 10 s simulated: no data was acknowledged.",
+        ),
+    ],
+)
+def test_the_answer_on_one_direction_counts_from_its_start(
+    columns: dict[str, Any], words: str
+) -> None:
+    one = {"start_s": [1.0], "finished_s": [3.0], "acked_bytes": [1000], "retransmissions": [0]}
+    run = made_run(flows=table(**one | columns))
+    run.stop_ns, run.live = 10_000_000_000, None
+    assert _answer(run) == f"{words} Nothing was sent again."
+
+
+def test_a_direction_that_took_no_time_has_no_goodput() -> None:
+    assert _goodput(ended(start_s=[3.0, 0.0]), 0) == "-"
+
+
+def test_causes_of_a_direction_are_told_with_their_spurious_retransmissions() -> None:
+    again = {
+        "flow": ["x", "x", "y"],
+        "direction": ["forward", "forward", "reverse"],
+        "cause": ["rto", "fast", "go-back-n"],
+        "sent": [1200, 2, 1],
+        "spurious": [1100, 0, 1],
+    }
+    assert _causes(made_run(retransmissions=table(**again))) == {
+        ("x", "forward"): "timeout 1,200 (1,100), fast retransmit 2",
+        ("y", "reverse"): "go-back-N 1 (1)",
+    }
+    assert _causes(made_run()) == {}
+
+
+def test_links_that_carried_and_dropped_nothing_are_left_out() -> None:
+    links = table(
+        link=["a", "b", "c"],
+        direction=["forward"] * 3,
+        carried=[5, 0, 0],
+        carried_bytes=[5000, 0, 0],
+        dropped=[0, 0, 2],
+        lost=[1, 0, 0],
+        queue_packets_max=[3, 0, 9],
+    )
+    run = made_run(links=links)
+    run.stop_ns = 4_000_000_000
+    # 40,000 bits in 4 s.
+    assert list(_links(run).rows) == [
+        ("a", "forward", "5", "10 kbit/s", "0", "1", "3"),
+        ("c", "forward", "0", "0 bit/s", "2", "0", "9"),
+    ]
+    run.stop_ns = 0
+    assert _links(run).rows[0][3] == "-"
+
+
+# Directions.
+
+
+def test_directions_are_in_the_order_of_their_data_and_then_of_their_retransmissions() -> None:
+    run = made_run(
+        flows=table(
+            flow=["idle", "few", "more", "most", "more"],
+            direction=["forward", "forward", "forward", "reverse", "reverse"],
+            acked_bytes=np.array([9, 1, 5, 7, 5], np.uint64),
+            retransmissions=np.array([9, 0, 1, 0, 2], np.uint32),
+            timeouts=[0, 0, 0, 4, 0],
+            sent=[0, 1, 1, 1, 1],
+        )
+    )
+    found = ways(run)
+    assert [way.name for way in found] == ["most (reverse)", "more (reverse)", "more", "few"]
+    assert found[0] == Way("most", "reverse", timeouts=4, again=0)
+
+
+def test_a_run_whose_directions_sent_nothing_has_no_pictures() -> None:
+    found = flows_of(made_run(flows=flows(sent=[0, 0])), ("rto",), Room())
+    assert (found.flows, found.notes) == ((), ["No pictures: no direction sent data."])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["needed"], "None is known to be spurious."),
+        (["needed", "spurious"], "1 was spurious."),
+        (["spurious"] * 2, "2 were spurious."),
+        (["spurious"] * 2000, "2,000 were spurious."),
+        (["unknown", "spurious"], "1 was spurious; of 1 it cannot be known."),
+        (["unknown"] * 3, "None is known to be spurious; of 3 it cannot be known."),
+    ],
+)
+def test_verdicts_on_retransmissions_say_what_is_unknown(verdicts: list[str], words: str) -> None:
+    assert list(_verdicts(verdicts)) == [words]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0000025, "2.5 µs"),
+        (599.4, "599.4 s"),
+        (600, "10 min 0 s"),
+        (659.6, "11 min 0 s"),
+        (3569, "59 min 29 s"),
+        (3571, "1 h 0 min"),
+        (7169, "1 h 59 min"),
+        (7171, "2 h 0 min"),
+    ],
+)
+def test_a_long_duration_is_rounded_before_it_is_split(seconds: float, text: str) -> None:
+    assert span(seconds) == text

@@ -1,0 +1,349 @@
+"""Tests measures of timers on surrogates, with recordings and replays whose sums are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netspurt.analysis import Interval
+from netspurt.delays import Delays
+from netspurt.papers.bench import Bench
+from netspurt.papers.data import Paper
+from netspurt.papers.recordings import Recordings, Replays, Setting, Variant
+from netspurt.papers.registry import measure
+from netspurt.papers.surrogates import verdict_of
+
+from made_up_papers import host, line, paper_with, run
+
+ONE, TWO = Variant("independent", 1), Variant("glitches", 6)
+
+#: What a setting has on a recording: its efficiency, its spurious retransmissions, its mean wait.
+Outcome = Callable[[str, Variant, Setting, int], tuple[float, float, float]]
+
+
+def paper(folder: Path, *accounts: dict[str, object]) -> Paper:
+    """Return a paper with two variants of surrogates, and two seeds of each."""
+    hosts = [host(str(row["name"]).partition(" ")[0].partition("-")[0]) for row in accounts]
+    tables = paper_with(
+        folder, accounts=accounts, lines=[line("A", 10, 226, 8000), line("C", 1, 2, 3)], hosts=hosts
+    )
+    settings = {
+        "accounts": "accounts.csv",
+        "lines": "lines.csv",
+        "hosts": "hosts.csv",
+        "probes": 512,
+        "seeds": 2,
+        "variants": [{"structure": "independent"}, {"structure": "glitches", "burst": 6}],
+    }
+    return replace(tables, surrogates=settings)
+
+
+class Invented(Recordings):
+    """Recordings whose replays have invented results."""
+
+    def __init__(self, paper: Paper, outcome: Outcome) -> None:
+        super().__init__(paper)
+        self.outcome = outcome
+
+    def replayed(
+        self,
+        name: str,
+        variant: Variant,
+        falling: Sequence[float],
+        rising: Sequence[float],
+        g: Sequence[float],
+    ) -> Replays:
+        every = list(itertools.product(falling, rising, g))
+        results = np.array(
+            [[self.outcome(name, variant, one, seed) for one in every] for seed in (1, 2)]
+        )
+        return Replays(results[:, :, 0], results[:, :, 1], results[:, :, 2])
+
+
+ROWS = [run("A", lost=128, lost_s=256), run("B"), run("C *", lost=1, lost_s=1)]
+
+
+def found(folder: Path, outcome: Outcome, name: str, **arguments: str) -> Any:
+    own = paper(folder, *ROWS)
+    bench = Bench(own)
+    bench.keep("surrogates", lambda: Invented(own, outcome))
+    return measure(name)(bench, **arguments)
+
+
+# Leads.
+
+
+def by_row(leads: dict[str, float]) -> Outcome:
+    """Return an outcome in which the factor G = 2 leads G = 1, by twice as much in `TWO`."""
+
+    def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
+        lead = leads[name] * (2 if variant == TWO else 1) if one[2] == 2 else 0.0
+        return 0.5 + lead + 0.01 * seed, 0.0, 0.0
+
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("over", "value"),
+    [
+        ("median", [1, 2]),
+        ("mean", [5, 10]),
+        ("each", [1, 2, -2, -4, 16, 32]),
+    ],
+)
+def test_the_lead_over_rows_is_in_points_of_efficiency_for_each_variant(
+    tmp_path: Path, over: str, value: list[float]
+) -> None:
+    result = found(
+        tmp_path,
+        by_row({"A": 0.01, "B": -0.02, "C *": 0.16}),
+        "points_ahead",
+        rows="all",
+        setting="1,1,2",
+        against="1,1,1",
+        over=over,
+    )
+    assert result.value == pytest.approx(value)
+    verdicts = {row[0]: row[-1] for row in result.table}
+    assert verdicts["in all"] == "2 better, 1 worse"
+    assert (verdicts["A"], verdicts["B"], verdicts["C *"]) == ("better", "worse", "better")
+    assert result.table[0][1:3] == ("independent", "glitches, losses by 6")
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval((low + high) / 2, low, high, 0.95, 1)
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ([(0, 0), (0, 0)], "no difference"),
+        ([(0, 0), (1, 2)], "cannot tell"),
+        ([(1, 2), (0.1, 9)], "better"),
+        ([(-2, -1), (-9, -0.1)], "worse"),
+        ([(1, 2), (-2, -1)], "cannot tell"),
+        ([(0, 2), (0, 1)], "cannot tell"),
+        ([(-1, 1)], "cannot tell"),
+    ],
+)
+def test_a_setting_is_better_only_if_it_is_so_for_every_variant(
+    ends: list[tuple[float, float]], verdict: str
+) -> None:
+    assert verdict_of([interval(*both) for both in ends]) == verdict
+
+
+def test_a_starred_row_is_named_with_an_underscore(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        by_row({"A": 0.01, "C *": 0.16}),
+        "efficiency_of",
+        rows="C_*,A",
+        setting="1/2,1,2",
+    )
+    # The mean of both seeds adds 0.015.
+    assert result.value == pytest.approx([0.675, 0.525, 0.835, 0.535])
+    assert [row[0] for row in result.table[1:]] == ["C *", "A", "C *", "A"]
+
+
+def test_spared_retransmissions_are_those_of_the_other_setting_minus_its_own(
+    tmp_path: Path,
+) -> None:
+    def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
+        return 1.0, one[2] * len(name) + seed + (variant == TWO) * one[2], 0.0
+
+    rows = {"rows": "A,C_*", "setting": "1,1,1", "against": "1,1,3"}
+    result = found(tmp_path, outcome, "spurious_spared", **rows)
+    # The names have a mean of two characters, so the settings differ by 4 in a run; `TWO` adds 2.
+    assert result.value == pytest.approx([4, 6])
+    assert result.table[1][1:] == ("3.50", "7.50")
+
+
+# Grids.
+
+GRID = "3/4,7/8:1/2,3/4,7/8:2"
+
+
+def peaked(falling: float, rising: float) -> Outcome:
+    """Return an outcome whose efficiency falls with the distance from two weights."""
+
+    def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
+        off = abs(one[0] - falling) + abs(one[1] - rising)
+        return 0.9 - 0.1 * off * (2 if variant == TWO else 1) + 0.001 * seed, 0.0, 0.0
+
+    return outcome
+
+
+def test_regret_is_the_lead_of_the_best_setting_of_the_grid(tmp_path: Path) -> None:
+    words = {"rows": "all", "grid": GRID}
+    result = found(tmp_path, peaked(7 / 8, 1 / 2), "regret", setting="7/8,3/4,2", **words)
+    assert result.value == pytest.approx([2.5, 5.0])
+    assert result.table[1][2] == "F1 7/8, F2 1/2, G 2"
+    best = found(tmp_path, peaked(7 / 8, 1 / 2), "regret", setting="7/8,1/2,2", **words)
+    assert best.value == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "apart", "behind"),
+    [
+        ((7 / 8, 1 / 2), 3 / 8, "3.75"),
+        ((3 / 4, 7 / 8), -1 / 8, "1.25"),
+        ((3 / 4, 3 / 4), 0, "0.00"),
+    ],
+)
+def test_the_best_weights_are_compared_with_the_best_single_weight(
+    tmp_path: Path, weights: tuple[float, float], apart: float, behind: str
+) -> None:
+    result = found(tmp_path, peaked(*weights), "best_weights_apart", rows="all", grid=GRID)
+    assert result.value == [apart, apart]
+    assert result.table[1][-1] == behind
+
+
+def test_a_higher_factor_should_have_fewer_spurious_retransmissions_and_longer_waits(
+    tmp_path: Path,
+) -> None:
+    """Of row B's four recordings two have more, and of row A's four one waits no longer."""
+
+    def outcome(name: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
+        more = name == "B" and seed == 1 and one[2] == 3
+        short = name == "A" and seed == 2 and variant == TWO and one[2] == 2
+        return 1.0, max(10 - one[2], 8) + 5 * more, one[2] - short
+
+    result = found(tmp_path, outcome, "tradeoff", rows="A,B", setting="1,1,9", g="3,1,2")
+    assert result.value == [2, 1]
+    assert [row[1] for row in result.table[1:4]] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("slope_one", "slope_two", "change"),
+    [(1, 2, "raising F2"), (-1, -2, "lowering F2"), (1, -1, None)],
+)
+def test_the_weight_that_lengthens_waits_must_be_the_same_for_all_variants(
+    tmp_path: Path, slope_one: float, slope_two: float, change: str | None
+) -> None:
+    def outcome(name: str, variant: Variant, one: Setting, _: int) -> tuple[float, float, float]:
+        assert name != "B", "a row without losses has no waits"
+        return 1.0, 0.0, 5 + one[1] * (slope_one if variant == ONE else slope_two)
+
+    words = {"rows": "all", "rising": "7/8,1/2", "setting": "7/8,1/2,2"}
+    result = found(tmp_path, outcome, "overshoot", **words)
+    assert result.value == change
+    assert result.table[0][1:] == ("F2 = 0.5", "F2 = 0.875")
+
+
+@pytest.mark.parametrize(("waits", "closest"), [((7.4, 9), 2), ((9, 7.4), 0), ((7.66, 7.3), 2)])
+def test_the_setting_whose_waits_are_nearest_to_the_printed_median_is_counted(
+    tmp_path: Path, waits: tuple[float, float], closest: int
+) -> None:
+    """A lost probe of row A waited 2 s. The mean of its 384 answered probes is 0.26733 s."""
+    assert pytest.approx(7.481, abs=0.001) == 2 / (0.2005 * 512 / 384)
+
+    def outcome(_: str, variant: Variant, one: Setting, seed: int) -> tuple[float, float, float]:
+        del variant
+        return 1.0, 0.0, waits[int(one[2]) - 1] + (0.5 if seed == 1 else -0.5)
+
+    words = {"settings": "1:1:1,1:1:2", "aside": "C_*"}
+    result = found(tmp_path, outcome, "setting_by_waits", **words)
+    assert result.value == closest
+    assert result.table[1] == ("printed", "7.48 means", "7.48 means")
+
+
+# Recordings.
+
+
+def test_a_replay_is_summed_up_by_hand(tmp_path: Path) -> None:
+    """The timer is twice E. With weights of 3/4 and 15/16, E is 1, 1.25, 1.9375.
+
+    So the timer is 3 s before the first delay, then 2 s, 2.5 s and 3.875 s. The delay of 4 s
+    exceeds the third timer, and the lost probe waits for the fourth.
+    """
+    recordings = Recordings(paper(tmp_path, run("A", lost=1, lost_s=3.8)))
+    own = Delays.of([1, 2, 4, math.nan, 1, 1], order="sequence")
+    recordings._made["A", ONE] = [own]
+    replays = recordings.setting("A", ONE, (15 / 16, 3 / 4, 2))
+    assert replays.efficiency.tolist() == [[pytest.approx(9 / (9 + 4 + 3.875))]]
+    assert replays.spurious.tolist() == [[1]]
+    assert replays.waited.tolist() == [[pytest.approx(3.875 / (9 / 5))]]
+
+
+def test_without_losses_there_is_no_wait(tmp_path: Path) -> None:
+    recordings = Recordings(paper(tmp_path, run("B")))
+    recordings._made["B", ONE] = [Delays.of([1, 1, 1], order="sequence")]
+    replays = recordings.setting("B", ONE, (0.5, 0.5, 2))
+    assert np.isnan(replays.waited).all()
+    assert replays.efficiency.tolist() == [[1]]
+
+
+def test_a_surrogate_is_fitted_to_the_answered_probes_of_its_row(tmp_path: Path) -> None:
+    rows = [run("A", lost=12, mean_ms=249, cov=0.3, spurious=7), run("A-2", spurious=1)]
+    recordings = Recordings(paper(tmp_path, *rows))
+    mixed = recordings.fitted(recordings.rows["A"], burst=6)
+    assert mixed.mean == pytest.approx(0.2495 * 512 / 500)
+    assert (mixed.cov, mixed.probes, mixed.lost, mixed.burst) == (0.3, 512, 12, 6)
+    assert (mixed.lengths, mixed.glitches) == ((40, 256), 3)
+    assert mixed.line == [(40, 0.010), (256, 0.226)]
+    long = recordings.fitted(recordings.rows["A-2"])
+    assert (long.lengths, long.line, long.glitches) == (256, [], 1)
+    both = recordings.fitted(recordings.rows["A-2"], lengths=((40, 9), (256, 9)))
+    assert both.line == mixed.line
+
+
+def test_the_seeds_of_surrogates_count_from_1_and_each_is_made_once(tmp_path: Path) -> None:
+    recordings = Recordings(paper(tmp_path, *ROWS))
+    made = recordings.made("A", TWO)
+    again = recordings.fitted(recordings.rows["A"], burst=6)
+    for seed, recording in enumerate(made, 1):
+        np.testing.assert_array_equal(
+            recording.rtt_ns, again.surrogate("glitches", seed=seed).rtt_ns
+        )
+    assert len(made) == 2
+    assert recordings.made("A", TWO) is made
+
+
+def test_variants_and_rows_are_crossed_with_the_variant_first(tmp_path: Path) -> None:
+    recordings = Recordings(paper(tmp_path, *ROWS))
+    assert recordings.variants == [ONE, TWO]
+    assert [str(variant) for variant in recordings.variants] == [
+        "independent",
+        "glitches, losses by 6",
+    ]
+    assert list(recordings.each(["B", "A"])) == [(ONE, "B"), (ONE, "A"), (TWO, "B"), (TWO, "A")]
+
+
+# A timer on a few delays.
+
+
+def of_delays(name: str, algorithm: str, **arguments: str) -> Any:
+    bench: Any = None
+    return measure(name)(bench, algorithm=algorithm, **arguments).value
+
+
+def test_timers_follow_the_two_gain_filter_and_repeated_delays_are_written_once() -> None:
+    expected, estimate = [3.0], 0.0
+    delays = [1.0, 1.0, 1.0, 2.0, 0.5, 0.5]
+    for place, delay in enumerate(delays[:-1]):
+        weight = 15 / 16 if delay < estimate else 3 / 4
+        estimate = delay if place == 0 else weight * estimate + (1 - weight) * delay
+        expected.append(2 * estimate)
+    assert of_delays("timers", "mills", delays="1x3,2,0.5x2") == pytest.approx(expected)
+
+
+def test_a_delay_as_long_as_the_timer_is_not_spurious() -> None:
+    assert of_delays("spurious_ones", "fixed", delays="3,3.001,2.999,9x2") == [2, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "up", "down"),
+    [("mills", 3 / 4, 15 / 16), ("mills-single", 7 / 8, 7 / 8)],
+)
+def test_a_time_constant_is_the_number_of_samples_in_which_a_distance_falls_to_a_1_e_th(
+    algorithm: str, up: float, down: float
+) -> None:
+    constants = of_delays("time_constants", algorithm)
+    assert constants == pytest.approx([-1 / math.log(up), -1 / math.log(down)], rel=1e-4)

@@ -1,0 +1,208 @@
+"""Tests gains of senders and their intervals on sweeps whose durations a test chooses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netspurt.analysis.bootstrap import Interval
+from netspurt.papers.data import PaperError
+from netspurt.papers.registry import measure
+from netspurt.papers.swept import Swept, _swept, told
+from netspurt.papers.web_traffic import MEAN, QUANTILES, _cases_of_base, _difference, _used
+
+from made_up_papers import bench_with, made_run, table
+
+#: The 0.975 quantile of Student's distribution with three degrees of freedom, from a table.
+T_3 = 3.1824
+
+#: The durations [ms] of four seeds by load and sender.
+Durations = Mapping[tuple[str, str], Sequence[float]]
+
+BASE = [100.0, 102.0, 98.0, 100.0]
+
+
+def swept(durations: Durations, copies: Mapping[str, float] | None = None) -> Swept:
+    """Return the cases of a sweep over load and sender."""
+    rows = [(*key, n, 1e6 * ms) for key, own in durations.items() for n, ms in enumerate(own)]
+    loads, senders, repeats, times = (list(column) for column in zip(*rows, strict=True))
+    columns: dict[str, Any] = {
+        "case": np.arange(len(rows)),
+        "repeat": np.array(repeats),
+        "load": np.array(loads),
+        "sender": np.array(senders),
+    }
+    columns |= {name: np.array(times) for name in (MEAN, *QUANTILES)}
+    sent = np.array([(copies or {}).get(sender, 0.0) for sender in senders])
+    columns |= {"retransmissions_sfr": sent, "spurious_sfr": sent / 2}
+    order: dict[str, list[Any]] = {
+        "load": list(dict.fromkeys(loads)),
+        "sender": list(dict.fromkeys(senders)),
+    }
+    cases: Any = columns
+    return Swept(cases, order)
+
+
+def value(name: str, sweep: Swept, **arguments: str) -> Any:
+    bench = bench_with({}, swept=lambda _: sweep)
+    return measure(name)(bench, sweep="s", **arguments)
+
+
+def shorter(*by_ms: float) -> list[float]:
+    return [base - by for base, by in zip(BASE, by_ms, strict=True)]
+
+
+def test_a_gain_is_the_share_of_the_base_s_mean_with_the_interval_of_the_differences() -> None:
+    """The differences are 8, 12, 10 and 10 ms. Their standard deviation is 1.633 ms."""
+    sweep = swept({("low", "reno"): BASE, ("low", "sfr"): shorter(8, 12, 10, 10)})
+    (gain,) = sweep.gains(MEAN).values()
+    half = T_3 * np.sqrt(8 / 3) / 2
+    assert gain.value == pytest.approx(10)
+    assert (gain.high - gain.value) == pytest.approx(half, rel=1e-4)
+    assert (gain.value - gain.low) == pytest.approx(half, rel=1e-4)
+    found = value("gain_of_sender", sweep, cell="low/sfr")
+    assert found.value == gain.value
+    assert found.bands == [(gain.low, gain.high)]
+
+
+def test_a_slower_sender_has_a_negative_gain_and_its_ends_are_in_order() -> None:
+    gains = swept({("low", "reno"): BASE, ("low", "sfr"): shorter(-8, -12, -10, -10)}).gains(MEAN)
+    gain = gains["low", "sfr"]
+    assert gain.low < gain.value < gain.high < 0
+
+
+def test_each_cell_is_compared_with_the_base_at_its_own_load() -> None:
+    sweep = swept(
+        {
+            ("low", "reno"): BASE,
+            ("low", "sfr"): shorter(5, 5, 5, 5),
+            ("high", "reno"): [2 * ms for ms in BASE],
+            ("high", "sfr"): [2 * ms - 50 for ms in BASE],
+        },
+        copies={"sfr": 8.0},
+    )
+    gains = {cell: gain.value for cell, gain in sweep.gains(MEAN).items()}
+    assert gains == {("low", "sfr"): pytest.approx(5), ("high", "sfr"): pytest.approx(25)}
+    assert sweep.cells == list(itertools.product(["low", "high"], ["reno", "sfr"]))
+    assert value("least_gain_of_sender", sweep).value == pytest.approx(5)
+    mean = value("mean_duration", sweep, cell="high/reno")
+    assert mean.value == pytest.approx(200)
+    assert mean.table[4][:2] == ("high, sfr", "150.0 ms (144.8 .. 155.2)")
+    row = value("gain_of_sender", sweep, cell="low/sfr").table[1]
+    assert (row[0], row[1], row[-1]) == ("low, sfr", "5.0 % (5.0 .. 5.0)", "8.0, 4.0")
+
+
+def test_the_difference_of_two_gains_has_the_root_of_both_squared_widths() -> None:
+    step = _difference(Interval(9, 6, 12, 0.95, 1), Interval(4, 0, 8, 0.95, 1))
+    assert (step.value, step.low, step.high) == (5, 0, 10)
+
+
+#: Gains of about 20, 10 and 2 %, each within a few points.
+STEPS: Durations = {
+    ("low", "reno"): BASE,
+    ("low", "2"): shorter(19, 21, 20, 20),
+    ("low", "3"): shorter(9, 11, 10, 10),
+    ("low", "4"): shorter(1, 3, 2, 2),
+}
+
+
+@pytest.mark.parametrize(
+    ("cells", "least"),
+    [("low/2,low/3,low/4", 8), ("low/4,low/3", -8), ("low/2,low/3,low/3", None)],
+)
+def test_gains_are_in_order_only_if_no_step_could_be_chance(
+    cells: str, least: float | None
+) -> None:
+    found = value("gains_in_order", swept(STEPS), cells=cells)
+    assert found.value == (None if least is None else pytest.approx(least))
+    assert len({len(row) for row in found.table}) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "best", "falls"),
+    [
+        ({}, "2", 2.0),
+        ({}, "3", None),
+        ({("low", "3"): shorter(19, 20, 21, 19)}, "2", None),
+        ({("low", "4"): shorter(12, 14, 13, 13)}, "2", None),
+    ],
+)
+def test_a_gain_falls_if_each_step_is_above_zero_and_the_best_is_first(
+    change: Durations, best: str, falls: float | None
+) -> None:
+    found = value("falls_by_label", swept({**STEPS, **change}), best=best)
+    assert found.value == falls
+
+
+@pytest.mark.parametrize(
+    ("change", "best"),
+    [
+        ({}, 2.0),
+        # A sender that equals the best within chance leaves no best one; the base does not count.
+        ({("low", "3"): shorter(18, 21, 20, 20)}, None),
+        ({("low", "reno"): shorter(18, 21, 20, 20)}, 2.0),
+    ],
+)
+def test_the_best_sender_is_faster_than_every_other_beyond_chance(
+    change: Durations, best: float | None
+) -> None:
+    assert value("best_sender", swept({**STEPS, **change})).value == best
+
+
+def test_two_senders_are_compared_by_their_means_and_their_retransmissions() -> None:
+    """One axis is enough: a cell has only the sender."""
+    both = swept({("low", "2"): BASE, ("low", "3"): [1.25 * ms for ms in BASE]}, {"2": 3, "3": 12})
+    only = Swept(both.cases, {"sender": both.order["sender"]})
+    found = value("near_with_fewer", only, first="2", second="3")
+    assert found.value == pytest.approx([20, 0.25])
+
+
+# Cases and links.
+
+
+def test_the_cases_of_the_base_are_those_of_its_label_in_each_cell() -> None:
+    loads, pages, senders, seeds = ["low", "high"], [1, 2, 3], ["reno", "sfr"], range(3)
+    every = list(itertools.product(loads, pages, senders, seeds))
+    labels = {"load": loads, "pages": pages, "sender": senders}
+    sweep: Any = SimpleNamespace(labels=labels, seeds=len(seeds))
+    for load, page in itertools.product(loads, pages):
+        cases = _cases_of_base(sweep, (load, str(page)))
+        assert [every[case] for case in cases] == [(load, page, "reno", n) for n in seeds]
+
+
+def test_the_use_of_a_link_is_that_of_its_busier_direction() -> None:
+    links = table(link=["up", "up", "lan"], carried_bytes=[1000, 4000, 9000])
+    run = made_run('stop = "8 s"', links=links)
+    # 32,000 bits in 8 s, at 16 kbit/s.
+    assert _used(run, "up", 16_000) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (["done"] * 3, "s has 3 of 4 cases: run it"),
+        (["done", "cut", "done", "late"], "s: 2 cases did not run to their end"),
+    ],
+)
+def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) -> None:
+    cases = table(status=status)
+    folder: Any = SimpleNamespace(where="s", cases=4, read=lambda: cases, labels={"a": [1]})
+    with pytest.raises(PaperError, match=says):
+        _swept(folder, "run it")
+
+
+@pytest.mark.parametrize(
+    ("unit", "places", "text"),
+    [
+        ("%", 1, "1.2 % (-0.6 .. 12.0)"),
+        ("", 2, "1.25 (-0.60 .. 12.00)"),
+        ("ms", 0, "1 ms (-1 .. 12)"),
+    ],
+)
+def test_a_figure_is_told_with_its_interval(unit: str, places: int, text: str) -> None:
+    assert told(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
