@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netspurt.papers.data import Paper
+from netspurt.papers.data import Paper, PaperError
 
 from made_up_papers import host, measured, paper_with, run
 
@@ -100,6 +100,12 @@ def test_a_row_with_a_wrong_number_breaks_the_equations_with_that_number(
             assert str(found.table[1][0]).startswith("FACC: ")
             failed.add(rule)
     assert failed == broken
+
+
+def test_a_misspelt_rule_is_refused(tmp_path: Path) -> None:
+    paper = accounts(tmp_path, run())
+    with pytest.raises(PaperError, match="no rule is called 'totals'; the rules are total, mean"):
+        measured(paper, "agreeing_rows", table="accounts.csv", rule="totals", probes="512")
 
 
 def test_the_mean_and_the_efficiency_follow_from_the_times_of_a_row(tmp_path: Path) -> None:

@@ -206,3 +206,7 @@ def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) 
 )
 def test_a_figure_is_told_with_its_interval(unit: str, places: int, text: str) -> None:
     assert told(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
+
+
+def test_an_end_that_rounds_to_zero_has_no_sign() -> None:
+    assert told(Interval(-0.01, -0.04, 0.02, 0.95, 1), "%", 1) == "0.0 % (0.0 .. 0.0)"

@@ -112,6 +112,10 @@ class Account:
         return 1000 * self.good_s / probes, self.good_s / self.total_s
 
 
+#: The rules that a row must follow: the keys of :func:`contradictions`.
+RULES = ("total", "mean", "efficiency")
+
+
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """Return the contradictions within a row: a sentence for each broken rule.
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis import busy_against_quiet, contradictions, rate_band
+from netspurt.analysis.account import RULES
 from netspurt.papers.bench import Bench
+from netspurt.papers.data import PaperError
 from netspurt.papers.registry import Measured, registered
 from netspurt.papers.tables import (
     LONGEST,
@@ -21,6 +23,7 @@ from netspurt.papers.tables import (
     path_of,
     path_rows,
 )
+from netspurt.wording import unknown_name
 
 #: Printed delays are whole milliseconds.
 _MS = 1e-3
@@ -210,7 +213,15 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation. The table has the other rows."""
+    """Return the number of rows that satisfy an equation. The table has the other rows.
+
+    Raises
+    ------
+    PaperError
+        If there is no such rule.
+    """
+    if rule not in RULES:
+        raise PaperError(unknown_name("rule", rule, RULES))
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     sentences = [contradictions(row, int(probes)).get(rule) for row in rows]
     failed = [(sentence,) for sentence in sentences if sentence]

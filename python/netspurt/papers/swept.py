@@ -182,7 +182,7 @@ def _swept(folder: SweepFolder, fix: str = "") -> Swept:
 def told(interval: Interval, unit: str = "%", places: int = 1) -> str:
     """Return a figure with its interval as text."""
     value, low, high = (
-        f"{end:.{places}f}" for end in (interval.value, interval.low, interval.high)
+        f"{end:z.{places}f}" for end in (interval.value, interval.low, interval.high)
     )
     return f"{value} {unit} ({low} .. {high})".replace("  ", " ")
 
