@@ -22,7 +22,7 @@ PROBES = 512
 
 
 def user_time_and_memory(*words: str) -> tuple[float, int]:
-    """Run the program three times. Return its minimum user time [s] and its last peak memory [kB]."""
+    """Run the program three times. Return its minimum user time [s], and a peak memory [kB]."""
     user_s, memory_kb = float("inf"), 0
     for _ in range(3):
         timed = ["/usr/bin/time", "-f", "%U %M", str(PROGRAM), *words]

@@ -46,7 +46,7 @@ ROWS = {
 
 
 def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
-    """Return the times of a row's pages [ms] in its first run that counts, and its counts by name."""
+    """Run a row until a run counts. Return its pages' times [ms], and its counts by name."""
     values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
     if values.pop("flows.web.loss", None):
         values["links.wire.loss"] = "none"

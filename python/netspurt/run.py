@@ -326,9 +326,9 @@ class Run:
         Raises
         ------
         RunError
-            If the run has neither `rto` nor `rtt`.
+            If the run lacks `rto` or `rtt`.
         ValueError
-            If it has no such flow.
+            If the run has no such flow.
 
         Examples
         --------
@@ -365,7 +365,7 @@ class Run:
 
     @cached_property
     def _timelines(self) -> dict[str, Timeline]:
-        """The timelines, read once: every picture of the run shows the times of dead links."""
+        """The timelines. They are read once, because every picture shows the dead links."""
         from netspurt.timelines import read_followed
 
         known = dict(self._code)
@@ -391,8 +391,10 @@ class Run:
 
         Raises
         ------
+        RunError
+            If the run is in a folder already.
         FileExistsError
-            If something of that name exists.
+            If a file or a folder of this name exists.
         OSError
             If the folder cannot be written. In that case no part of it is left.
         """
@@ -418,7 +420,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        If the folder has no finished run.
+        If the folder has no finished run, or the run is damaged.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():

@@ -262,7 +262,7 @@ class Scenario:
         Parameters
         ----------
         progress
-            Called from time to time with the seconds simulated so far and in all.
+            Called from time to time with the seconds simulated so far, and the total seconds.
 
         Raises
         ------
@@ -404,7 +404,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
         if path.endswith(f".{_FOLLOWS}"):
             names.add(value.strip("\"'"))
         elif _FOLLOWS in value:
-            # The core reports the mistakes in other values.
+            # The core reports the mistakes in such a value.
             with suppress(tomllib.TOMLDecodeError, RecursionError):
                 names.update(_names(tomllib.loads(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]

@@ -117,8 +117,8 @@ class Table(Mapping[str, NDArray[Any]]):
         self._core = core
         self._rows = rows
         self._columns: dict[str, _Column] = {}
-        # The columns with all rows of the core's table. All selections of it share them, since
-        # each takes a copy of the core.
+        # The columns with all rows of the core's table. The core copies a column each time that it
+        # is read, so all selections of the table share these columns.
         self._whole = {} if whole is None else whole
 
     @property
