@@ -162,9 +162,10 @@ def find(kind: str, text: str) -> Algorithm | None:
     Raises
     ------
     PlaceError
-        If there is no such file, module or class; if the code cannot be loaded, or does not have
-        the fingerprint in the text; if the constants are malformed; if an instance cannot be made,
-        or its `bounds` are invalid; or if several packages offer different algorithms of this name.
+        If there is no such file, module or class, or the code cannot be loaded. If the code does
+        not have the fingerprint in the text. If the constants are malformed. If an instance cannot
+        be made, or its `bounds` are invalid. If several packages offer different algorithms of this
+        name.
     OSError
         If the file cannot be read.
     """
@@ -408,7 +409,7 @@ def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
 
 
 def _constants(written: str | None) -> dict[str, Any]:
-    """Read ``k=3,name=word`` as keyword arguments. A value is a literal or a text."""
+    """Read ``k=3,name=word`` as keyword arguments. A value that is not a literal is a text."""
     constants: dict[str, Any] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))

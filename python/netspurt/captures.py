@@ -89,9 +89,9 @@ class Explained:
         }
 
     def _count_once(self) -> None:
-        """Set `shared`, and count each connection once that is certainly in several captures.
+        """Set `shared`, and keep each shared connection's rows only from its best capture.
 
-        The tables keep its rows from the best capture. The rows from other captures are removed.
+        If it is not certain that captures share a connection, all its rows are kept.
         """
         import numpy as np
 
@@ -129,7 +129,7 @@ class Explained:
 
     @property
     def stop_ns(self) -> int:
-        """The time of the last row of `segments` [ns], from the first packet of TCP, or 0."""
+        """The time of the last row of `segments` since the first packet of TCP [ns], or 0."""
         times = self.table("segments")["t_ns"]
         return int(times[-1]) if len(times) else 0
 

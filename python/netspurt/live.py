@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
-#: The last seconds before a wake-up, in which a driver with real-time priority polls the clock
-#: instead of sleeping.
+#: The time before a wake-up in which a driver with real-time priority polls the clock instead of
+#: sleeping, in seconds.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -277,8 +277,8 @@ def _work_for_programs(order: RunOrder) -> None:
 def _unnamed_file(folder: str) -> IO[str]:
     """Return a file without a name in a run's folder, so that no file remains.
 
-    Without a folder, `tempfile` first writes a file with a name to test a usual folder. This file
-    remains if the process is killed at that moment.
+    Without a folder, `tempfile` first writes a file with a name, to test one of the usual
+    folders. This file remains if the process is killed at that moment.
     """
     return tempfile.TemporaryFile("w+", dir=folder)
 
