@@ -26,7 +26,8 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: What the lines on changes of timers and on outages contain. A headline takes the first such line.
+#: Words in the lines on changes of timers, and in the lines on outages. The findings of a report
+#: contain the first line with one of these texts.
 SAVED, FAILED = "would have saved", "several timeouts followed each other"
 
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration

@@ -64,7 +64,7 @@ class Delays:
         sent
             When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
         every
-            The seconds from one probe to the next. Without it and `sent`, times are unknown.
+            The seconds from one probe to the next. Without `every` and `sent`, times are unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
@@ -181,7 +181,7 @@ class Delays:
 
     @property
     def format(self) -> str:
-        """The format of the file from which it was read."""
+        """The format of the file from which the recording was read."""
         return self._core.format
 
     @property

@@ -52,7 +52,7 @@ class Site:
     url
         The address of the page: http or https.
     address
-        The IP address to fetch it from; `None` until it is resolved.
+        The IP address of the server; `None` until the name of the host is resolved.
     ping
         The IP address to which echoes are sent; by default `address`.
     """

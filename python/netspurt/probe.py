@@ -480,7 +480,7 @@ def _follow(
 
 @contextlib.contextmanager
 def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Let the first keyboard interrupt close a process's input, so that it completes its file."""
+    """Let the first keyboard interrupt close a process's input, so that the file is completed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -85,7 +85,7 @@ class Origin:
     Attributes
     ----------
     text
-        The text that names it in the scenario.
+        The text that names the algorithm in the scenario.
     file, sha256
         The file of its code, and the SHA-256 of the file.
     """
@@ -106,9 +106,9 @@ class Run:
     source
         The source of the scenario.
     seed
-        The seed of its random draws.
+        The seed of the random draws.
     version
-        The version of netspurt that ran it.
+        The version of netspurt that ran the scenario.
     stop_ns
         When the run ended, in nanoseconds.
     digest, flows_digest
@@ -206,7 +206,7 @@ class Run:
         Raises
         ------
         RunError
-            If it was not recorded.
+            If the table was not recorded.
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
@@ -464,7 +464,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of `run.json`: which run it is, its files, and their SHA-256."""
+    """The content of `run.json`: the properties of the run, its files, and their SHA-256."""
 
     format: int
     netspurt: str

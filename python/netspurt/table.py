@@ -25,7 +25,7 @@ def pyarrow() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import pyarrow
@@ -41,7 +41,7 @@ def polars() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import polars
@@ -56,7 +56,7 @@ def pandas() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import pandas

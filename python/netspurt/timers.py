@@ -188,7 +188,7 @@ class Replay:
         Raises
         ------
         KeyError
-            If it was not replayed.
+            If the algorithm was not replayed.
         """
         for algorithm in self.algorithms:
             if algorithm.estimator == estimator:
