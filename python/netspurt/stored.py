@@ -73,7 +73,7 @@ def sync_folder(path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes, partial: Path) -> None:
-    """Write a file under the name `partial`, and rename the file to `path` when it is on the disk."""
+    """Write a file under the name `partial`, and rename it to `path` when all is on the disk."""
     try:
         with partial.open("xb") as file:
             file.write(content)
