@@ -95,7 +95,7 @@ def cpu_s_of(work: Work) -> float:
 
 
 def compare(title: str, count: int, unit: str, rust: Work, python: Work) -> None:
-    """Print the median CPU time of both, in total and for each `unit`, and their median ratio."""
+    """Print both variants' median CPU times, in total and for each `unit`, and the median ratio."""
     rounds = [(cpu_s_of(rust), cpu_s_of(python)) for _ in range(ROUNDS)]
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
     ratios = sorted(python / rust for rust, python in rounds)

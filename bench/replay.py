@@ -1,8 +1,8 @@
 """Measures the speed of replays: `python3 bench/replay.py`.
 
-First run `cargo build --release --example replay`. Each figure is the user time of a whole process
-(the minimum of three runs) minus the time that it takes to make the recording. Estimators in Python
-are timed within this process if netspurt is installed.
+First run `cargo build --release --example replay`. Each figure uses the user time of a whole
+process, the minimum of three runs. The time that it takes to make the recording is subtracted,
+except for the grid. Estimators in Python are timed within this process if netspurt is installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROBES = 512
 
 
 def user_time_and_memory(*words: str) -> tuple[float, int]:
-    """Run the program three times. Return its minimum user time [s] and its peak memory [kB]."""
+    """Run the program three times. Return its minimum user time [s], and a peak memory [kB]."""
     user_s, memory_kb = float("inf"), 0
     for _ in range(3):
         timed = ["/usr/bin/time", "-f", "%U %M", str(PROGRAM), *words]

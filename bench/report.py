@@ -2,10 +2,11 @@
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 
-The page shows one flow like a long transfer: segments, ACKs, round trips and a congestion window,
-with instants in nanoseconds and jitter of a few microseconds. This program needs selenium and
-Debian's packages chromium and chromium-driver. The time to open a page is the time from the start
-of the navigation until every picture is drawn. The minimum and the maximum of five are printed.
+The page shows one flow that resembles a long transfer: segments, ACKs, round trips and a congestion
+window, with instants in nanoseconds and jitter of a few microseconds. This program needs selenium
+and Debian's packages chromium and chromium-driver. The time to open a page is the time from the
+start of the navigation until every picture is drawn. Chromium opens each page five times, and this
+program prints the minimum and the maximum.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MSS = 1448.0
 
 
 def pictures(count: int) -> list[Panel]:
-    """Return pictures with `count` marks together."""
+    """Return pictures with about `count` marks in total."""
     rng = np.random.default_rng(1)
     data = count // 2
     sent = np.cumsum(100_000 + rng.integers(0, 5_000, data))

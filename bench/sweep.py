@@ -118,7 +118,10 @@ def print_ratio(name: str, values: list[float]) -> None:
 
 
 def fixed(rounds: int) -> None:
-    """Print the time of cases of one segment: reading, set-up and summing up, and no transfer."""
+    """Print the CPU time of a case of one segment, which has almost no transfer.
+
+    This is the time in which a case is read, set up and summed up.
+    """
     kinds = {"the same values, another seed": (250, 2), "other values": (1, 500)}
     for kind, (seeds, delays) in kinds.items():
         text = TEXT.format(stop="2 s", segments=1, seeds=seeds, delays=delays, windows=2)

@@ -3,13 +3,14 @@
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
 An unmodified curl fetches a page of 72 000 octets many times from Python's http.server, each time
-by a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
+over a new connection. The path is `scenarios/live/page.toml`: 5 Mb/s, 10 ms in each direction, and
 3 % of the server's packets lost at random. The measured time begins when the reply's first octet
-enters the path and ends when its last octet reaches the client, in logical time. It contains
-neither the handshake, because no shim repairs its losses, nor the server's own time. The rows
-alternate, with 25 pages for each run. A run with a delivery more than 10 ms late is repeated, up to
-ten times. Each row is compared with the same transfer in simulation. The program prints a table
-with 95 % bootstrap intervals, and writes all times to `times.csv`.
+enters the path and ends when its last octet reaches the client, in logical time. The measured time
+does not contain the handshake, because no shim repairs losses of the handshake. It does not contain
+the time that the server takes before its reply. The rows alternate, with 25 pages for each run. A
+run does not count if a delivery was more than 10 ms late or curl failed. Each run has ten attempts.
+Each row is compared with the same transfer in simulation. The program prints a table with 95 %
+bootstrap intervals, and writes all times to `times.csv`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ ROWS = {
 
 
 def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
-    """Run a row once; return the times of its pages in milliseconds, and its counts by name."""
+    """Run a row until a run counts. Return its pages' times [ms], and its counts by name."""
     values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
     if values.pop("flows.web.loss", None):
         values["links.wire.loss"] = "none"
@@ -120,7 +121,7 @@ MODELS = {
 
 
 def simulate(row: str, fetches: int) -> np.ndarray:
-    """Simulate the pages of a row; return the times of the complete ones in milliseconds."""
+    """Simulate the pages of a row, and return the times [ms] of the pages that were complete."""
     values = {f"flows.page.{key}": value for key, value in MODELS[row].items()}
     if values.pop("flows.page.loss", None):
         values["links.wire.loss"] = "none"

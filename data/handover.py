@@ -4,7 +4,7 @@
 
 All constants are invented; they resemble a constellation of satellites in low orbits. The path has
 a level of delay for each 15 seconds, drawn from 40 to 90 ms, plus an exponential tail with a mean
-of 3 ms. Each change begins with 0.5 s in which nothing comes back. Then the delay is 60 ms longer,
+of 3 ms. In the first 0.5 s after each change all probes are lost. Then the delay is 60 ms longer,
 and this excess decays with a time constant of 0.4 s. In addition, one probe in 100 is lost. The
 same seed makes the same file.
 """

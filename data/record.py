@@ -53,7 +53,10 @@ class EmulatedPath:
             heapq.heappush(self.waiting, (at, self.count, deliver))
 
     def run(self, reader: int, read: Callable[[], None]) -> None:
-        """Deliver packets when they are due, and call `read` when `reader` has data; never end."""
+        """Deliver packets when they are due, and call `read` when `reader` has data.
+
+        This function does not return.
+        """
         while True:
             now = time.monotonic()
             while self.waiting and self.waiting[0][0] <= now:

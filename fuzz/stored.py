@@ -1,6 +1,6 @@
 """Fuzz the readers of `sweep.json` and `run.json`: each accepts an input or raises its own error.
 
-Run it by `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that the checks
+Run it with `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that the checks
 after the checksum are also tested.
 """
 
@@ -39,8 +39,8 @@ SWEEP = {
 def content(octets: bytes, reseals: bool) -> bytes:
     """Return a manifest to read.
 
-    With `reseals`, if the input is a JSON object, the result is a valid manifest that is changed by
-    the keys of the input and has a new checksum. Otherwise the result is the input itself.
+    With `reseals`, if the input is a JSON object, its keys replace or extend those of a valid
+    manifest, and the result has a new checksum. Otherwise the result is the input itself.
     """
     if not reseals:
         return octets

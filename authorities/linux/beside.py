@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netspurt.table import Table
 
 HERE = Path(__file__).resolve().parent
-#: The maximum lateness of a delivery, and the maximum number of runs until no delivery is later.
+#: The maximum lateness of a delivery [s], and the maximum number of runs of a group.
 BUDGET_S = 0.003
 TRIES = 6
 #: The model's timer is compared within this time of each instant at which `TCP_INFO` was read.
@@ -78,8 +78,8 @@ def rto_difference(
     Values are compared until the runs differ. The kernel's `TCP_INFO` was read every 10 ms. The
     corresponding instant of the model has the same distance from the last segment that both runs
     have. The nearest of the model's values within `POLLED_S` of that instant is compared. The value
-    before them is also tried: the table has the timers of both ends, and the last value before the
-    first data segment may be the receiver's.
+    before these values is also compared. The reason is that the table has the timers of both ends,
+    and the last value before the first data segment may be the receiver's.
     """
     model_events, kernel_events = (np.array([event.t_s for event in run[:same]]) for run in seen)
     end = min(run[same].t_s if same < len(run) else np.inf for run in seen)

@@ -100,7 +100,8 @@ async def quick_short_segments(flow: Flow, out: Answers) -> None:
 async def delayed(flow: Flow, out: Answers) -> None:
     """Send more segments after the quick ACKs, to an application that reads at once.
 
-    The ACK of a full segment is delayed. The ACK of a short segment or of one with PSH is not.
+    The ACK of a full segment is delayed. The ACK of a short segment or of a segment with PSH is not
+    delayed.
     """
     await flow.accept()
     flow.read_at_once()
@@ -117,7 +118,10 @@ async def delayed(flow: Flow, out: Answers) -> None:
 
 
 async def delayed_unread(flow: Flow, out: Answers) -> None:
-    """Do the same with an application that does not read: PSH and the length do not matter."""
+    """Send a short segment and a segment with PSH to an application that does not read.
+
+    In this case PSH and the length do not matter.
+    """
     await flow.accept()
     await stream(flow, 20, 0.005)
     await flow.quiet(0.1)
@@ -169,7 +173,7 @@ async def interactive(flow: Flow, out: Answers) -> None:
     """Send requests to a server that answers the first two and no later ones.
 
     The first request's ACK leaves before the answer. Later ACKs wait for an answer that carries
-    them, until one of them waited in vain.
+    them, until the delayed-ACK timer fires before an answer.
     """
     await flow.accept()
     answers = [True, True, False, False]
@@ -232,7 +236,7 @@ async def unanswered(flow: Flow, out: Answers) -> None:
 
 
 async def unanswered_timers(flow: Flow, out: Answers) -> None:
-    """Do the same without tail loss probes: each gap is a timer of known length."""
+    """Do the same as `unanswered` without tail loss probes: each gap is a timer of known length."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto
@@ -265,7 +269,7 @@ async def syn_ack(flow: Flow, out: Answers) -> None:
 
 
 async def after_handshake(flow: Flow, out: Answers) -> None:
-    """Answer nothing after a handshake of 400 ms: the first timer is three times as long."""
+    """Answer nothing after a handshake of 400 ms: the first timer is three times this time."""
     await flow.connect(rtt=0.4)
     info = flow.info()
     out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 
-#: RFC 2416's experiment; times in seconds, rates in bit/s.
+#: The default settings, which are RFC 2416's experiment. Times are in seconds, rates in bit/s.
 CASE: dict[str, object] = {
     "recovery": "tahoe",
     "initial_window": 1,
@@ -61,12 +61,12 @@ class Raw(NamedTuple):
 
 
 def available() -> bool:
-    """Whether ns-2 is installed."""
+    """Return whether ns-2 is installed."""
     return shutil.which("ns") is not None
 
 
 def run(case: dict[str, object]) -> list[Row]:
-    """Return what ns-2's sender does in `case`. `CASE` provides the settings that `case` lacks."""
+    """Return the events of ns-2's sender in `case`. Settings that `case` lacks are in `CASE`."""
     settings = {**CASE, **case}
     packets, variables = _traces(settings)
     hops = len(str(settings["links"]).split())
@@ -99,7 +99,7 @@ def _raw(packets: str) -> Iterator[Raw]:
 
 
 def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
-    """Yield (seconds, `send`, `ack` or `drop`, packet), in no order."""
+    """Yield (seconds, `send`, `ack` or `drop`, packet), in no particular order."""
     arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
     entered: list[set[str]] = [set() for _ in range(hops)]
     end = 0.0

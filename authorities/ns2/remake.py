@@ -37,7 +37,7 @@ def rfc2416() -> None:
 
 
 def answer(case: dict[str, object]) -> table.Answer:
-    """Return what ns-2 does in a case, and which small change of the case would change that."""
+    """Return the events of ns-2 in a case, and the kind of small change that would change them."""
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)
 

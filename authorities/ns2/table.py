@@ -15,7 +15,7 @@ EVENTS = HERE / "random.csv.gz"
 
 
 class Answer(NamedTuple):
-    """The result of ns-2 in a case, and which small change would change it (see `ties.kind`)."""
+    """The events of ns-2 in a case, and the small change that would change them (`ties.kind`)."""
 
     case: dict[str, object]
     tie: str

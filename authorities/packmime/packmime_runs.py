@@ -71,7 +71,7 @@ def dispersion(times: Sequence[float], span_s: float) -> float:
 
 
 def columns(path: Path, count: int) -> list[list[float]]:
-    """Return the first `count` columns of a file from PackMime. A cut last line is ignored."""
+    """Return the first `count` columns of PackMime's file. An incomplete last line is ignored."""
     lines = [
         line.split() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")
     ]

@@ -56,15 +56,16 @@ class PlaceError(ValueError):
 class AlgorithmError(ValueError):
     """A method of an algorithm in Python raised an exception or returned an invalid value.
 
-    The exception is the `__cause__`, with its traceback.
+    `__cause__` is the original exception, with its traceback.
 
     Attributes
     ----------
     algorithm, method
         The text that names the class, and the method.
     file, line
-        The last line of the class's file that ran. For an invalid value it is the method's first
-        line.
+        The class's file, and the last line of this file that ran before the error. If the method
+        returned an invalid value, or if no line of the file ran, it is the method's first line.
+        The line is `None` if it is not known.
     message, fix
         What is wrong, and what to do.
     """
@@ -88,7 +89,7 @@ class Algorithm:
     text
         The text that names the class, with the beginning of its code's fingerprint.
     file, sha256
-        The file of its code without folders, and the SHA-256 of the file in hexadecimal.
+        The name of the file of its code, without folders, and the file's SHA-256 in hexadecimal.
     make
         A function that makes an instance.
     """
@@ -116,12 +117,12 @@ class _Code:
 #: The code of files, by the files' names with fingerprints.
 _known: dict[str, _Code] = {}
 
-#: The paths at which files with code were read, by the files' SHA-256.
+#: The path of each file of code that was read, by the file's SHA-256.
 _read_at: dict[str, str] = {}
 
 
 def read_code(path: Path) -> str:
-    """Return the text of a file with classes, and remember where it is, for tracebacks.
+    """Return the text of a file of code, and store the file's path for tracebacks.
 
     Raises
     ------
@@ -147,7 +148,9 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names; `None` if the text is neither a place nor a name.
+    """Return the algorithm that a text names, or `None` if the text names no algorithm.
+
+    The result is also `None` if no installed package offers an algorithm of this name.
 
     Parameters
     ----------
@@ -159,7 +162,12 @@ def find(kind: str, text: str) -> Algorithm | None:
     Raises
     ------
     PlaceError
-        If there is no such file, module or class, or if it cannot be made.
+        If there is no such file, module or class, or the code cannot be loaded. If the code does
+        not have the fingerprint in the text. If the constants are malformed. If an instance cannot
+        be made, or its `bounds` are invalid. If several packages offer different algorithms of this
+        name.
+    OSError
+        If the file cannot be read.
     """
     parts = _TEXT.fullmatch(text.strip())
     if parts is None:
@@ -208,14 +216,17 @@ def unpinned(text: str) -> str:
     return re.sub(rf"^([^:=@]+)@[0-9a-f]{{{_DIGITS}}}(?=:|$)", r"\1", text)
 
 
-#: A text that names a class in a file. It is in quotes, or it is a whole line.
+#: The beginning of a text that names a class in a file. The text begins after a quotation mark or
+#: at the beginning of a line.
 _IN_TEXT = re.compile(
     rf"""(?:^|["'])\s*([^"'\n:=@,]+\.py)(?:@[0-9a-f]{{{_DIGITS}}})?:[A-Za-z_]""", re.M
 )
 
 
 def files_named(text: str) -> list[str]:
-    """Return the names of the files whose classes are named in quotes or on lines of their own.
+    """Return the names of the files of classes that a scenario or another text names.
+
+    A class is found if its name begins after a quotation mark or at the beginning of a line.
 
     Examples
     --------
@@ -226,7 +237,9 @@ def files_named(text: str) -> list[str]:
 
 
 def takes(method: Callable[..., object], parameter: str) -> bool:
-    """Return whether a method can be called with a parameter of this name.
+    """Return whether the signature of a method has a parameter of this name.
+
+    A parameter ``**kwargs`` does not count. The result is false if the signature is not known.
 
     Examples
     --------
@@ -333,7 +346,7 @@ def _member(module: ModuleType, where: str, name: str) -> Callable[..., object]:
 
 
 def _code(where: str, pin: str | None) -> _Code:
-    """Return the stored code of a file, or the file's content if no code is stored."""
+    """Return the stored code with the fingerprint `pin`, or read the file."""
     if pin is not None and f"{where}@{pin}" in _known:
         return _known[f"{where}@{pin}"]
     path = Path(where)
@@ -354,7 +367,7 @@ def _read(path: Path) -> _Code:
 
 
 def _code_of(module: ModuleType, where: str) -> _Code:
-    """Return the code of a module. It must have a file, unlike a module of a notebook."""
+    """Return the code of a module. The module must have a file; in a notebook it has none."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")
@@ -396,7 +409,7 @@ def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
 
 
 def _constants(written: str | None) -> dict[str, Any]:
-    """Read ``k=3,name=word`` as keyword arguments. A value that is no literal becomes a text."""
+    """Read ``k=3,name=word`` as keyword arguments. A value that is not a literal is a text."""
     constants: dict[str, Any] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))

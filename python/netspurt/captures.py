@@ -49,7 +49,8 @@ class Explained:
         for each retransmission with its cause, a verdict and the evidence. On request there are
         also the tables of packets that a run has: `segments`, `sack_blocks`, `syns`.
     fault
-        Where and why the reading stopped early, or None. For several captures it names the files.
+        Where and why the reading stopped early, or None. If several captures are pooled: all
+        faults with the names of their files, also of the files that could not be opened.
     notes
         Properties of the capture that limit the results, such as times that go back, or link types
         that cannot be read.
@@ -61,11 +62,12 @@ class Explained:
     files
         If several captures are pooled: each file with the number of its first connection.
     shared
-        If several captures are pooled: the connections that several of them hold, numbered as in
-        their files. Those that are certainly the same count once, as the capture nearest to their
-        sender shows them.
+        If several captures are pooled: the connections that several of them hold, with their
+        numbers in the files. If the captures certainly hold the same connection, the tables have
+        only its rows from the capture nearest to the sender. Otherwise the tables have all rows.
     sources
-        The files of one capture.
+        The files that `explain` has read, except the standard input. It is empty if several
+        captures are pooled.
     """
 
     def __init__(
@@ -87,7 +89,10 @@ class Explained:
         }
 
     def _count_once(self) -> None:
-        """Fill `shared`, and keep the rows of each certain one only from its best capture."""
+        """Set `shared`, and keep each shared connection's rows only from its best capture.
+
+        If it is not certain that captures share a connection, all its rows are kept.
+        """
         import numpy as np
 
         from netspurt.shared import COLUMNS, shared_connections
@@ -124,7 +129,7 @@ class Explained:
 
     @property
     def stop_ns(self) -> int:
-        """When the last packet was captured, in nanoseconds from the first."""
+        """The time of the last row of `segments` since the first packet of TCP [ns], or 0."""
         times = self.table("segments")["t_ns"]
         return int(times[-1]) if len(times) else 0
 
@@ -149,7 +154,7 @@ class Explained:
         Raises
         ------
         CaptureError
-            If nothing has this name.
+            If there is no table of this name.
         """
         if name not in self.tables:
             raise CaptureError(f"a capture has no table {name!r}, only {', '.join(self.tables)}")
@@ -161,7 +166,7 @@ class Explained:
         Raises
         ------
         CaptureError
-            If nothing has this name.
+            If there is no table of this name.
         OSError
             If the file cannot be written.
         """
@@ -203,7 +208,7 @@ def explain(
     segments: bool = False,
     connection: int | None = None,
 ) -> Explained:
-    """Explain a capture. Several files are joined to one capture, in the order of time.
+    """Explain a capture. Several files are joined into one capture, in the order of time.
 
     Parameters
     ----------
@@ -238,7 +243,7 @@ def explain(
 def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
     """Explain captures one after the other, and return all their connections together.
 
-    A connection that several captures certainly hold counts once: `shared` names it.
+    A connection that several captures certainly hold counts once, and `shared` lists it.
 
     Parameters
     ----------
@@ -249,7 +254,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     Raises
     ------
     OSError
-        If no file can be read.
+        If no capture can be read.
     """
     found: list[_core.Explanation] = []
     files: list[tuple[str, int]] = []
@@ -287,7 +292,7 @@ def _finished(
 class Rows:
     """The rows of a capture's connections as text, in the order in which the connections end.
 
-    They name the file if `file` is given.
+    Each row names the file if `file` is given.
 
     Attributes
     ----------

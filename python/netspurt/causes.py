@@ -11,8 +11,8 @@ GO_BACK_N = "go-back-n"
 #: Causes of retransmissions that a timer started.
 TIMERS = ("rto", "syn", "shim")
 
-#: Causes in words, in the order in which they are shown. All texts for people have these words; the
-#: values of tables, and what programs read, are the names.
+#: Causes in words, in the order in which they are shown. Texts for people use these words. Tables
+#: and other output for programs use the names.
 WORDS = {
     "fast": "fast retransmit",
     "sack-recovery": "SACK recovery",
@@ -26,20 +26,22 @@ WORDS = {
     "unknown": "unknown",
 }
 
-#: What the lines on changes of timers and on outages contain. A headline takes the first such line.
+#: Words in the lines on changes of timers, and in the lines on outages. The findings of a report
+#: contain the first line with one of these texts.
 SAVED, FAILED = "would have saved", "several timeouts followed each other"
 
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration
-#: decides between them, and a capture does not show it. So they have one confidence.
+#: decides between these causes, and a capture does not show the configuration. So these causes have
+#: one confidence.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
-#: Causes that do not show why a sender went back, in addition to `go-back-n` itself.
+#: Causes that do not tell why a later go-back-N began. The empty cause is a first transmission.
 _APART = ("", "tlp", "unknown", GO_BACK_N)
 
 
 def in_words(cause: str) -> str:
-    """Return a cause in words, or several that may hold, joined by `or`.
+    """Return a cause in words. Several possible causes are joined by `or`.
 
     Examples
     --------
@@ -67,11 +69,11 @@ def believed(row: Mapping[str, Any], what: str) -> str:
 
 
 def begun(causes: Iterable[str]) -> list[str]:
-    """Return, for each transmission of a direction, the first cause of its retransmissions.
+    """Return, for each transmission of a direction, the cause with which its repair began.
 
     Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
-    after a fast retransmit. So the first cause of a `go-back-n` is the last other cause before it,
-    or a timeout if there is no other cause. Every other cause is itself the first cause.
+    after a fast retransmit. So a `go-back-n` began with the last cause before it that can start
+    one, or with a timeout if there is no such cause. Every other cause is returned unchanged.
 
     Parameters
     ----------
@@ -94,7 +96,8 @@ def begun(causes: Iterable[str]) -> list[str]:
 def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
     """Return the number of retransmissions of each cause in words, or an empty text.
 
-    Causes that a capture cannot tell apart are one; with `likeliest` their names follow.
+    Causes that a capture cannot tell apart are counted together. With `likeliest` the most likely
+    causes follow.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def tallied(causes: Sequence[str], *, likeliest: bool = True) -> str:
 def since_sent_ns(row: Mapping[str, Any]) -> int | None:
     """Return the time since the octets of a retransmission were last sent [ns].
 
-    `None` if the capture lacks all earlier copies of them, or the time is not known.
+    `None` if the capture has no earlier transmission of these octets, or the time is not known.
 
     Examples
     --------

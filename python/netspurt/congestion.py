@@ -65,7 +65,7 @@ def congestion(text: str) -> CongestionLike:
     Raises
     ------
     PlaceError
-        If there is no such algorithm, file, module or class.
+        If there is no such algorithm, file, module or class, or if an instance cannot be made.
 
     Examples
     --------
@@ -98,7 +98,8 @@ def check_congestion(subject: str | Callable[[], CongestionLike]) -> Check:
     Returns
     -------
     Check
-        The rules that it keeps and breaks; print it, or call its `raise_if_failed`.
+        The rules that the algorithm keeps and breaks. Print the check, or call its
+        `raise_if_failed`.
 
     Examples
     --------

@@ -202,9 +202,10 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run. Its site is the node that sends the most data.
 
-    Packets, silences and the handshake are taken from the records of a spied node. It is the node
-    that receives the most data, or another spied node if this node was not spied. Without a spied
-    node these values are not known. Later round trips are the sender's samples.
+    The numbers of packets, retransmissions and timeouts come from the table `flows`. The handshake,
+    the longest idle time and the throughput come from the packets at a spied node. This is the node
+    that receives the most data, or the first spied node by name if that node was not spied. Without
+    a spied node these values are not known. Later round trips are the sender's samples.
 
     Raises
     ------
@@ -262,7 +263,7 @@ def _seen(packets: Packets, *, forward: bool) -> Row:
     syn_s = packets.t_s[packets.syn]
     answer = np.flatnonzero(~packets.syn & packets.forward)
     if len(syn_s) == 2 and len(answer):
-        # At every node, the time from the SYN to the next ACK is one round trip.
+        # At every node, the time from the SYN to the ACK of the SYN-ACK is one round trip.
         figures["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - syn_s[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:

@@ -23,7 +23,8 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: The orders of probes: `sequence` has one probe in flight, `causal` follows the clock.
+#: The orders of probes. In `sequence` one probe is in flight. In `causal` a reply is known from the
+#: instant at which it arrives.
 Order = Literal["sequence", "causal"]
 
 
@@ -63,7 +64,7 @@ class Delays:
         sent
             When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
         every
-            The seconds from one probe to the next. Without it and `sent`, times are unknown.
+            The seconds from one probe to the next. Without `every` and `sent`, times are unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
@@ -75,7 +76,8 @@ class Delays:
         Raises
         ------
         ValueError
-            If the columns do not have the same length.
+            If the columns do not have the same length, a value is not valid, or both `sent` and
+            `every` are given.
         """
         delays = np.asarray(rtt, dtype=np.float64)
         if delays.ndim != 1:
@@ -102,7 +104,8 @@ class Delays:
     def lost_after(self, seconds: float) -> Delays:
         """Return the recording with replies later than `seconds` counted as lost.
 
-        RFC 889 counted a probe as lost after 30 s. A note counts the late replies.
+        RFC 889 counted a probe as lost after 30 s. The recording gets a note with the number of
+        late replies.
 
         Parameters
         ----------
@@ -129,7 +132,7 @@ class Delays:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
         The CSV has the instant at which the recording began. It has no notes, late marks,
-        duplicates or single directions. The file appears when it is complete.
+        duplicates or one-way delays. The file appears when it is complete.
 
         Parameters
         ----------
@@ -178,7 +181,7 @@ class Delays:
 
     @property
     def format(self) -> str:
-        """The format of the file from which it was read."""
+        """The format of the file from which the recording was read."""
         return self._core.format
 
     @property
@@ -188,7 +191,7 @@ class Delays:
 
     @property
     def order(self) -> str:
-        """When replies are known: `sequence`, before the next probe; `causal`, when they arrive."""
+        """When a reply is known: before the next probe (`sequence`) or on arrival (`causal`)."""
         return self._core.order
 
     @property
@@ -288,7 +291,8 @@ class Delays:
     def forward_s(self) -> NDArray[np.float64]:
         """The one-way delays of the requests in seconds, by the clocks of both ends, shape (n,).
 
-        They are NaN if not recorded. A difference of the clocks shifts them, even below zero.
+        They are NaN if not recorded. If the two clocks differ, the delays are wrong by the
+        difference, and may be negative.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -317,7 +321,11 @@ class Delays:
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
-        """Return when each probe left, in nanoseconds: since 1970 if known, or as a local time."""
+        """Return when each probe left, as `save` writes it.
+
+        These are nanoseconds since 1970, or local times as texts. If the beginning of the recording
+        is not known, they are nanoseconds since the beginning.
+        """
         if self._core.began is None:
             return list(self.sent_ns.tolist())
         began_ns, local = self._core.began
@@ -326,7 +334,7 @@ class Delays:
         return list(texts.tolist())
 
     def loss_runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first place and the length of each run of losses, shape (k,) each.
+        """Return the index of the first loss and the length of each run of losses, shape (k,) each.
 
         Examples
         --------
@@ -554,9 +562,10 @@ def read_delays(
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
-        The columns of a table. `rtt`, `sent`, `received`, `seq`, `lost`, `group`, `unit` and
-        `time_unit` have the column's name or its place, counted from 1. `dates` is `dmy` or `mdy`,
-        for dates such as 10/11/2024. `one_way` is true or false.
+        The columns of a table. `rtt`, `sent`, `received`, `seq`, `lost` and `group` have the
+        column's name or its place, counted from 1. `unit` and `time_unit` are the units of the
+        delays and of the times of sending and receiving: `s`, `ms`, `us` or `ns`. `dates` is `dmy`
+        or `mdy`, for dates such as 10/11/2024. `one_way` is true or false.
 
     Returns
     -------

@@ -108,7 +108,8 @@ def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
     Returns
     -------
     Check
-        The rules that it keeps and breaks; print it, or call its `raise_if_failed`.
+        The rules that the estimator keeps and breaks. Print the check, or call its
+        `raise_if_failed`.
 
     Examples
     --------

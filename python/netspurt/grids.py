@@ -19,7 +19,7 @@ _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 #: The decimals of the values of a range. With nine, times are whole nanoseconds.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
-#: The digits of a ratio, and of either number of a fraction.
+#: The maximum number of digits of a ratio, and of either number of a fraction.
 _DIGITS = 9
 
 
@@ -88,7 +88,7 @@ def expand(text: str) -> Iterator[str]:
     for place in range(math.prod(len(axis) for axis in axes)):
         settings = []
         for axis in reversed(axes):
-            place, at = divmod(place, len(axis))  # noqa: PLW2901 - the last axis turns fastest
+            place, at = divmod(place, len(axis))  # noqa: PLW2901 - the last axis varies fastest
             settings.append(axis[at])
         yield f"{name}:{','.join(reversed(settings))}"
 
@@ -135,7 +135,7 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     return axes
 
 
-#: The number of a constant's values that are kept in memory at the same time.
+#: The maximum number of values of a constant that are kept in memory.
 _MOST_OF_AN_AXIS = 100_000
 
 

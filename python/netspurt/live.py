@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: The maximum lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
-#: With real-time priority, the driver polls the clock instead of sleeping for this time before a
-#: wake-up, in seconds.
+#: The time before a wake-up in which a driver with real-time priority polls the clock instead of
+#: sleeping, in seconds.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -167,7 +167,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     LiveError
         If the machine does not allow namespaces, or the kernel refuses a value.
     FileExistsError
-        If something of the folder's name exists.
+        If a file or a folder of this name exists.
     """
     if scenario.kernel_flow is None:
         raise LiveError(
@@ -219,7 +219,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
         If the machine does not allow namespaces, or the kernel refuses a value. It is a
         `NotRunError` if a program could not be started.
     FileExistsError
-        If something of the folder's name exists.
+        If a file or a folder of this name exists.
     """
     if scenario.programs_flow is None:
         raise LiveError('no flow has `app = "programs"`')
@@ -275,10 +275,10 @@ def _work_for_programs(order: RunOrder) -> None:
 
 
 def _unnamed_file(folder: str) -> IO[str]:
-    """Return a file without a name in a run's folder, so that nothing stays of it.
+    """Return a file without a name in a run's folder, so that no file remains.
 
-    Without a folder `tempfile` first tries the usual ones with files that have names, and such a
-    file stays if this process is killed at that moment.
+    Without a folder, `tempfile` first writes a file with a name, to test one of the usual
+    folders. This file remains if the process is killed at that moment.
     """
     return tempfile.TemporaryFile("w+", dir=folder)
 

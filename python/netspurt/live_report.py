@@ -129,7 +129,7 @@ class FlowFailure:
 
 @dataclass(frozen=True)
 class ProgramsReport:
-    """The programs of a run, and how the first one ended.
+    """The programs of a run, and how the command ended.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class LiveReport:
         The comparison with the same arrivals in virtual time, the faulty packets, the settings of
         the ends, and the connections that ended with an error.
     programs
-        The programs, and how the first one ended. `None` if the run had no programs.
+        The programs, and how the command ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows
         The values of the same names in the run's manifest.
     """

@@ -185,7 +185,8 @@ class Pass:
     rise_ns, set_ns
         The first and the last instant of the pass [ns since 1970]. The error is below 1 ms.
     cut
-        True if the searched span cuts off the beginning of the pass; true if it cuts off the end.
+        Two values: whether the searched span cuts off the beginning of the pass, and whether it
+        cuts off the end.
     km
         The minimum and the maximum length of the path [km].
     delay
@@ -411,9 +412,10 @@ class OrbitPath:
     stations
         The stations in order, as texts for `read_station` or as stations.
     elevation
-        The minimum elevation over the horizon of each site among the texts [degrees].
+        The minimum elevation over the horizon at which a site has line of sight [degrees]. It
+        applies to each site that is given as text.
     margin_km
-        The height of an atmosphere that blocks sight between two stations in space [km]. The Earth
+        The height of an atmosphere that blocks the sight between two satellites [km]. The Earth
         under it is a sphere of 6378.137 km.
     near
         If a file has several element sets of one satellite, the set whose epoch is nearest to this

@@ -52,7 +52,7 @@ class Site:
     url
         The address of the page: http or https.
     address
-        The IP address to fetch it from; `None` until it is resolved.
+        The IP address of the server; `None` until the name of the host is resolved.
     ping
         The IP address to which echoes are sent; by default `address`.
     """
@@ -120,7 +120,8 @@ def read_catalogue(path: Path) -> Catalogue:
     ----------
     path
         A TOML file with ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` for each
-        site. The table has ``url``, and it has ``address`` if the host's name has another address.
+        site. The table has ``url``. It may have ``address``, an IP address to use in place of the
+        address of the host's name, and ``ping``, an IP address for the echoes.
 
     Raises
     ------
@@ -272,7 +273,7 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
 
 
 def _tcp_info(connection: socket.socket) -> dict[str, Any]:
-    """Return a connection's round trips and retransmissions from the kernel (`struct tcp_info`)."""
+    """Return a connection's round-trip estimates from the kernel (`struct tcp_info`)."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     srtt, rttvar = struct.unpack_from("=II", info, 68)
     figures: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
@@ -322,8 +323,9 @@ def one(
 ) -> dict[str, Any]:
     """Fetch a page with its capture and echoes; return the row of the fetch.
 
-    `tcp_rtt_s` is the handshake's round trip in the capture, and `ping_rtt_s` is the median of the
-    echoes. Both come from the kernel's stamps. `ratio` is the first divided by the second.
+    `tcp_rtt_s` is the handshake's round trip in the capture, or without a capture the kernel's
+    minimum round trip. `ping_rtt_s` is the median of the echoes. Both come from the kernel's
+    timestamps. `ratio` is `tcp_rtt_s` divided by `ping_rtt_s`.
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
@@ -381,10 +383,10 @@ def poll(
     captures: bool = True,
     on_row: Callable[[dict[str, Any]], None] | None = None,
 ) -> int:
-    """Poll the sites of a catalogue at fixed intervals, each independently, into a folder.
+    """Fetch the sites of a catalogue at fixed intervals, and store the results in a folder.
 
     ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when the
-    fetch is over. Each fetch has a capture. An interrupt ends the polling.
+    fetch is over. With `captures`, each fetch has a capture. An interrupt ends the polling.
 
     Parameters
     ----------
@@ -509,7 +511,7 @@ _PCAPNG = b"\x0a\x0d\x0d\x0a"
 def cut_off(file: Path) -> CutCapture | None:
     """Return where a capture ends in the middle of a record, or `None` if it does not.
 
-    Files of neither pcap nor pcapng, such as compressed ones, are not examined.
+    Files that are neither pcap nor pcapng, such as compressed files, are not examined.
     """
     data = file.read_bytes()
     if data[:4] == _PCAPNG:

@@ -1,7 +1,7 @@
 """Echo probes on a real path: RFC 889's instrument with kernel timestamps.
 
-A separate process sends the probes, with one in flight, and stores each in a data file. This
-process ends with the process that started it. docs/probe.md describes the probe.
+A separate process sends the probes, with one in flight, and stores each in a data file. The
+separate process ends with the process that started it. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from netspurt.worker import EchoProbesTask, HopsTask, ProbeError, Target, Task, 
 
 #: The give-up time of an echo probe in RFC 889, in seconds.
 TIMEOUT = 30.0
-#: The number of echo probes in one of its experiments.
+#: The number of echo probes in one of RFC 889's experiments.
 COUNT = 512
 #: The ports of the echo service (RFC 862) and of web servers.
 PORTS = {"icmp": 0, "udp": 7, "tcp": 80}
@@ -241,7 +241,7 @@ def resolve(host: str, family: int | None = None) -> str:
     Raises
     ------
     ProbeError
-        If it has none.
+        If the host has no address, or the address is link-local.
 
     Examples
     --------
@@ -390,7 +390,7 @@ class Watch:
             shadow.over(rtt, line.raw_ns / 1e9, line.octets)
 
     def recording(self) -> Delays | None:
-        """Return the run as recorded in the data files, with all parts joined."""
+        """Return the recording of the run with all parts joined, or `None` without echo probes."""
         parts = [Path(name).read_bytes() for name in self.files]
         content = b"".join(parts) if parts else "".join(self.kept).encode()
         name = self.files[0] if self.files else self.header.host if self.header else "probe"
@@ -420,12 +420,12 @@ def run(
     Returns
     -------
     Watch
-        The results; after an interrupt, those so far.
+        The results. After an interrupt, these are the results so far.
 
     Raises
     ------
     ProbeError
-        If the machine does not allow it, or has no route to the host.
+        If the machine does not allow the probes, or has no route to the host.
     """
     return _follow(plan.task(), estimators, keep=plan.out is None, on_line=on_line)
 
@@ -445,15 +445,15 @@ def survey(
         The host and the kind of probes. The plan's count is not used.
     most
         The maximum number of hops.
-    echo probes
-        Echo probes for each hop.
+    echo_probes
+        The number of echo probes for each hop.
     on_line
         As for `run`.
 
     Raises
     ------
     ProbeError
-        If the machine does not allow it, or has no route to the host.
+        If the machine does not allow the probes, or has no route to the host.
     """
     task = plan.survey_task(most, echo_probes)
     return _follow(task, (), keep=plan.out is None, on_line=on_line)
@@ -480,7 +480,7 @@ def _follow(
 
 @contextlib.contextmanager
 def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Let the first keyboard interrupt close a process's input, so that it completes its file."""
+    """Let the first keyboard interrupt close a process's input, so that the file is completed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -537,7 +537,7 @@ def hops_of(watch: Watch) -> list[Hop]:
     return hops
 
 
-#: A delay above this many times the typical one is long.
+#: A delay is long if it is above this many times the typical delay.
 USUAL_TIMES = 3.0
 
 

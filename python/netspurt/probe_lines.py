@@ -96,7 +96,7 @@ class EchoProbeLine:
     raw_ns, user_tx_ns, kernel_tx_ns
         When it left, by three clocks [ns].
     lost, why
-        True if no answer came in time; and the packet that came instead, if there was one.
+        True if no answer came in time; and the ICMP error that came instead, in words.
     rtt_ns, by
         The round trip [ns], and the source of its timestamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns

@@ -85,7 +85,7 @@ class Origin:
     Attributes
     ----------
     text
-        The text that names it in the scenario.
+        The text that names the algorithm in the scenario.
     file, sha256
         The file of its code, and the SHA-256 of the file.
     """
@@ -106,9 +106,9 @@ class Run:
     source
         The source of the scenario.
     seed
-        The seed of its random draws.
+        The seed of the random draws.
     version
-        The version of netspurt that ran it.
+        The version of netspurt that ran the scenario.
     stop_ns
         When the run ended, in nanoseconds.
     digest, flows_digest
@@ -206,7 +206,7 @@ class Run:
         Raises
         ------
         RunError
-            If it was not recorded.
+            If the table was not recorded.
         """
         if name not in self.tables:
             kept = ", ".join(self.tables)
@@ -326,9 +326,9 @@ class Run:
         Raises
         ------
         RunError
-            If the run has neither `rto` nor `rtt`.
+            If the run lacks `rto` or `rtt`.
         ValueError
-            If it has no such flow.
+            If the run has no such flow.
 
         Examples
         --------
@@ -365,7 +365,7 @@ class Run:
 
     @cached_property
     def _timelines(self) -> dict[str, Timeline]:
-        """The timelines, read once: every picture of the run shows the times of dead links."""
+        """The timelines. They are read once, because every picture shows the dead links."""
         from netspurt.timelines import read_followed
 
         known = dict(self._code)
@@ -391,8 +391,10 @@ class Run:
 
         Raises
         ------
+        RunError
+            If the run is in a folder already.
         FileExistsError
-            If something of that name exists.
+            If a file or a folder of this name exists.
         OSError
             If the folder cannot be written. In that case no part of it is left.
         """
@@ -418,7 +420,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     Raises
     ------
     RunError
-        If the folder has no finished run.
+        If the folder has no finished run, or the run is damaged.
     """
     folder = Path(folder)
     if folder.suffix == ".toml" and folder.is_file():
@@ -462,7 +464,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of `run.json`: which run it is, its files, and their SHA-256."""
+    """The content of `run.json`: the properties of the run, its files, and their SHA-256."""
 
     format: int
     netspurt: str

@@ -52,7 +52,7 @@ class Scenario:
     ) -> Scenario:
         """Read a scenario from text. `name` is its name in errors.
 
-        The files that it names are in `folder`: files that links follow, and files with
+        `folder` has the files that the scenario names: files that links follow, and files with
         algorithms.
 
         Raises
@@ -80,7 +80,7 @@ class Scenario:
         Parameters
         ----------
         text
-            The scenario. If it has no flow of programs, one is added.
+            The scenario. If the scenario has no flow of programs, a flow of programs is added.
         name
             The name for errors.
         unset
@@ -96,7 +96,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the text is not a scenario, it does not have a key of `unset`, or the nodes are not
+            If the text is not a scenario, the scenario lacks a key of `unset`, or the nodes are not
             determined.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
@@ -193,7 +193,7 @@ class Scenario:
 
     @property
     def algorithms(self) -> list[tuple[str, str, str]]:
-        """The algorithms in it that netspurt does not provide: text, file, SHA-256 of the file."""
+        """The algorithms that netspurt does not provide: text, file, SHA-256 of the file."""
         return self._core.algorithms()
 
     @property
@@ -208,13 +208,13 @@ class Scenario:
     def moves(self, link: str) -> str:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
-        The text has those values of delay, rate and handovers that change. Random values of `slots`
+        The text has the values of delay, rate and handovers that change. Random values of `slots`
         are drawn with the scenario's seed.
 
         Raises
         ------
         ScenarioError
-            If there is no such link, or none of its values changes.
+            If there is no such link, or the link does not change.
         """
         return self._core.moves(link)
 
@@ -262,7 +262,7 @@ class Scenario:
         Parameters
         ----------
         progress
-            Called from time to time with the seconds simulated so far and in all.
+            Called from time to time with the seconds simulated so far, and the total seconds.
 
         Raises
         ------
@@ -289,11 +289,11 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     Raises
     ------
     ScenarioError
-        If it is not a scenario, or is inconsistent.
+        If the text of the file is not a scenario, or the scenario is inconsistent.
     UnknownScenarioError
-        If it is neither a file nor such a name.
+        If `path` is neither a file nor the name of a scenario.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -404,7 +404,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
         if path.endswith(f".{_FOLLOWS}"):
             names.add(value.strip("\"'"))
         elif _FOLLOWS in value:
-            # The core reports the mistakes in other values.
+            # The core reports the mistakes in such a value.
             with suppress(tomllib.TOMLDecodeError, RecursionError):
                 names.update(_names(tomllib.loads(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]

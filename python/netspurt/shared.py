@@ -10,7 +10,7 @@ from typing import Any
 
 from netspurt import _core
 
-#: The columns of the table `connections` that are read.
+#: The columns of the table `connections` that this module reads.
 COLUMNS = (
     *("connection", "source", "source_port", "destination", "destination_port"),
     *("t_ns", "duration_ns", "packets", "initial_seq", "unique_bytes", "rtt_ns_min"),
@@ -31,8 +31,8 @@ class SharedConnection:
     others
         The same for the other captures.
     certain
-        True if it is the same connection. Otherwise the captures hold connections between the same
-        ends at the same time, and nothing else shows whether they are the same.
+        True if the captures certainly hold the same connection. Otherwise they hold connections
+        between the same ends at the same time, which may be different connections.
     """
 
     best: tuple[str, int]
@@ -64,11 +64,15 @@ def shared_connections(
 ) -> list[SharedConnection]:
     """Return the connections that several captures hold.
 
-    Two captures hold the same connection if its addresses and ports are the same, and also its
-    initial sequence numbers, or if one run made both captures at the same time. In simulations
-    addresses, numbers and times are the same in each run, so they prove nothing. Captures of
-    different runs hold no connection in common. For a simulated capture outside of its run's
-    folder, it is not known whether another capture holds the same connection.
+    Two captures certainly hold the same connection if its addresses, ports and initial sequence
+    numbers are equal. If a file has several connections between these ends, the times must also
+    overlap. For two captures of one run, equal addresses and ports and overlapping times are
+    enough.
+
+    Every simulated run uses the same addresses, numbers and times. So they do not prove that two
+    simulated captures hold the same connection. Captures of different runs have no connection in
+    common. For a simulated capture outside of its run's folder, it is not known whether another
+    capture holds the same connection.
 
     Parameters
     ----------
@@ -89,7 +93,7 @@ def shared_connections(
 
 
 def _shared(seen: Sequence[_Seen], runs: Mapping[str, Path | None]) -> Iterator[SharedConnection]:
-    """Yield the connections that several captures hold, of those between the same two ends."""
+    """Yield the connections between two ends that several captures hold."""
     groups: list[list[_Seen]] = []
     alone = len({one.file for one in seen}) == len(seen)
     for one in seen:
@@ -135,7 +139,10 @@ def _may_be_same(
     *,
     at_the_same_time: bool = True,
 ) -> bool:
-    """Return whether nothing shows that connections between the same ends are different."""
+    """Return whether connections between the same ends may be the same connection.
+
+    With `at_the_same_time`, connections whose times do not overlap are different.
+    """
     own, others = runs[one.file], runs[other.file]
     if own is not None and others is not None and own != others:
         return False
@@ -155,15 +162,15 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
     return bool(began <= ended_too and began_too <= ended)
 
 
-#: Round trips are equal if the shorter one has at least this share of the longer one.
+#: A capture is as near as the nearest one if its round trip is at least this share of the longest.
 _AS_NEAR = 0.9
 
 
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
-    """Choose the capture nearest to the sender of most data.
+    """Choose the capture nearest to the end that sent the most data.
 
-    If several are equally near, choose the one with most packets. The nearer a capture is to the
-    sender, the longer is the round trip that it shows.
+    A capture nearer to the sender shows a longer round trip. If several captures are equally near,
+    choose the capture with the most packets.
     """
     sent: dict[_End, int] = {}
     for one in group:

@@ -62,7 +62,8 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
     Raises
     ------
     UnknownScenarioError
-        If `scenario` is neither a file nor a name, and does not end in `.toml`.
+        If `scenario` is not the path of a file or a folder, does not end in `.toml`, and is not
+        the name of a scenario.
 
     Examples
     --------

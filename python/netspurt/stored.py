@@ -73,7 +73,7 @@ def sync_folder(path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes, partial: Path) -> None:
-    """Write a file under the name `partial`, and rename it to `path` when it is on the disk."""
+    """Write a file under the name `partial`, and rename it to `path` when all is on the disk."""
     try:
         with partial.open("xb") as file:
             file.write(content)
@@ -107,7 +107,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     FileExistsError
-        If something of that name exists.
+        If a file or a folder of this name exists.
     OSError
         If the folder cannot be written. In that case no part of it is left.
     """
@@ -151,7 +151,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
     Raises
     ------
     FileExistsError
-        If something of that name exists.
+        If a file or a folder of this name exists.
     OSError
         If the file cannot be written. In that case no part of it is left.
     """
@@ -179,7 +179,7 @@ def check_free(folder: str | os.PathLike[str], what: str = "folder") -> Path:
     Raises
     ------
     FileExistsError
-        If something of that name exists.
+        If a file or a folder of this name exists.
     OSError
         If its parent cannot be written.
     """
@@ -202,7 +202,7 @@ def _machine() -> str:
 
 
 def is_partial(folder: Path) -> bool:
-    """Return whether a folder has the name of one that is not complete.
+    """Return whether a folder has the name of a folder that is not complete.
 
     Examples
     --------
@@ -253,14 +253,14 @@ def _alive(process: int) -> bool:
 
 
 def bounded_octets(path: str | os.PathLike[str], max_octets: int) -> bytes:
-    """Return the content of a file. It is read in bounds, because it may be an endless device.
+    """Return the content of a file. The reading is bounded, because the file may be endless.
 
     Raises
     ------
     ValueError
-        If it has more octets than `most`.
+        If the file has more than `max_octets` octets.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     with Path(path).open("rb") as file:
         found = file.read(max_octets + 1)

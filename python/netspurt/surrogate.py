@@ -32,9 +32,9 @@ class Row:
     burst
         The number of consecutive losses in a burst.
     lengths
-        The length of the probes in octets. Or two bounds of random lengths, which are drawn from
-        zero to the upper bound, and raised to the lower bound. Or, for two alternating runs, the
-        length and the number of probes of each run.
+        One of three forms. The length of all probes in octets. Two bounds of random lengths: a
+        length is drawn from zero to the upper bound, and raised to the lower bound. For two
+        alternating runs of probes, the length and the number of the probes of each run.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
         straight lines between them. It is scaled to fit the mean. It is empty if the delay does not

@@ -25,7 +25,7 @@ def pyarrow() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import pyarrow
@@ -41,7 +41,7 @@ def polars() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import polars
@@ -56,7 +56,7 @@ def pandas() -> ModuleType:
     Raises
     ------
     ImportError
-        If it is not installed; the message says how to install it.
+        If the package is not installed. The message says how to install the package.
     """
     try:
         import pandas
@@ -117,8 +117,8 @@ class Table(Mapping[str, NDArray[Any]]):
         self._core = core
         self._rows = rows
         self._columns: dict[str, _Column] = {}
-        # The columns with all rows of the core's table. All selections of it share them, since
-        # each takes a copy of the core.
+        # The columns with all rows of the core's table. The core copies a column each time that it
+        # is read, so all selections of the table share these columns.
         self._whole = {} if whole is None else whole
 
     @property

@@ -109,7 +109,7 @@ class Algorithm:
 
     @property
     def waited_per_loss(self) -> float:
-        """The mean wait for lost probes without `lost_before`; NaN without any."""
+        """The mean wait for lost probes, except `lost_before`; NaN if there are none."""
         counted = self.lost - self.lost_before
         return self.waited / counted if counted else math.nan
 
@@ -127,12 +127,12 @@ class Algorithm:
         return self._core.wait_ns() / 1e9
 
     def wait_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of the waits for lost probes, without `lost_before`; else NaN."""
+        """Return percentiles of the waits for lost probes, except `lost_before`; NaN if none."""
         counted = np.isnan(self._core_delays.rtt_s) & learnt(self._core_delays, self._core.order)
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay less timer for spurious timeouts [s]; NaN without any."""
+        """Return percentiles of delay minus timer for spurious timeouts [s]; NaN if none."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -188,7 +188,7 @@ class Replay:
         Raises
         ------
         KeyError
-            If it was not replayed.
+            If the algorithm was not replayed.
         """
         for algorithm in self.algorithms:
             if algorithm.estimator == estimator:
@@ -219,8 +219,8 @@ class Replay:
 
         A verdict needs enough observations. If the more efficient algorithm has the shorter timer,
         at least `SEEN` of its retransmissions must have been spurious. If it has the longer timer,
-        the difference in spurious retransmissions must be beyond chance. If this is not so, the
-        interval is widened to contain zero.
+        the difference in spurious retransmissions must be beyond chance. Otherwise the interval is
+        widened to contain zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
         ahead = self.resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
@@ -242,7 +242,7 @@ class Replay:
     def front(self) -> list[Algorithm]:
         """Return the Pareto front of spurious retransmissions and mean timers.
 
-        For each estimator of the front no other one is as good in both and better in one.
+        No other estimator is at least as good as one of the front in both, and better in one.
         """
 
         def beaten(algorithm: Algorithm) -> bool:
@@ -275,7 +275,7 @@ class Replay:
         return _assembled(self.delays, list(core.values()), self.clock, self.told, self.seed)
 
     def only(self, estimators: Collection[str]) -> Replay:
-        """Return a replay on the same probes that has only those algorithms of these estimators."""
+        """Return a replay on the same probes that has only these estimators."""
         core = [one._core for one in self.algorithms if one.estimator in estimators]
         return _assembled(self.delays, core, self.clock, self.told, self.seed)
 
@@ -465,7 +465,7 @@ def _replay(
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator. The name of an estimator from Python is its place."""
+    """Replay one estimator. An estimator written in Python is named by its place."""
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
@@ -483,22 +483,22 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     told: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
-    """Return the estimators of a grid to which no other is superior, and the number of all.
+    """Return the estimators on the front of a grid, and the number of all its estimators.
 
-    An estimator beats another if it has no more spurious retransmissions and no longer a mean
-    timer. In a grid of RFC 889's filter, all estimators run side by side in binary64. In other
-    grids they run one after the other. Memory does not grow with the grid.
+    An estimator is not on the front if another one has at most as many spurious retransmissions and
+    at most the same mean timer. In a grid of RFC 889's filter, all estimators run side by side in
+    binary64. In other grids they run one after the other. Memory does not grow with the grid.
 
     Parameters
     ----------
     delays
-        The recording, or several: their sums are added up.
+        The recording, or several recordings, whose sums are added.
     grid
         An estimator with ranges, such as `mills:g=1.5..3/16`.
     order, clock, told
         As for `replay`.
     progress
-        Called with the number of estimators tried and the number in all.
+        Called with the number of estimators tried so far, and the number of all.
 
     Examples
     --------

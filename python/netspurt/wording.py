@@ -40,9 +40,10 @@ def plain(text: str) -> str:
 def unknown_name(
     kind: str, name: object, known: Iterable[str], where: str = "", most: int | None = None
 ) -> str:
-    """Return the sentence of an error for a name that nothing of a kind has.
+    """Return the message of an error for an unknown name.
 
-    `where` follows the kind. Of more than `most` known names only the first ones are listed.
+    `kind` is what should have the name, and `where` follows the kind. If there are more than `most`
+    known names, the message lists only the first `most`.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def _fitting(value: float, units: _Units) -> str:
 
 
 def by_chance(verdicts: int) -> str:
-    """Return the expected number of verdicts at 95 % that chance alone gives.
+    """Return how many verdicts at 95 % are expected by chance alone, as text.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class Case(NamedTuple):
 
 
 def available() -> bool:
-    """Whether ns-2 is installed."""
+    """Return whether ns-2 is installed."""
     return shutil.which("ns") is not None
 
 
@@ -184,7 +184,7 @@ def _case(table: dict[str, Any], entry: dict[str, Any]) -> Case:
 
 
 def run(case: Case) -> list[Row]:
-    """Return what ns-2's senders do in `case`."""
+    """Return the events of ns-2's senders in `case`."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         command = ["ns", str(HERE / "driver.tcl"), *_words(case), f"out={out}"]

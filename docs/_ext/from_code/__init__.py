@@ -54,7 +54,10 @@ def _fill(_app: Any, _name: str, source: list[str]) -> None:
 
 
 def _outdated(_app: Any, env: Any, *_of: set[str]) -> list[str]:
-    """Return the pages with marks; the code may have changed although their files have not."""
+    """Return the pages with marks, which Sphinx must read again.
+
+    The code may have changed although the files of these pages have not.
+    """
     return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text())]
 
 
@@ -62,7 +65,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Register the extension; Sphinx calls this."""
     from pygments.lexers.special import TextLexer
 
-    # Only this repository uses these languages, so they are shown as plain text.
+    # Code blocks in these languages are shown as plain text.
     for language in ("cddl", "csv", "floors", "pkt"):
         app.add_lexer(language, TextLexer)
     app.connect("env-get-outdated", _outdated)

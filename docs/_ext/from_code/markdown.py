@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def code(text: str) -> str:
-    """Return a text in the type of code."""
+    """Return a text as code."""
     return f"`{text}`" if "`" not in text else f"`` {text} ``"
 
 
@@ -16,7 +16,7 @@ def cell(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; empty if it has no rows."""
+    """Return a table, or an empty text if there are no rows."""
     lines = [f"| {' | '.join(map(cell, row))} |" for row in rows]
     if not lines:
         return ""

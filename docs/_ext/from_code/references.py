@@ -1,4 +1,4 @@
-"""References in docstrings: short names, and colons that are not followed by a type."""
+"""References in docstrings: short names, and colons that do not follow a type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
 
 
 def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: list[str]) -> None:
-    """Keep the colon in a property's first line; napoleon would read a type before it."""
+    """Keep a colon in a property's first line.
+
+    Napoleon would take the text before the colon for a type.
+    """
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]
 
