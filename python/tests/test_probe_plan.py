@@ -170,15 +170,17 @@ def test_a_survey_sends_the_fixed_length_or_60_octets() -> None:
 def test_an_existing_data_file_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     out.touch()
-    with pytest.raises(ProbeError, match="p.jsonl is there already: name another file with --out"):
+    with pytest.raises(
+        ProbeError, match=r"p\.jsonl is there already: name another file with --out"
+    ):
         Plan("127.0.0.1", out=out).task()
     # A run of several files writes p-001.jsonl first.
     assert Plan("127.0.0.1", out=out, rotate_echo_probes=5).task().out == str(out)
     (tmp_path / "p-001.jsonl").touch()
     for rotation in ({"rotate_echo_probes": 5}, {"rotate_span": 60.0}):
-        with pytest.raises(ProbeError, match="p-001.jsonl is there already"):
-            Plan("127.0.0.1", out=out, **rotation).task()  # type: ignore[arg-type]
-    with pytest.raises(ProbeError, match="there is no folder .*/none: make it, or name another"):
+        with pytest.raises(ProbeError, match=r"p-001\.jsonl is there already"):
+            Plan("127.0.0.1", out=out, **rotation).task()
+    with pytest.raises(ProbeError, match=r"there is no folder .*/none: make it, or name another"):
         Plan("127.0.0.1", out=tmp_path / "none" / "p.jsonl").task()
 
 
