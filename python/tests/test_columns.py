@@ -253,7 +253,7 @@ def test_rows_of_csv_have_every_value_below_its_name(rows: list[dict[str, Any]])
 
 
 def test_tables_within_a_row_become_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": "a", "timer": {"value": 1.5, "ends": {"low": 1, "high": math.nan}}},
         {"name": "b", "more": [1, None, True]},
     ]
