@@ -56,7 +56,7 @@ def probe(
     from netspurt.timers import USUAL
 
     if line:
-        raise typer.Exit(_over_a_line(host, line, kind))
+        raise typer.Exit(_over_a_line(host, line, kind, port))
     if host is None:
         raise ValueError("no host: name one, or make an emulated line: --line '56 kbit/s, 20 ms'")
     if four and six:
@@ -104,16 +104,17 @@ def _pace(text: str) -> tuple[str, float | None]:
 def _rotation(text: str | None) -> tuple[int | None, float | None]:
     if text is None:
         return None, None
-    if text.isdigit():
+    if text.isdecimal():
         if int(text) == 0:
             raise ValueError("--rotate 0: a file holds at least one echo probe")
         return int(text), None
     return None, span_of(text)
 
 
-def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
+def _over_a_line(host: str | None, line: list[str], kind: str, port: int | None) -> int:
     """Run this command again with its host at the end of an emulated line; return its status."""
     from netspurt.line import FAR, over_line
+    from netspurt.probe import PORTS
 
     if host is not None or len(line) > 2:
         raise ValueError("--line makes its own host: leave HOST out, and give it once or twice")
@@ -123,8 +124,8 @@ def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
             words.append(word)
         skip = word == "--line" and not skip
     command = [sys.executable, "-P", "-c", "from netspurt.cli import start; start()"]
-    port = words[words.index("--port") + 1] if "--port" in words else "7"
-    far = [*command, "serve", "echo", "--port", port, "--address", FAR] if kind == "udp" else []
+    service = ["serve", "echo", "--port", str(port or PORTS["udp"]), "--address", FAR]
+    far = [*command, *service] if kind == "udp" else []
     return over_line([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
 
 
@@ -253,7 +254,7 @@ def screen_lines(
     about = about if down >= _TALL else about[:1]
     head = [part for text in about for part in wrapped([[text]], [across])]
     of = f" of {plan.count}" if plan.count else ""
-    lost = watch.echo_probes - watch.answered
+    lost = watch.echo_probes - watch.answered - watch.late
     head.append(
         f"{watch.echo_probes}{of} echo probes, {lost} lost, {watch.late} late, "
         f"{watch.duplicates} duplicates"

@@ -1,0 +1,171 @@
+"""Tests what is said after a live run: whether it counts, and the settings of its ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_live_sweep import report
+
+from netspurt.cli import live
+from netspurt.cli.live import _early, verdict
+from netspurt.live_report import EndReport, FlowFailure, LiveReport, PacketCounts, Replayed
+
+MS = 1_000_000
+
+
+def end(flow: str, side: str, profile: str = "linux-default", **more: Any) -> EndReport:
+    parts: dict[str, Any] = {"sysctls": {}, "route": {}, "device": {}, "socket": {}, "counters": {}}
+    return EndReport(flow, side, profile, **{**parts, **more})
+
+
+def failing(**changes: Any) -> LiveReport:
+    """Return the report of a run whose latest delivery was 2 ms late, within the budget."""
+    return replace(report(late_ms=2), valid=False, **changes)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (report(late_ms=2), ""),
+        (report(late_ms=12.345), "a delivery was 12.3 ms late, budget 5 ms"),
+        (
+            failing(replayed=Replayed(3, 4, False)),
+            "the same arrivals in virtual time had other drops",
+        ),
+        (failing(packets=PacketCounts(0, 1, 20, 0)), "1 packets damaged; 20 packets missed"),
+        (
+            replace(
+                report(late_ms=7),
+                replayed=Replayed(3, 4, False),
+                packets=PacketCounts(0, 0, 0, 2),
+            ),
+            "a delivery was 7 ms late, budget 5 ms; the same arrivals in virtual time had other "
+            "drops; 2 packets refused",
+        ),
+    ],
+)
+def test_a_run_that_does_not_count_gives_every_reason(told: LiveReport, why: str) -> None:
+    assert told.why_not() == why
+    last = verdict(told)[-1]
+    assert last == f"Linux 6, : {f'INVALID: {why}' if why else 'valid'}"
+
+
+def test_a_delivery_as_late_as_the_budget_is_no_reason() -> None:
+    told = failing(lateness=replace(report(late_ms=1).lateness, max_ns=5 * MS))
+    assert told.why_not() == ""
+
+
+def test_lateness_and_drops_are_told_with_units() -> None:
+    told = failing(
+        lateness=replace(
+            report(late_ms=1).lateness,
+            **{"p50_ns": 999_499, "p99_ns": MS, "p999_ns": 1_500_000_000, "max_ns": 25 * MS},
+        ),
+        replayed=Replayed(1000, 1001, False),
+        packets=PacketCounts(1, 0, 2000, 0),
+        failures=[FlowFailure("bulk", "reset by the peer")],
+    )
+    late, drops, packets, failure, _ = verdict(told)
+    assert late == "lateness: p50 999 µs, p99 1 ms, p99.9 1.5 s, max 25 ms, budget 5 ms"
+    assert drops == "the same arrivals in virtual time: 1,000 drops, not the same (1,001)"
+    assert (
+        packets == "1 packets strange, 0 packets damaged, 2,000 packets missed, 0 packets refused"
+    )
+    assert failure == "flow bulk: reset by the peer"
+
+
+@pytest.mark.parametrize(
+    ("ended_s", "says"),
+    [
+        (12.3456, ["all flows ended by 12.3 s, and with them the run; `stop` is 60 s"]),
+        (60.0, []),
+        (60.5, []),
+    ],
+)
+def test_a_run_that_ended_with_its_flows_says_so(ended_s: float, says: list[str]) -> None:
+    run: Any = SimpleNamespace(stop_ns=round(ended_s * 1e9))
+    assert _early(run, 60.0) == says
+
+
+def test_ends_with_equal_settings_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    same = {"sysctls": {"net.ipv4.tcp_sack": "1"}, "socket": {"TCP_NODELAY": None}}
+    ends = [
+        end("a", "from", "reno-2005", **same, route={"rto_min": "200ms"}),
+        end("a", "to", "reno-2005", **same, route={"rto_min": "200ms"}),
+        end("b", "from", "reno-2005", **same, device={"mtu": 1500}),
+    ]
+    told = replace(report(late_ms=1), ends=ends)
+    # A value that is not set is left out.
+    assert verdict(told)[2:-1] == [
+        "a.from and a.to, reno-2005: net.ipv4.tcp_sack=1, route rto_min=200ms",
+        "b.from, reno-2005: net.ipv4.tcp_sack=1, mtu=1500",
+    ]
+    assert len(verdict(told, ends=False)) == 3
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give this machine two sysctls: cubic, and receive buffers of three values."""
+    folder = tmp_path / "net" / "ipv4"
+    folder.mkdir(parents=True)
+    (folder / "tcp_congestion_control").write_text("cubic\n")
+    (folder / "tcp_rmem").write_text("4096\t131072\t6291456\n")
+    monkeypatch.setattr(live, "_SYSCTLS", tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    return tmp_path
+
+
+def differences(*ends: EndReport) -> list[str]:
+    """Return the lines on settings that the machine does not have, each as one line."""
+    told = verdict(replace(report(late_ms=1), ends=[*ends]), ends=False)
+    assert all(len(part) <= 110 for line in told for part in line.splitlines())
+    return [" ".join(line.split()) for line in told if DIFFERS in line]
+
+
+DIFFERS = "linux-default differs from this machine's settings: "
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("one", "says"),
+    [
+        (end("a", "from", socket={"TCP_CONGESTION": "cubic"}), None),
+        (
+            end("a", "from", socket={"TCP_CONGESTION": "reno"}),
+            f"a.from: {DIFFERS}net.ipv4.tcp_congestion_control=reno (here cubic)",
+        ),
+        # Programs have no socket of ours, so the route has the algorithm.
+        (
+            end("a", "to", route={"congctl": "bbr"}),
+            f"a.to: {DIFFERS}net.ipv4.tcp_congestion_control=bbr (here cubic)",
+        ),
+        (end("a", "from", sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456"}), None),
+        (
+            end("a", "from", sysctls={"net.ipv4.tcp_rmem": "4096 9 9"}),
+            f"a.from: {DIFFERS}net.ipv4.tcp_rmem=4096 9 9 (here 4096 131072 6291456)",
+        ),
+        # This machine does not have the sysctl, or the run did not set it.
+        (end("a", "from", sysctls={"net.ipv4.tcp_frto": "2"}), None),
+        (end("a", "from", sysctls={"net.ipv4.tcp_rmem": None}), None),
+        # Nobody takes another profile for the machine's settings.
+        (end("a", "from", "reno-2005", socket={"TCP_CONGESTION": "reno"}), None),
+    ],
+)
+def test_settings_of_linux_default_that_the_machine_does_not_have_are_told(
+    one: EndReport, says: str | None
+) -> None:
+    assert differences(one) == ([] if says is None else [says])
+
+
+@pytest.mark.usefixtures("machine")
+def test_ends_that_differ_in_the_same_way_share_a_line() -> None:
+    reno = {"TCP_CONGESTION": "reno"}
+    ends = [end("a", side, socket=reno) for side in ("from", "to")]
+    assert differences(*ends) == [
+        f"a.from, a.to: {DIFFERS}net.ipv4.tcp_congestion_control=reno (here cubic)"
+    ]

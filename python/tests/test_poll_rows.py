@@ -1,0 +1,380 @@
+"""Tests polls without a network: addresses, schedules, rows, and the times of matched segments."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import poll as polling
+from netspurt.cli.polling import _line, _matches, _names, _span, _summary, _swapped
+from netspurt.poll import Catalogue, CutCapture, Matched, Site, cut_off, handshake, match
+from netspurt.poll import one as fetch_one
+from netspurt.poll import poll as run
+from netspurt.worker import ProbeError
+
+from conftest import Command, refused
+from made_up_captures import ACK, SYN, SYN_ACK, MadeUp, made_up
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "secure", "port", "page"),
+    [
+        ("http://a.example", "a.example", False, 80, "/"),
+        ("https://a.example/b/c?d=e&f", "a.example", True, 443, "/b/c?d=e&f"),
+        ("https://a.example:8443?q", "a.example", True, 8443, "/?q"),
+        ("http://[2001:db8::1]:8080/x#part", "2001:db8::1", False, 8080, "/x"),
+    ],
+)
+def test_the_url_of_a_site_says_its_host_port_and_page(
+    url: str, host: str, secure: bool, port: int, page: str
+) -> None:
+    site = Site("a", url)
+    assert (site.host, site.secure, site.port, site.page) == (host, secure, port, page)
+
+
+# A poll.
+
+
+class Clock:
+    """A clock on which only sleeping takes time, and a fetch as long as the test says."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.started: list[tuple[str, int, float]] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds >= 0
+        self.now += seconds
+
+    def fetching(self, takes: Callable[[str, int], float]) -> Callable[..., dict[str, Any]]:
+        def one(site: Site, number: int, *_rest: object, **_more: object) -> dict[str, Any]:
+            self.started.append((site.name, number, self.now - 100))
+            self.now += takes(site.name, number)
+            return {"site": site.name, "number": number}
+
+        return one
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(polling, "time", made)
+    return made
+
+
+SITES = tuple(Site(name, f"http://{name}.example/", "192.0.2.1") for name in "abc")
+
+
+def test_sites_are_staggered_over_the_interval(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(polling, "one", clock.fetching(lambda *_: 1.0))
+    rows: list[dict[str, Any]] = []
+    count = run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2, on_row=rows.append)
+    assert count == 6
+    # Every site is fetched each 30 s, 10 s after the one before it.
+    assert clock.started == [
+        *[("a", 1, 0), ("b", 1, 10), ("c", 1, 20)],
+        *[("a", 2, 30), ("b", 2, 40), ("c", 2, 50)],
+    ]
+    written = (tmp_path / "p" / "fetches.jsonl").read_text().splitlines()
+    assert [json.loads(text) for text in written] == rows
+
+
+def test_a_slow_fetch_delays_the_next_one_and_not_the_schedule(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow = clock.fetching(lambda name, number: 25.0 if (name, number) == ("a", 1) else 1.0)
+    monkeypatch.setattr(polling, "one", slow)
+    run(Catalogue(SITES, every=30), tmp_path / "p", rounds=2)
+    assert [at for _, _, at in clock.started] == [0, 25, 26, 30, 40, 50]
+
+
+def test_a_folder_that_exists_is_not_written_into(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError):
+        run(Catalogue(SITES), tmp_path, rounds=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_poll_without_rounds_ends_at_an_interrupt_and_keeps_its_rows(
+    netspurt: Command, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "s.toml").write_text('[sites.a]\nurl = "http://a/"\naddress = "192.0.2.1"\n')
+    own = clock.fetching(lambda *_: 1.0)
+
+    def one(site: Site, number: int, *_rest: object, **_more: object) -> dict[str, Any]:
+        if number == 3:
+            raise KeyboardInterrupt
+        return own(site, number) | {"failed": "TimeoutError: timed out", "tcp_rtt_s": None}
+
+    monkeypatch.setattr(polling, "one", one)
+    result = netspurt("poll", "s.toml", "--every", "2 s", "--out", "p", "--json")
+    # No fetch was successful.
+    assert result.returncode == 1
+    told = json.loads(result.stdout)
+    assert told["folder"] == "p"
+    assert [row["number"] for row in told["fetches"]] == [1, 2]
+    assert [at for _, _, at in clock.started] == [0, 2], "--every holds over the catalogue"
+
+
+# A fetch.
+
+
+def fetched(monkeypatch: pytest.MonkeyPatch, **row: Any) -> None:
+    monkeypatch.setattr(polling, "fetch", lambda *_: dict(row))
+
+
+def test_the_ratio_is_the_handshake_over_the_echoes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site = Site("a", "http://a/", "192.0.2.1", "192.0.2.1")
+    fetched(monkeypatch, min_rtt_s=0.03)
+    monkeypatch.setattr(polling, "_pings", lambda *_: {"ping_rtt_s": 0.02})
+    row = fetch_one(site, 7, tmp_path, Catalogue((site,)), captures=False)
+    assert (row["number"], row["tcp_rtt_s"]) == (7, 0.03)
+    assert row["ratio"] == pytest.approx(1.5)
+    without = Catalogue((site,), pings=0)
+    assert "ratio" not in fetch_one(site, 7, tmp_path, without, captures=False)
+    fetched(monkeypatch, failed="TimeoutError: timed out")
+    row = fetch_one(site, 7, tmp_path, Catalogue((site,)), captures=False)
+    assert row["tcp_rtt_s"] is None
+    assert "ratio" not in row
+
+
+def test_an_echo_that_cannot_be_sent_is_a_row_and_not_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site = Site("a", "http://a/", "192.0.2.1", "192.0.2.9")
+    plans = []
+
+    def forbidden(plan: ns.probe.Plan) -> None:
+        plans.append(plan)
+        raise ProbeError("no right to raw sockets")
+
+    fetched(monkeypatch, min_rtt_s=0.03)
+    monkeypatch.setattr(polling, "run", forbidden)
+    catalogue = Catalogue((site,), timeout=30.0, pings=3)
+    row = fetch_one(site, 7, tmp_path, catalogue, captures=False)
+    assert row["ping_failed"] == "no right to raw sockets"
+    (plan,) = plans
+    # The length of a SYN with options; and an echo is given up sooner than a page.
+    assert (plan.host, plan.count, plan.timeout) == ("192.0.2.9", 3, 2.0)
+    assert plan.lengths.order() == {"rule": "fixed", "octets": 60}
+    assert fetch_one(site, 7, tmp_path, replace(catalogue, timeout=0.5), captures=False)
+    assert plans[1].timeout == 0.5
+
+
+#: A client on port 4000 and a server 40 ms away; the client sends 500 octets, the server 900.
+EXCHANGE: list[MadeUp] = [
+    (0.00, 0, 0, 0, SYN, 60_000, 0),
+    (0.04, 1, 0, 1, SYN_ACK, 60_000, 0),
+    (0.04, 0, 1, 1, ACK, 60_000, 0),
+    (0.05, 0, 1, 1, ACK, 60_000, 500),
+    (0.10, 1, 1, 501, ACK, 60_000, 900),
+]
+
+
+def written(file: Path, packets: list[MadeUp]) -> Path:
+    file.write_bytes(made_up(packets))
+    return file
+
+
+def test_the_handshake_of_a_fetch_is_found_by_its_local_port(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.pcap", EXCHANGE)
+    assert handshake(file, {"local_port": 4000}) == pytest.approx(0.04)
+    assert handshake(file, {"local_port": 400}) is None
+    assert handshake(file, {}) is None
+    (tmp_path / "empty").write_bytes(b"")
+    assert handshake(tmp_path / "empty", {"local_port": 4000}) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"failed": "TimeoutError: timed out"}, "failed: TimeoutError: timed out"),
+        (
+            {"ping_rtt_s": 0.02, "ratio": 1.5},
+            "200  20,000 B  1.234 s  TCP 30 ms  ping 20 ms  ratio 1.500",
+        ),
+        (
+            {"ping_failed": "no raw sockets"},
+            "200  20,000 B  1.234 s  TCP 30 ms  no ping: no raw sockets",
+        ),
+        ({"tcp_rtt_s": None}, "200  20,000 B  1.234 s  TCP -"),
+    ],
+)
+def test_a_fetch_is_told_in_a_line(row: dict[str, Any], says: str) -> None:
+    page = {"status": 200, "octets": 20_000, "total_s": 1.2341, "tcp_rtt_s": 0.03}
+    assert _line({"site": "here", "number": 12} | page | row) == f"here            12  {says}"
+
+
+def test_the_summary_has_the_medians_of_the_known_values_of_each_site() -> None:
+    rows: list[dict[str, Any]] = [
+        {"site": "b", "tcp_rtt_s": 0.01, "ping_rtt_s": 0.02, "ratio": 0.5},
+        {"site": "b", "tcp_rtt_s": 0.04, "ping_rtt_s": 0.02, "ratio": 2.0},
+        {"site": "b", "tcp_rtt_s": 0.03},
+        {"site": "b", "failed": "refused", "tcp_rtt_s": None},
+        {"site": "a", "failed": "refused", "tcp_rtt_s": None},
+    ]
+    _, head, *told = _summary(rows)
+    assert head.split() == ["site", "fetches", "failed", "TCP", "ping", "ratio"]
+    assert [line.split() for line in told] == [
+        ["b", "4", "1", "30", "ms", "20", "ms", "1.250"],
+        ["a", "1", "1", "-", "-", "-"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "-"),
+        (math.nan, "-"),
+        (math.inf, "-"),
+        (0.0, "0 ns"),
+        (25e-9, "25 ns"),
+        (1e-6, "1 µs"),
+        (-0.0125, "-12.5 ms"),
+        (1.0, "1 s"),
+    ],
+)
+def test_times_of_a_poll_may_be_missing_or_negative(seconds: float | None, text: str) -> None:
+    assert _span(seconds) == text
+
+
+# Matched captures.
+
+
+def moved(packets: list[MadeUp], out_s: float, back_s: float, clock_s: float = 0.0) -> list[MadeUp]:
+    """Return the packets as another point sees them: later from the client, earlier to it."""
+    delays = {0: clock_s + out_s, 1: clock_s - back_s}
+    return sorted((at + delays[end], end, *rest) for at, end, *rest in packets)  # type: ignore[misc]
+
+
+def test_the_times_of_matched_segments_are_those_between_both_points(tmp_path: Path) -> None:
+    near = written(tmp_path / "near.pcap", EXCHANGE)
+    far = written(tmp_path / "far.pcap", moved(EXCHANGE, 0.015, 0.012, clock_s=5.0))
+    (found,) = match(near, far)
+    assert (found.client, found.server) == ("10.0.0.1:4000", "10.0.0.2:80")
+    # The clocks differ by 5 s, which cancels in the sum.
+    assert found.out_s == pytest.approx(5.015, abs=1e-6)
+    assert found.back_s == pytest.approx(0.012 - 5.0, abs=1e-6)
+    assert (found.only_first, found.only_second) == (0, 0)
+    (other_way,) = match(far, near)
+    assert other_way.client == found.client
+    assert other_way.out_s == pytest.approx(-found.out_s)
+
+
+def test_segments_that_one_point_missed_are_counted_there(tmp_path: Path) -> None:
+    more: MadeUp = (0.06, 0, 501, 1, ACK, 60_000, 500)
+    near = written(tmp_path / "near.pcap", [*EXCHANGE[:-1], more])
+    far = written(tmp_path / "far.pcap", moved([*EXCHANGE[:3], EXCHANGE[4]], 0.015, 0.012))
+    (found,) = match(near, far)
+    # The client's data were lost behind the first point; the server's answer was lost before it.
+    assert (found.only_first, found.only_second) == (2, 1)
+    assert found.segments == found.paired + 3
+
+
+def pair(out_s: float, back_s: float, *, paired: int = 3) -> Matched:
+    return Matched("c:1", "s:80", 5, paired, 1, 1, out_s, back_s)
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ([pair(0.02, 0.02)], None),
+        # Only the sum of both directions does not depend on the clocks.
+        ([pair(5.02, -4.98)], None),
+        ([pair(-5.02, 4.98)], "so the times are negative. Swap the captures"),
+        ([pair(-0.02, math.nan)], "are negative, unless the clocks differ. Swap"),
+        ([pair(-5.02, 4.98), pair(0.02, 0.02)], None),
+        ([pair(math.nan, math.nan)], None),
+        ([], None),
+    ],
+)
+def test_swapped_captures_are_noticed_by_the_sum_of_both_directions(
+    found: list[Matched], says: str | None
+) -> None:
+    told = _swapped(found, Path("a b.pcap"), Path("c.pcap"))
+    assert len(told) == (says is not None)
+    if says is not None:
+        assert says in told[0]
+        assert told[0].endswith("netspurt match c.pcap 'a b.pcap'")
+
+
+def test_captures_of_one_name_are_named_by_their_paths() -> None:
+    assert _names(Path("a/x.pcap"), Path("b/x.pcap")) == ["a/x.pcap", "b/x.pcap"]
+    assert _names(Path("a/x.pcap"), Path("b/y.pcap")) == ["x.pcap", "y.pcap"]
+    head, line = _matches([pair(0.02, math.nan)], ["x", "y"])
+    assert "only in x  only in y" in head
+    assert line.split() == ["c:1", "s:80", "5", "3", "1", "1", "20", "ms", "-"]
+
+
+def test_captures_that_share_no_connection_are_told_by_the_status(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    written(tmp_path / "a.pcap", EXCHANGE)
+    assert netspurt("match", "a.pcap", "a.pcap").returncode == 0
+    other = [(at, end, seq + 90_000, ack + 90_000, *rest) for at, end, seq, ack, *rest in EXCHANGE]
+    written(tmp_path / "b.pcap", other)  # type: ignore[arg-type]
+    result = netspurt("match", "a.pcap", "b.pcap", "--json")
+    assert result.returncode == 1
+    assert [row["paired"] for row in json.loads(result.stdout)] == [0]
+    (tmp_path / "text").write_text("not a capture")
+    refused(netspurt("match", "a.pcap", "text"), "text")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_cut_pcapng_is_found_in_either_order_of_octets(order: str, tmp_path: Path) -> None:
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack(order + "II", kind, length) + body + struct.pack(order + "I", length)
+
+    section = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    other = block(5, bytes(20))
+    file = tmp_path / "a.pcapng"
+    for size, cut in (
+        (len(section + other), None),
+        (len(section + other) - 1, CutCapture(1, 31, 32)),
+        (len(section) + 11, CutCapture(1, 11, 12)),
+        (len(section) - 1, CutCapture(0, 27, 28)),
+        (len(section), None),
+    ):
+        file.write_bytes((section + other)[:size])
+        assert cut_off(file) == cut, size
+    # A block that claims to be shorter than its own header must not stop the search.
+    file.write_bytes(section + struct.pack(order + "III", 5, 0, 0) + other)
+    assert cut_off(file) is None
+
+
+def test_a_second_section_may_have_the_other_order_of_octets(tmp_path: Path) -> None:
+    sections = [
+        struct.pack(order + "IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) for order in "<>"
+    ]
+    file = tmp_path / "a.pcapng"
+    file.write_bytes(b"".join(sections))
+    assert cut_off(file) is None
+    file.write_bytes(b"".join(sections)[:-4])
+    assert cut_off(file) == CutCapture(1, 24, 28)
+
+
+def test_the_median_time_is_over_segments_of_one_direction_only(tmp_path: Path) -> None:
+    sent = [(0.1 + n / 100, 0, 1 + 500 * n, 1, ACK, 60_000, 500) for n in range(5)]
+    near = written(tmp_path / "near.pcap", sent)
+    late = np.array([0.010, 0.011, 0.050, 0.012, 0.013])
+    shifted = [(at + d, *rest) for (at, *rest), d in zip(sent, late, strict=True)]
+    far = written(tmp_path / "far.pcap", sorted(shifted))
+    (found,) = match(near, far)
+    assert found.out_s == pytest.approx(np.median(late), abs=2e-6)
+    assert math.isnan(found.back_s)

@@ -1,0 +1,388 @@
+"""Tests how a probe is told: its lines as they come, the hops of a survey, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netspurt import _core
+from netspurt.cli.probing import (
+    _heading,
+    _hop_data,
+    _hop_table,
+    _meaning,
+    _returned,
+    _shown,
+    _shown_line,
+    _table_row,
+    _tenths,
+    screen_lines,
+)
+from netspurt.estimators import estimator
+from netspurt.probe import Hop, Plan, Shadow, Watch, hops_of
+from netspurt.probe_lines import EchoProbeLine, HeaderLine, HopLine, Line, NoNoise, read_line
+from netspurt.typed import TypedError
+
+from conftest import ROOT, Command
+
+MS = 1_000_000
+
+
+def header(**changes: Any) -> HeaderLine:
+    """Return the first line of data/probe.jsonl, with changes."""
+    found = read_line((ROOT / "data" / "probe.jsonl").read_text().partition("\n")[0])
+    assert isinstance(found, HeaderLine)
+    return replace(found, **changes)
+
+
+def echo_probe(number: int, rtt_ns: int | None, **more: Any) -> EchoProbeLine:
+    """Return an echo probe of 64 octets that left at its number in seconds."""
+    lost = rtt_ns is None
+    return EchoProbeLine(number, 64, number * 10**9, 0, lost=lost, rtt_ns=rtt_ns or 0, **more)
+
+
+def late(number: int, rtt_ns: int) -> Line:
+    stamps = {"rtt_ns": rtt_ns, "by": "kernel", "user_rtt_ns": rtt_ns, "user_rx_ns": 0}
+    return read_line(json.dumps({"late": number, **stamps}))
+
+
+def after(*lines: Line, estimators: tuple[str, ...] = ()) -> Watch:
+    """Return the state of a run after these lines."""
+    watch = Watch([Shadow(name) for name in estimators])
+    for line in lines:
+        watch.take(line)
+    return watch
+
+
+# The lines of a data file.
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            echo_probe(3, 25 * MS, by="kernel", user_rtt_ns=25 * MS + 40_000, ttl=64),
+            "     3     64 B      25 ms  ttl 64  host 40 µs",
+        ),
+        (
+            echo_probe(3, 25 * MS, by="user", user_rtt_ns=25 * MS),
+            "     3     64 B      25 ms  by the program's stamps",
+        ),
+        (echo_probe(12, None), "    12     64 B  lost"),
+        (
+            echo_probe(12, None, why="port unreachable, says 10.0.0.2"),
+            "    12     64 B  lost, port unreachable, says 10.0.0.2",
+        ),
+        (late(7, 31 * 10**9), "     7  late, after 31 s"),
+        (
+            read_line(json.dumps({"clock_step_ns": -1_500_000, "before": 4})),
+            "the machine's clock was set by -0.001500 s",
+        ),
+        (header(file="probe-002.jsonl"), "probe-002.jsonl"),
+    ],
+)
+def test_a_line_of_a_data_file_is_told_in_words(line: Line, told: str) -> None:
+    assert _shown_line(line) == [told]
+
+
+def test_hops_and_the_end_are_told_only_in_the_summary() -> None:
+    end = read_line('{"end": "complete", "echo_probes": 3}')
+    assert _shown_line(end) == _shown_line(HopLine(1, 1, 60, 0)) == []
+    assert _shown_line(header(file=None)) == []
+
+
+def test_a_line_of_no_known_kind_is_refused() -> None:
+    for text in ('{"before": 7}', "[1]", "7", '"end"'):
+        with pytest.raises(TypedError, match="not a line of a probe's file"):
+            read_line(text)
+
+
+def test_the_heading_names_the_host_the_path_and_the_noise_of_the_machine() -> None:
+    assert list(_heading(header())) == [
+        "10.89.0.2: ICMP echo, raw socket, lengths rfc889, seed 889",
+        "from 10.89.0.1 by eth0, MTU 1500",
+        "noise floor on loopback: kernel p50 2.343 µs, p99 3.655 µs, max 204.5 µs; "
+        "user p50 9.198 µs, p99 18.88 µs, max 225.3 µs",
+        "probe.jsonl",
+    ]
+
+
+def test_the_heading_tells_names_gateways_ports_and_a_floor_that_is_not_known() -> None:
+    path = replace(header().path, device=None, gateway="10.89.0.254", mtu=1280)
+    about = header(
+        host="far.example",
+        port=7,
+        lengths={"rule": "uniform", "low": 40, "high": 256},
+        path=path,
+        noise=NoNoise("no socket"),
+        file=None,
+    )
+    assert list(_heading(about)) == [
+        "far.example (10.89.0.2) port 7: ICMP echo, raw socket, lengths uniform 40 256, seed 889",
+        "from 10.89.0.1 over 10.89.0.254, MTU 1280",
+        "noise floor: not known, no socket",
+    ]
+    assert len(list(_heading(replace(about, noise=None)))) == 2
+
+
+def test_stamps_that_the_kernel_did_not_give_are_left_out_of_the_noise_floor() -> None:
+    noise: Any = header().noise
+    without = header(noise=replace(noise, kernel=replace(noise.kernel, count=0)))
+    (told,) = (text for text in _heading(without) if text.startswith("noise"))
+    assert told.startswith("noise floor on loopback: user p50 ")
+    assert "kernel" not in told
+
+
+@pytest.mark.parametrize(("quiet", "verbose", "lines"), [(1, 0, 0), (0, 0, 4), (0, 1, 6)])
+def test_echo_probes_are_printed_only_if_asked_for(
+    quiet: int, verbose: int, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = header()
+    watch = after(about)
+    with _shown(Plan("host"), quiet=bool(quiet), verbose=bool(verbose)) as show:
+        for line in (about, echo_probe(1, MS), late(1, 2 * MS)):
+            show(line, watch)
+    assert len(capsys.readouterr().out.splitlines()) == lines
+
+
+# The state of a run.
+
+
+def test_the_screen_counts_a_late_echo_probe_as_late_and_not_as_lost() -> None:
+    lines = [echo_probe(1, 20 * MS), echo_probe(2, None), echo_probe(3, None), late(2, 10**9)]
+    watch = after(*lines)
+    told = screen_lines(Plan("host", count=9), watch, [], 80, 24)
+    assert "3 of 9 echo probes, 1 lost, 1 late, 0 duplicates" in told
+    assert sum(watch.histogram.bins.values()) == 2, "the answers are an early and a late one"
+
+
+def test_the_screen_of_an_endless_probe_names_no_total() -> None:
+    told = screen_lines(Plan("host", count=None), after(echo_probe(1, MS)), [], 80, 24)
+    assert "1 echo probes, 0 lost, 0 late, 0 duplicates" in told
+
+
+def test_a_continued_file_does_not_end_the_run() -> None:
+    first, second = header(file="a-001.jsonl"), header(file="a-002.jsonl", seed=5, part=2)
+    watch = after(first, read_line('{"end": "continued", "next": "a-002.jsonl"}'), second)
+    assert watch.end is None
+    assert watch.header is first
+    assert watch.files == ["a-001.jsonl", "a-002.jsonl"]
+    watch.take(read_line('{"end": "interrupted"}'))
+    assert watch.end == "interrupted"
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(1, 3 * 10**9)), min_size=1, max_size=12),
+    st.sampled_from(["rfc6298", "mills", "rfc793"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_the_sums_of_a_timer_beside_the_probes_are_those_of_its_own_rule(
+    rtts: list[int | None], name: str
+) -> None:
+    (shadow,) = after(
+        *(echo_probe(n, rtt) for n, rtt in enumerate(rtts)), estimators=(name,)
+    ).shadows
+    alone = estimator(name)
+    good = waited = early = 0.0
+    for number, rtt_ns in enumerate(rtts):
+        if rtt_ns is None:
+            waited += alone.rto()
+            continue
+        rtt = rtt_ns / 1e9
+        good += rtt
+        early += rtt if rtt > alone.rto() else 0.0
+        alone.on_sample(_core.Sample(rtt, at=number + rtt, sent=float(number), wire_bytes=64))
+    assert shadow.good == pytest.approx(good)
+    assert shadow.waited == pytest.approx(waited)
+    assert shadow.spurious_time == pytest.approx(early)
+    assert shadow.lost == rtts.count(None)
+    assert shadow.timer == pytest.approx(alone.rto())
+    assert shadow.efficiency == pytest.approx(good / (good + waited + early))
+
+
+def test_a_timer_that_has_waited_for_nothing_has_no_efficiency() -> None:
+    watch = after(estimators=("rfc6298",))
+    assert math.isnan(watch.shadows[0].efficiency)
+    rows = [line for line in screen_lines(Plan("h"), watch, [], 80, 24) if "rfc6298" in line]
+    # RFC 6298 §2.1: the timer is 1 s before the first measurement.
+    assert rows[0].split() == ["rfc6298", "1", "s", "0", "-"]
+
+
+# Hops.
+
+
+def hop(number: int, *rtts_ms: float | None, at: str | None = "10.0.0.1") -> list[HopLine]:
+    return [
+        HopLine(number, n, 60, 0, lost=rtt is None, rtt_ns=round((rtt or 0) * MS), from_=at)
+        for n, rtt in enumerate(rtts_ms)
+    ]
+
+
+def test_a_hop_adds_to_the_last_earlier_hop_that_answered() -> None:
+    lines = [
+        *hop(3, 9.0, 7.0, 30.0, at="10.0.0.3"),
+        *hop(1, 2.0, None, at="10.0.0.1"),
+        *hop(2, None, None, at=None),
+    ]
+    first, silent, last = hops_of(after(*lines))
+    assert (first.number, first.sent, first.answered) == (1, 2, 1)
+    assert (first.least, first.adds) == (0.002, 0.002)
+    assert (silent.names, silent.answered) == ((), 0)
+    assert all(map(math.isnan, (silent.least, silent.median, silent.adds)))
+    assert (last.least, last.median) == (0.007, 0.009)
+    assert last.adds == pytest.approx(0.005)
+
+
+def test_a_hop_with_two_routers_names_each_once() -> None:
+    lines = [*hop(1, 1.0, at="a"), *hop(1, 2.0, at="b"), *hop(1, 3.0, at="a")]
+    (only,) = hops_of(after(*lines))
+    assert only.names == ("a", "b")
+    assert only.median == 0.002
+
+
+def test_the_table_of_hops_names_the_hop_that_adds_most() -> None:
+    found = [
+        Hop(1, ("a", "b"), 5, 5, 0.002, 0.003, 0.002),
+        Hop(2, (), 5, 0, math.nan, math.nan, math.nan),
+        Hop(3, ("c",), 5, 4, 0.010, 0.011, 0.008),
+        # A router may answer slower than the host behind it.
+        Hop(4, ("d",), 5, 5, 0.0095, 0.0095, -0.0005),
+    ]
+    _, head, *rows = _hop_table(found)
+    assert head.split() == ["hop", "who", "answered", "least", "median", "adds"]
+    cells = [row.split("  ") for row in rows]
+    assert [cell.strip() for cell in cells[0] if cell] == [
+        *("1", "a, b", "5/5", "2 ms", "3 ms", "2 ms")
+    ]
+    assert [cell.strip() for cell in cells[1] if cell] == ["2", "no answer", "0/5", *"---"]
+    assert rows[3].endswith("0 ns"), "a hop cannot add less than nothing"
+    # 8 ms of the least round trip to the host, 9.5 ms.
+    assert rows[4] == "hop 3 adds most of the delay, 84 %"
+
+
+def test_a_survey_without_answers_has_no_largest_hop() -> None:
+    silent = Hop(1, (), 5, 0, math.nan, math.nan, math.nan)
+    assert len(list(_hop_table([silent]))) == 3
+    assert _hop_data(silent) == {
+        **{"hop": 1, "names": [], "sent": 5, "answered": 0},
+        **dict.fromkeys(("least_s", "median_s", "adds_s")),
+    }
+
+
+@pytest.mark.parametrize(("answered", "status"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize("words", [(), ("--json",), ("-q",)])
+def test_a_survey_exits_with_1_if_no_hop_answered(
+    netspurt: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    answered: bool,
+    status: int,
+) -> None:
+    lines: list[Line] = [header(), *hop(1, 2.0 if answered else None)]
+
+    def survey(plan: Plan, *, echo_probes: int, on_line: Callable[[Line, Watch], None]) -> Watch:
+        # A survey gives up after 2 s and sends 5 probes to each hop, if nothing else is asked for.
+        assert (plan.timeout, echo_probes) == (2.0, 5)
+        watch = after(*lines)
+        for line in lines:
+            on_line(watch.header if line is lines[0] and watch.header else line, watch)
+        return watch
+
+    monkeypatch.setattr("netspurt.probe.survey", survey)
+    result = netspurt("probe", "10.89.0.2", "--hops", *words)
+    assert result.returncode == status
+    if words == ("--json",):
+        told = json.loads(result.stdout)
+        assert told["hops"][0]["answered"] == int(answered)
+        assert told["header"]["seed"] == 889
+    else:
+        assert ("noise floor" in result.stdout) == (words == ())
+        assert f"{int(answered)}/1" in result.stdout
+
+
+# What the results mean.
+
+
+def about(name: str, spurious: int = 0, lost: int = 0, waited_s: float = 0.0) -> dict[str, Any]:
+    return {"estimator": name, "spurious": spurious, "lost": lost, "waited_s": waited_s}
+
+
+def test_the_mean_wait_for_a_lost_probe_names_the_shortest_and_the_longest() -> None:
+    algorithms = [about("a", 0, 2, 4.0), about("b", 3, 4, 2.0), about("c", 1000, 4, 2.4)]
+    early, wait = _meaning(after(header()), algorithms)
+    assert early == (
+        "So often a timer would have sent again although the reply came: b 3, c 1,000; a: never."
+    )
+    assert wait == (
+        "For a lost probe b would have waited 500 ms on average, the shortest, and a 2 s, the "
+        "longest."
+    )
+
+
+def test_a_path_without_losses_and_early_timers_is_told_as_such() -> None:
+    assert list(_meaning(after(header()), [about("a"), about("b")])) == [
+        "None of the timers in the table would have sent anything again too early.",
+        "No probe was lost, so no timer had to wait for a loss.",
+    ]
+    assert list(_meaning(after(header()), [])) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "advice"),
+    [("udp", None, True), ("udp", MS, False), ("icmp", None, False), ("tcp", None, False)],
+)
+def test_a_server_is_advised_only_if_no_udp_probe_was_answered(
+    kind: str, answer: int | None, advice: bool
+) -> None:
+    lost = [echo_probe(n, None, why="port unreachable, says 10.89.0.2") for n in (1, 2)]
+    other = echo_probe(3, None, why="host unreachable, says 10.89.0.9")
+    told = list(_returned(after(header(kind=kind, port=9), *lost, other, echo_probe(4, answer))))
+    assert told[:2] == [
+        "2 lost probes: port unreachable, says 10.89.0.2",
+        "1 lost probe: host unreachable, says 10.89.0.9",
+    ]
+    assert ("`netspurt serve echo --port 9 --address 10.89.0.2`" in " ".join(told[2:])) == advice
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1.0, "1.0"),
+        (0.9994, "0.999"),
+        (12.35, "12.3"),
+        (0.0001, "0.0001"),
+        (0.00009, "0.00009"),
+        (0.0000004, "0"),
+        (0.0, "0"),
+    ],
+)
+def test_sums_of_seconds_have_tenths_or_three_digits(seconds: float, text: str) -> None:
+    assert _tenths(seconds) == text
+
+
+def test_a_row_of_rfc_889_halves_times_but_not_counts_and_ratios() -> None:
+    algorithm = {
+        **{"estimator": "mills", "total_s": 30.0, "lost": 4, "waited_s": 9.0, "spurious": 6},
+        **{"spurious_s": 3.0, "mean_s": 0.5, "cov": 0.25, "efficiency_printed": ".71"},
+    }
+    whole = ["mills", "30.0", "4", "9.0", "6", "3.0", "500", ".25", ".71"]
+    assert _table_row(algorithm, 1.0) == whole
+    assert _table_row(algorithm, 0.5) == [
+        "mills",
+        "15.0",
+        "4",
+        "4.5",
+        "6",
+        "1.5",
+        "250",
+        *whole[7:],
+    ]
+    assert _table_row(algorithm | {"cov": None}, 0.5)[7] == "-"
+    assert _table_row(algorithm | {"cov": 1.5}, 0.5)[7] == "1.50"
