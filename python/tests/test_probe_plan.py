@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netspurt import line as lines
+from netspurt.cli import probing
 from netspurt.cli.probing import _over_a_line, _pace, _rotation
 from netspurt.line import over_line
 from netspurt.probe import Lengths, Plan, resolve, stamp_name
@@ -277,3 +278,22 @@ def test_contradicting_options_are_refused_before_anything_is_sent(
     netspurt: Command, words: tuple[str, ...], says: str
 ) -> None:
     refused(netspurt("probe", *words), says)
+
+
+@pytest.mark.parametrize(
+    ("words", "timeout"),
+    [
+        ((), 30.0),
+        (("--hops",), 2.0),
+        (("--hops", "--timeout", "30s"), 30.0),
+        (("--timeout", "2s"), 2.0),
+    ],
+)
+def test_a_survey_of_hops_waits_for_a_shorter_time_unless_it_is_given(
+    netspurt: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], timeout: float
+) -> None:
+    plans: list[Plan] = []
+    for name in ("_survey", "_echo_probes"):
+        monkeypatch.setattr(probing, name, lambda plan, *_, **__: plans.append(plan))
+    assert netspurt("probe", "host", *words).returncode == 0
+    assert [plan.timeout for plan in plans] == [timeout]

@@ -9,8 +9,10 @@ import re
 import select
 import struct
 import subprocess
+import sys
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -123,14 +125,20 @@ def test_a_probes_screen_fits_the_terminal_and_ends_with_the_last_echo_probes(
 
 
 def in_a_terminal(
-    words: list[str], folder: Path, *, columns: int = 80, rows: int = 24, **values: str
+    words: list[str],
+    folder: Path,
+    *,
+    program: Sequence[str] = (NETSPURT,),
+    columns: int = 80,
+    rows: int = 24,
+    **values: str,
 ) -> tuple[int, str]:
     """Run the command in a new terminal. Return its status and its output."""
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
     child = subprocess.Popen(
-        [NETSPURT, *words],
+        [*program, *words],
         stdin=there,
         stdout=there,
         stderr=there,
@@ -178,7 +186,14 @@ def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
     tmp_path: Path, columns: int
 ) -> None:
     (tmp_path / "many.toml").write_text(SWEEP)
-    status, output = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
+    # The progress is shown at once, because a fast machine needs less than a second.
+    at_once = "from netspurt.cli import output, start; output.QUIET_S = 0; start()"
+    status, output = in_a_terminal(
+        ["sweep", "many.toml", "--out", "s"],
+        tmp_path,
+        program=[sys.executable, "-c", at_once],
+        columns=columns,
+    )
     assert status == 0, output
     assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", output)), output[-2000:]
     assert max(widths(output)) <= columns

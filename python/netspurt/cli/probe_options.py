@@ -71,9 +71,12 @@ Pace = Annotated[
 ]
 
 Timeout = Annotated[
-    float,
+    float | None,
     typer.Option(
-        parser=span_of, metavar="TIME", help="An echo probe is lost after this time, as in RFC 889."
+        parser=span_of,
+        metavar="TIME",
+        help="An echo probe is lost after this time; by default 30 s as in RFC 889, with --hops "
+        "2 s.",
     ),
 ]
 

@@ -39,7 +39,7 @@ def probe(
     for_: opt.For = None,
     length: opt.Length = "rfc889",
     pace: opt.Pace = "immediate",
-    timeout: opt.Timeout = 30.0,
+    timeout: opt.Timeout = None,
     seed: opt.Seed = None,
     estimators: opt.Estimators = None,
     out: opt.Out = None,
@@ -67,7 +67,7 @@ def probe(
             f"--verbose prints a line for each echo probe, {other} none: leave one out"
         )
     usual = 5 if hops else (None if for_ is not None else COUNT)
-    wait = 2.0 if hops and timeout == 30.0 else timeout
+    usual_wait = 2.0 if hops else 30.0
     name, gap = _pace(pace)
     echo_probes, span = _rotation(rotate)
     plan = Plan(
@@ -77,7 +77,7 @@ def probe(
         family=4 if four else 6 if six else None,
         count=usual if count is None else count,
         span=for_,
-        timeout=wait,
+        timeout=usual_wait if timeout is None else timeout,
         lengths=Lengths.of(length),
         pace=name,
         gap=gap,
