@@ -11,7 +11,7 @@ pub const SCENARIO: &str = "scenario.toml";
 /// The report on a live run, which has the facts that are not in its tables.
 pub const LIVE: &str = "live.json";
 
-/// The version of this layout, which is in the manifest.
+/// The version of the layout of run folders. The manifest has this number.
 pub const FORMAT: u32 = 2;
 
 /// The file of the table called `name`.
