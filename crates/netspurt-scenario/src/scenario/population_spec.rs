@@ -81,7 +81,7 @@ pub struct LoadSpec {
 }
 
 impl PopulationSpec {
-    /// A flow that stands for one of the connections. Its transfer has no end.
+    /// A flow with the settings of one of the connections. Its transfer is unlimited.
     pub(super) fn as_flow(&self) -> FlowSpec {
         FlowSpec {
             from: self.from.clone(),

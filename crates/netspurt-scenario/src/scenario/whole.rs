@@ -97,8 +97,8 @@ impl Scenario {
         form::write(&self.spec)
     }
 
-    /// The name of the first flow or population of which the kernel plays an end; `None` if there
-    /// is none. A scenario with such an end can only be run live.
+    /// The name of the first flow or population with an end that uses the kernel's TCP; `None` if
+    /// there is none. A scenario with such an end can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);

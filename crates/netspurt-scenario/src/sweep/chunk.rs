@@ -35,7 +35,7 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut at their budget.
     pub cut: u64,
-    /// The number of live cases that do not count.
+    /// The number of live cases whose runs do not count.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,
@@ -162,7 +162,7 @@ pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration
     Done { chunk, bytes, counts: count(rows), busy }
 }
 
-/// The tools for running a case.
+/// The stopwatch that limits a case, and the flag that cancels it.
 #[derive(Clone, Copy)]
 struct CaseWatch<'a> {
     clock: &'a Stopwatch,
@@ -235,8 +235,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // One wake-up more than allowed is served, because only it shows whether the run was already
-    // over.
+    // The loop serves one wake-up more than the budget allows. Only this wake-up shows whether the
+    // run was already over.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

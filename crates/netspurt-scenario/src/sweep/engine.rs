@@ -13,7 +13,7 @@ use crate::scenario::Sweep;
 
 use super::chunk::{Chunk, Done, Stopwatch, run_chunk};
 
-/// A sweep's engine on the threads of this process.
+/// Runs the chunks of a sweep on threads of this process.
 ///
 /// ```
 /// use std::sync::Arc;

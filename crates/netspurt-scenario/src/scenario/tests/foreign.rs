@@ -10,7 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// The class `Steady` of a file: a constant timer, or with `fails` a fault at the second sample.
+/// The class `Steady` of a file: a timer with a constant RTO. With `fails`, it fails at the second
+/// sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,

@@ -184,8 +184,8 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
     }
 }
 
-/// Four times as much arrives as the line carries, so most connections are still open when the run
-/// ends.
+/// The offered load is four times what the line carries, so most connections are still open when
+/// the run ends.
 #[test]
 fn an_incomplete_connection_counts_as_longer_than_all_others() {
     let results = results(&[
