@@ -27,7 +27,7 @@ use super::unreachable::Unreachable;
 use super::zero_files::ZeroFiles;
 
 /// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
-/// tests that too.
+/// also tests the wrap.
 const ISS: u32 = 0xffff_f800;
 
 /// A host with sockets and one connection, in virtual time.
@@ -293,7 +293,7 @@ impl SocketHost {
         }
     }
 
-    /// Counts the time up to `now`.
+    /// Adds the time up to `now` to the sums of the host's clocks.
     fn advance_clocks(&mut self, now: Time) {
         let Some(info) = self.connection.info() else { return };
         let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
@@ -332,7 +332,7 @@ impl SocketHost {
         self.late = Some((now, reset));
     }
 
-    /// The next segment that leaves.
+    /// Returns the next segment that the host sends, with its instant.
     fn next_sent(&mut self, now: Time) -> Option<(Time, Segment)> {
         if let Some(late) = self.late.take() {
             return Some(late);

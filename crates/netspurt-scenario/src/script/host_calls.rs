@@ -203,7 +203,7 @@ impl SocketHost {
 
     /// Returns the result of a read if there is nothing to read.
     fn read_nothing(&mut self, socket: SocketState, at_once: bool) -> CallResult {
-        // The peer's FIN comes before an error that followed it (`SOCK_DONE`).
+        // A read reports the peer's FIN before an error that followed the FIN (`SOCK_DONE`).
         if self.connection.peer_closed() {
             return returned(0);
         }

@@ -85,7 +85,7 @@ impl PacketOptions {
     }
 }
 
-/// A packet of a script: one to inject, or one to expect.
+/// A packet of a script, to be injected or expected.
 ///
 /// Sequence numbers count from the initial sequence number of their sender: the SYN is 0, and the
 /// first byte of data is 1. They wrap as on the wire.

@@ -99,7 +99,7 @@ impl WordReader<'_> {
         &self.text[self.at..]
     }
 
-    /// Reads a word or steps over what separates words. Returns whether there is more.
+    /// Reads a word, or steps over what separates words. Returns whether the text goes on.
     fn step(&mut self) -> bool {
         let Some(c) = self.rest().chars().next() else { return false };
         if self.rest().starts_with("\\\n") {

@@ -5,7 +5,8 @@ use netspurt::tcp::Failure;
 use super::error_numbers::ERROR_NUMBERS;
 use super::names::named;
 
-/// Which errors about the end of the connection calls have returned, and which they will return.
+/// The errors about the end of the connection: which of them socket calls have returned, and which
+/// of them later calls will return.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketErrors {
     /// Whether a call has returned the error that ended the connection.
@@ -19,7 +20,7 @@ pub(super) struct SocketErrors {
 }
 
 impl SocketErrors {
-    /// Whether the error of a `failure` was not yet returned by a call.
+    /// Whether no call has yet returned the error of a `failure`.
     pub(super) fn is_waiting(&self, failure: Option<Failure>) -> bool {
         failure.is_some() && !self.returned
     }

@@ -72,7 +72,7 @@ impl Stamping {
     }
 }
 
-/// The timestamps that are wanted of an octet.
+/// The timestamps that a write has requested for an octet.
 #[derive(Clone, Copy, Debug)]
 struct StampRequest {
     octet: u64,

@@ -118,8 +118,8 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The next octets of `pieces` after the first `done` ones, piece by piece: as many as possible,
-/// but at most `octets`, and in at most `fragments` fragments.
+/// The next octets of `pieces` after the first `done` octets, piece by piece. The function takes as
+/// many as possible, but at most `octets` octets in at most `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();
