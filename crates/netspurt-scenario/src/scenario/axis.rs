@@ -217,7 +217,8 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     sets.map(point).collect()
 }
 
-/// Returns the keys of a path as the file has them below `sets`: the whole path is one quoted key.
+/// Returns the keys that lead to the value at `path` in a set. In the file, the whole path is one
+/// quoted key.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }

@@ -12,7 +12,7 @@ use super::quantity::{ListOr, above_zero};
 /// in memory.
 pub type Requests = Whole<1, 1_000_000>;
 
-/// Requests to an echo host, one after the other. The next request leaves when the last one was
+/// Requests to an echo host, one after the other. A request leaves after the previous request was
 /// answered or counts as lost.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

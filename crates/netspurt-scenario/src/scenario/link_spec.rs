@@ -103,7 +103,7 @@ pub enum TooBigWord {
 pub struct TimelineSpec {
     /// The points, each `[instant, delay]`, in the order of time.
     pub timeline: Vec<[Duration; 2]>,
-    /// The value between two points: that of the earlier point, or on a straight line.
+    /// The rule for values between two points: the earlier value stays, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
@@ -132,7 +132,7 @@ pub struct RateTable {
 pub struct ProbabilityTable {
     /// The points, each `[instant, probability]`, in the order of time.
     pub timeline: Vec<(Duration, Probability)>,
-    /// The value between two points: that of the earlier point, or on a straight line.
+    /// The rule for values between two points: the earlier value stays, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
@@ -322,9 +322,9 @@ pub enum LossPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
-    /// The probability of a step from the good state to the bad one.
+    /// The probability of a step from the good state to the bad state.
     pub to_bad: Probability,
-    /// The probability of a step from the bad state to the good one.
+    /// The probability of a step from the bad state to the good state.
     pub to_good: Probability,
     /// The probability of a loss in the good state.
     #[serde(default = "never")]
@@ -358,7 +358,7 @@ pub struct DuplicateTable {
     /// The probability that a packet arrives twice: a constant, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<WordOr<Probability, ProbabilityTable>>,
-    /// The time from the packet's arrival to that of the copy.
+    /// The time from the packet's arrival to the arrival of the copy.
     #[serde(default)]
     pub after: Duration,
 }

@@ -76,7 +76,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The cases of the scenario's `[sweep]`; `None` if it has none.
+    /// The cases of the scenario's `[sweep]`; `None` if the scenario has no `[sweep]`.
     pub fn sweep(&self) -> Option<Sweep> {
         Sweep::of(self.grid.clone()?, &self.document, &self.spec)
     }

@@ -1,5 +1,5 @@
 //! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
-//! = "programs"`. A scenario without such a flow gets one.
+//! = "programs"`. If a scenario has no such flow, one is added.
 
 use super::document::Document;
 use super::drawn::nodes_and_leaves;

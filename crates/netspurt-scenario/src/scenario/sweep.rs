@@ -31,8 +31,8 @@ pub struct Budget {
 
 /// The cases of a scenario's `[sweep]`, or of a list of scenarios.
 ///
-/// Cases are numbered from 0: first all runs of the first combination, then those of the second,
-/// and so on.
+/// Cases are numbered from 0: first all runs of the first combination, then all runs of the second
+/// combination, and so on.
 ///
 /// ```
 /// use netspurt_scenario::scenario::{STARTING_POINT, Scenario};
@@ -90,7 +90,7 @@ impl Sweep {
         })
     }
 
-    /// A sweep over scenarios that were made one by one, each with a label for each name. Cases
+    /// A sweep over the given scenarios. Each scenario has one label for each of the `names`. Cases
     /// with the same labels are repeats of each other.
     ///
     /// # Errors

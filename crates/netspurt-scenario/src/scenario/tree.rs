@@ -36,7 +36,7 @@ pub(super) fn keys(path: &str) -> Vec<String> {
     parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
-/// A table, an item or a value of a file, which may contain others.
+/// A table, an item or a value of a file. It may contain other values.
 #[derive(Clone, Copy)]
 pub(super) enum TreeNode<'a> {
     Table(&'a Table),

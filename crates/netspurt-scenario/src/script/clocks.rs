@@ -1,5 +1,5 @@
-//! The times of a connection that the script's host records, in addition to those that the
-//! connection records itself.
+//! The times that the script's host records for a connection. The connection itself records other
+//! times.
 
 use netspurt::clock::Clock;
 use netspurt::segment::{Cause, Flags, Segment};

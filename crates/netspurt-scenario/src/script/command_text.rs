@@ -72,7 +72,7 @@ impl CommandReader<'_, '_> {
         }
     }
 
-    /// Reads `name=value` settings, whose names may be those of files below `/proc/sys`.
+    /// Reads `name=value` settings. A name may also be the name of a file below `/proc/sys`.
     fn sysctls(&self, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
         let mut changes = Vec::new();
         for word in words.iter().filter(|word| !word.starts_with('-')) {

@@ -308,8 +308,8 @@ impl SocketHost {
         }
     }
 
-    /// Whether data arrives for a socket that is closed or shut down in both directions, so that no
-    /// application will read it.
+    /// Whether the segment has data that no application will read, because the socket is closed or
+    /// shut down in both directions.
     fn comes_too_late(&self, segment: &Segment) -> bool {
         // In these states a FIN was sent, or a FIN waits behind data. Both cases count (RFC 9293
         // §3.10.4).
@@ -359,7 +359,8 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// Returns the number that a script gives a new socket, or otherwise the lowest free one.
+    /// Returns the number of a new socket: the number that the script gives the socket, or
+    /// otherwise the lowest free number.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")

@@ -1,5 +1,5 @@
-//! Ends the connection of a [`SocketHost`]: `close`, and a new connection in place of one in
-//! TIME-WAIT.
+//! Ends the connection of a [`SocketHost`] with `close` or `shutdown`, or replaces a connection in
+//! TIME-WAIT by a new one.
 
 use netspurt::event::Events;
 use netspurt::segment::Segment;
@@ -52,7 +52,7 @@ impl SocketHost {
         returned(0)
     }
 
-    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, the
+    /// Closes one or both directions of a socket (`inet_shutdown`). Before the handshake ends, the
     /// call ends the attempt. A listening socket that is shut down for reading stops listening.
     pub(super) fn shutdown(
         &mut self,

@@ -1,4 +1,4 @@
-//! Translates between the script's sequence numbers and timestamps and those on the wire.
+//! Translates the sequence numbers and timestamps of a script into those on the wire, and back.
 
 use std::collections::BTreeMap;
 

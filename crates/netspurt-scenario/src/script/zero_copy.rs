@@ -79,8 +79,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// How many fragments the next octets may make in their chunk, which is a new one or the last
-    /// one.
+    /// How many more fragments the chunk of the next octets may have: a new chunk if the octets
+    /// start one, otherwise the last chunk.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }

@@ -1,4 +1,4 @@
-//! A chunk of cases, run one after the other, and its table.
+//! Runs the cases of a chunk one after the other, and makes the table of the chunk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -223,8 +223,8 @@ fn simulate(
     }
 }
 
-/// The number of wake-ups between two readings of the clock. It is small, because one wake-up may
-/// take long if a queue's algorithm has many updates to make.
+/// The number of wake-ups between two readings of the clock. The number is small, because a wake-up
+/// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
 /// Runs to the end and returns `None`. Otherwise returns the reason for the early end: the exceeded

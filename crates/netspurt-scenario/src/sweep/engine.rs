@@ -80,7 +80,8 @@ impl Engine {
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// Returns the next finished chunk. It waits at most `wait` for one, and then returns `None`.
+    /// Returns the next finished chunk. Returns `None` if no chunk is finished within the time
+    /// `wait`.
     ///
     /// # Panics
     /// When a thread panicked outside the run of a case, with the same panic. A panic in the run of

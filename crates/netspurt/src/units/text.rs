@@ -81,7 +81,7 @@ pub enum UnitError {
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// The bound that it violates.
+        /// The bound that the number violates.
         bound: String,
     },
 }
