@@ -23,8 +23,8 @@ pub struct LinkSpec {
     /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of the packets queued and in transmission, in packets or bytes, or `unlimited`; or
-    /// an AQM.
+    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM. The
+    /// limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The size of the largest packet that the link carries, including the IP header. Without it,

@@ -20,7 +20,7 @@ pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem
 }
 
 /// Removes the key at the end of `path` from the file. `table` is the table that should have the
-/// key with the number `depth` in the path, counted from 0.
+/// key at index `depth` of `path`.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
@@ -38,7 +38,7 @@ fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<()
     }
 }
 
-/// Returns the mistake if `table` does not have the key with the number `depth` of a path.
+/// Returns the mistake that `table` does not have the key at index `depth` of a path.
 fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     let message = format!("the file has no `{}` to remove", dotted(&path[..=depth]));
     let exists = |(_, item): &(&str, &Item)| !item.is_none();
@@ -53,7 +53,7 @@ fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     })
 }
 
-/// A problem of the table that should have the key with the number `depth`.
+/// A problem of the table that should have the key at index `depth` of a path.
 fn at(path: &[String], depth: usize, message: String) -> Problem {
     let mut problem = Problem::at([], message);
     problem.path = path[..depth].to_vec();

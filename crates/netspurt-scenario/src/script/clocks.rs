@@ -52,7 +52,7 @@ impl HostClocks {
         *self = Self { until: now, user_timeout, ..Self::default() };
     }
 
-    /// Called when a segment arrived.
+    /// Counts a segment that arrived.
     pub(super) fn count_received(&mut self) {
         self.segments.0 += 1;
     }

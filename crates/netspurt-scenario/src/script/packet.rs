@@ -71,8 +71,8 @@ pub struct PacketOptions {
 }
 
 impl PacketOptions {
-    /// Returns the size of the options in the TCP header in bytes, with each option padded to whole
-    /// words as stacks do.
+    /// Returns the size of the options in the TCP header in bytes. Each option is padded to whole
+    /// words, as TCP stacks do.
     pub(super) fn size_bytes(&self) -> u16 {
         let blocks = u16::try_from(self.sack.len()).expect("four at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };

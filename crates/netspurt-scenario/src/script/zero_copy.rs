@@ -1,9 +1,10 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. If the last chunk has octets of the previous call
-//! and is not sent when a call begins, both calls are completed together (`msg_zerocopy_realloc`).
-//! The buffers are free when all chunks with octets of these calls are acknowledged. The last chunk
-//! may also have octets of other writes. Offsets count written octets from 0.
+//! Linux numbers the calls of a socket from 0. A call is completed together with the previous call
+//! if the last chunk has octets of the previous call and is not sent when the call begins
+//! (`msg_zerocopy_realloc`). The buffers are free when all chunks with octets of these calls are
+//! acknowledged. The last chunk may also have octets of other writes. Offsets count written octets
+//! from 0.
 
 use std::collections::VecDeque;
 
