@@ -175,7 +175,7 @@ impl SocketHost {
         }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
-            // Even peeking may release an acknowledgment (`tcp_recvmsg_locked`).
+            // A read with `MSG_PEEK` may also release an acknowledgment (`tcp_recvmsg_locked`).
             let leaves = if flags.peek { 0 } else { taken };
             self.connection.read(now, leaves, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));

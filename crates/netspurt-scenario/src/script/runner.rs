@@ -391,7 +391,8 @@ impl<'a> Runner<'a> {
         if !self.script.options.compares_stamps {
             return u32::MAX;
         }
-        // Timestamps count from the start of the script, so the tolerance does, too.
+        // Timestamps count from the start of the script, so their tolerance depends on the time
+        // since this start.
         let tolerance = self.script.options.tolerance.at(self.now.saturating_since(Time::ZERO));
         let ticks = tolerance.as_nanos().div_ceil(STAMP_TICK.as_nanos());
         u32::try_from(ticks).unwrap_or(u32::MAX)

@@ -62,7 +62,7 @@ pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
 struct ShellBranch {
     /// Whether this branch runs.
     runs: bool,
-    /// Whether a branch was already chosen by the name of the system.
+    /// Whether the name of the system has already chosen a branch.
     chosen: bool,
 }
 

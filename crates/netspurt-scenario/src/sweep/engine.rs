@@ -84,8 +84,8 @@ impl Engine {
     /// `wait`.
     ///
     /// # Panics
-    /// When a thread panicked outside the run of a case, with the same panic. A panic in the run of
-    /// a case is an error of that case.
+    /// When a thread panicked outside the run of a case. The panic is then the same. A panic in the
+    /// run of a case is an error of that case.
     pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
         if self.underway == 0 {
             return None;

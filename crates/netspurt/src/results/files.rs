@@ -19,8 +19,8 @@ pub fn table_file(name: &str) -> String {
     format!("{name}.parquet")
 }
 
-/// The file of each node's capture, by the node's name. The file has the node's name, in which each
-/// character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
+/// The file of each node's capture, by the node's name. The file has the node's name. In the name,
+/// each character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
 /// removed. If nothing is left, the name is `node`. Equal file names are then numbered.
 ///
 /// ```

@@ -271,7 +271,8 @@ impl QuantityKind {
         UnitError::WrongUnit { text: text.into(), what: self.what, hint }
     }
 
-    /// Writes `base` units in the largest unit that needs at most `decimals` decimals.
+    /// Writes `base` units in the largest possible unit. A unit is possible if `base` is not below
+    /// the least quantity of the unit, and if the number needs at most `decimals` decimals.
     fn write(&self, f: &mut fmt::Formatter<'_>, base: u64, decimals: usize) -> fmt::Result {
         for &(name, scale, least) in self.units.iter().rev() {
             if least > base {

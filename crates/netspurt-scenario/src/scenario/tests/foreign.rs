@@ -89,7 +89,7 @@ fn scenario(timer: &str, sweep: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse_with("mine.toml", &text, vec![("steady.py".into(), "class Steady".into())])
 }
 
-/// The name of the file with the beginning of the fingerprint of its code.
+/// The name of the file, followed by the beginning of the fingerprint of its code.
 fn pin() -> String {
     format!("steady.py@{}", &netspurt::foreign::fingerprint("class Steady")[..16])
 }
