@@ -103,7 +103,7 @@ pub enum TooBigWord {
 pub struct TimelineSpec {
     /// The points, each `[instant, delay]`, in the order of time.
     pub timeline: Vec<[Duration; 2]>,
-    /// The rule for values between two points: the earlier value stays, or straight lines join the points.
+    /// The rule for values between two points: the earlier value, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
@@ -132,7 +132,7 @@ pub struct RateTable {
 pub struct ProbabilityTable {
     /// The points, each `[instant, probability]`, in the order of time.
     pub timeline: Vec<(Duration, Probability)>,
-    /// The rule for values between two points: the earlier value stays, or straight lines join the points.
+    /// The rule for values between two points: the earlier value, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
