@@ -1,7 +1,8 @@
 //! What people write for netspurt: scenarios, sweeps and scripts.
 //!
-//! A scenario or a script is read here and becomes a plan or a host of the core, which does the
-//! work for each packet. Like the core, this crate reads no clock and opens no file or socket.
+//! This crate reads a scenario and makes a plan of the core from it, or reads a script and makes a
+//! host from it. The core does the work for each packet. Like the core, this crate reads no clock
+//! and opens no file or socket.
 
 pub mod scenario;
 pub mod script;

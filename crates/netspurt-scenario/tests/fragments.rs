@@ -130,8 +130,8 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
 
 #[test]
 fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
-    // The first packet in the reverse direction is the answer to the SYN. The second one, the ACK
-    // of all data, and the third one, the FIN with the same ACK number, are lost.
+    // The first packet in the reverse direction is the answer to the SYN. The second packet is the
+    // ACK of all data. The third packet is the FIN with the same ACK number. Both are lost.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),

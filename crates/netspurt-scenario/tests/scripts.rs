@@ -366,7 +366,8 @@ fn everything_that_the_notation_page_lists_as_unsupported_is_an_error() {
     let mut rows = 0;
     for row in table.lines().filter(|row| row.starts_with("| `")) {
         let cells: Vec<&str> = row.split(" | ").collect();
-        // A code span that contains a backtick is written with two of them and blanks.
+        // Markdown puts a code span that contains a backtick between pairs of backticks with
+        // blanks.
         let cell = cells[0].trim_start_matches("| ");
         let double = cell.strip_prefix("`` ").and_then(|cell| cell.strip_suffix(" ``"));
         let text = double.unwrap_or(cell.trim_matches('`'));

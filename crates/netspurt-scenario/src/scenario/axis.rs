@@ -217,7 +217,8 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     sets.map(point).collect()
 }
 
-/// Returns the keys of a path as the file has them below `sets`: the whole path is one quoted key.
+/// Returns the keys that lead to the value at `path` in a set. In the file, the whole path is one
+/// quoted key.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }
@@ -314,8 +315,9 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// Returns the value at the fraction `share` of the range, from 0 to 1. In a range of whole
-    /// numbers with even spacing, each number gets an equal part of the fractions.
+    /// Returns the value of the range at the fraction `share`, from 0 to 1. In a range of whole
+    /// numbers with even spacing, each number has an equal part of the fractions, so all numbers
+    /// are drawn with the same probability.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)

@@ -55,8 +55,9 @@ impl Combination {
     }
 }
 
-/// The hash of a scenario's resolved text up to the end of its links; the hash can be continued.
-/// The timelines of links are by far the longest part of the text, and few axes change them.
+/// The hash of a scenario's resolved text up to the end of its links. The rest of the text can be
+/// added to this hash later. This saves time, because the timelines of links are by far the longest
+/// part of the text, and few axes change them.
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
@@ -65,8 +66,8 @@ pub(super) struct KnownLinks {
 }
 
 impl KnownLinks {
-    /// The known links of `spec`; `None` if the text does not consist of the head, the links and
-    /// the rest in this order.
+    /// Hashes the text of `spec` up to the end of its links. Returns `None` if the text does not
+    /// consist of the head, the links and the rest in this order.
     pub(super) fn of(spec: &Spec) -> Option<Self> {
         let mut spec = spec.clone();
         remove_what_changes_no_result(&mut spec);
@@ -100,8 +101,8 @@ fn remove_what_changes_no_result(spec: &mut Spec) {
     spec.record.rows = None;
 }
 
-/// The problem of a scenario in which the kernel plays an end. The kernel does not run in virtual
-/// time, so such a scenario cannot be simulated.
+/// The problem of a scenario with an end that uses the kernel's TCP; `None` for any other scenario.
+/// The kernel does not run in virtual time, so such a scenario cannot be simulated.
 pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
     let flow = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
     let own = spec.populations.iter().find(|(_, own)| own.endpoint == EndpointWord::Kernel);
@@ -110,9 +111,9 @@ pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
     Some(Problem::at(place, KERNEL).fix(LIVE))
 }
 
-/// The message about an end that the kernel plays, in a simulated sweep.
+/// The message about an end that uses the kernel's TCP, in a simulated sweep.
 pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of a sweep";
-/// The fix for an end that the kernel plays, in a simulated sweep.
+/// The fix for an end that uses the kernel's TCP, in a simulated sweep.
 pub(super) const LIVE: &str =
     "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
 

@@ -103,8 +103,8 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is wrong,
-    /// and `false` if the value is.
+    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is wrong, and
+    /// `false` if its value is wrong.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.full_text().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -161,7 +161,7 @@ impl Document {
         }
     }
 
-    /// Turns the parser's error about `text` into ours.
+    /// Makes our error from the parser's error about `text`.
     fn explain(&self, text: &str, error: &ReadError) -> ScenarioError {
         let span = error.span.clone().unwrap_or(0..0);
         let Ok(tree) = toml_edit::Document::parse(text) else {
@@ -217,8 +217,8 @@ impl Document {
         error
     }
 
-    /// The name, for people, of the file that the link at `path` follows; `None` if it follows no
-    /// file.
+    /// The name of the file that the link at `path` follows, as error messages show it; `None` if
+    /// the link follows no file.
     pub(super) fn file_of(&self, path: &[String]) -> Option<String> {
         let tree = toml_edit::Document::parse(self.text.as_str()).ok()?;
         let below = [path, &[followed::KEY.to_owned()]].concat();
@@ -242,9 +242,10 @@ impl Document {
         Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
-    /// Returns the setting that caused `problem`: the setting at the problem's path or at a path
-    /// around it, or else a setting below it. The file was consistent before anything was set, so a
-    /// single setting is always to blame.
+    /// Returns the setting that caused `problem`. This is the setting at the problem's path or at a
+    /// path above it. If there is no such setting, it is a setting below the problem's path. If
+    /// only one value was set, this value is always to blame, because the file was consistent
+    /// before.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)
@@ -271,9 +272,9 @@ impl Document {
     }
 }
 
-/// A path below a link that follows a file; the path leads to a value in that file.
+/// A path to a value in a file that a link follows.
 struct Followed<'a> {
-    /// The name of the file, for people.
+    /// The name of the file, as error messages show it.
     shown: String,
     text: &'a str,
     path: Vec<String>,
@@ -290,7 +291,8 @@ impl Followed<'_> {
     }
 }
 
-/// The words that are allowed at `span`. To find them, an invalid word is put there and parsed.
+/// Returns a fix with the words that are allowed at `span`. To find these words, the function
+/// parses the text with an invalid word at `span` and reads the parser's error.
 fn words(text: &str, span: &Range<usize>) -> String {
     let probe_text = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
     let answer = read::<Spec>(&probe_text).map_err(|error| error.message);
@@ -350,8 +352,9 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     })
 }
 
-/// Sets `keys` below `table`, and makes tables on the way. On an error, returns the number of keys
-/// before the first one that is not a table.
+/// Sets the value at the path `keys` below `table`, and makes the missing tables of the path. If a
+/// key of the path leads to something that is not a table, the error is the number of keys before
+/// this key.
 pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {

@@ -12,7 +12,7 @@ use super::quantity::{ListOr, above_zero};
 /// in memory.
 pub type Requests = Whole<1, 1_000_000>;
 
-/// Requests to an echo host, one after the other. The next request leaves when the last one was
+/// Requests to an echo host, one after the other. A request leaves after the previous request was
 /// answered or counts as lost.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,8 +21,8 @@ pub struct EchoProbesSpec {
     pub from: String,
     /// The node that answers.
     pub to: String,
-    /// The lengths of the packets, including IP and ICMP headers (28 B): a list, used in turn, or a
-    /// range with a rule.
+    /// The lengths of the packets, including IP and ICMP headers (28 B): a list whose lengths are
+    /// used in turn, or a range with a rule.
     pub lengths: ListOr<ByteCount, LengthRange>,
     /// The number of requests.
     pub count: Requests,

@@ -1,4 +1,4 @@
-//! Finds the files that links follow and that end before the run.
+//! Finds the files that links follow and whose last change comes before the end of the run.
 
 use netspurt::units::Duration;
 
@@ -35,7 +35,7 @@ impl Scenario {
 }
 
 /// The last instant at which a value of a link changes. `None` if no value changes, or if the link
-/// has opportunities, which begin again at their end.
+/// has opportunities, because their list begins again at its end.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last = Vec::new();
     for way in 0..2 {

@@ -15,7 +15,7 @@ use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, all_switches};
 
 /// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
-/// packet, so it carries fewer octets.
+/// packet but a longer header, so it carries fewer octets of payload.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {
@@ -84,7 +84,7 @@ pub(super) fn connection(
     }
 }
 
-/// The TCP at the `side` of flow `name`. `word` names the kind of TCP.
+/// The TCP at the end `side` of flow `name`. `word` names the kind of TCP.
 pub(super) fn planned_end(
     name: &str,
     flow: &FlowSpec,
@@ -127,7 +127,7 @@ pub(super) fn start(
     Ok(Time::ZERO + start + part(spec.spread, share))
 }
 
-/// A share of a time; the share is below one.
+/// Returns the fraction `share` of `span`. The fraction is below one.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
 fn part(span: Duration, share: f64) -> Duration {

@@ -11,7 +11,8 @@ use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
 
-/// A flow, or `count` flows: each is one transfer in one direction.
+/// A flow, or a group of `count` flows. Unless `app` says otherwise, a flow is one transfer in one
+/// direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -19,8 +20,8 @@ pub struct FlowSpec {
     pub from: String,
     /// The node that receives; `{i}` as in `from`.
     pub to: String,
-    /// The TCP at the ends, the simulator's (`model`) or the kernel's (`kernel`, in a live run):
-    /// one for both ends, or `[from, to]`.
+    /// The TCP at the ends: `model` for the simulator's TCP, or `kernel` for the kernel's TCP (only
+    /// in a live run). One word for both ends, or `[from, to]`.
     #[serde(default = "model")]
     pub endpoint: BothWays<EndpointWord>,
     /// The version of IP.
@@ -35,12 +36,13 @@ pub struct FlowSpec {
     /// The application.
     #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
     pub app: WordOr<AppWord, RequestsTable>,
-    /// The octets or the segments that the application sends, or `unlimited`; with requests, the
-    /// length of each request.
+    /// The octets or the segments that the application sends, or `unlimited`. With requests, this
+    /// is the length of each request.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
-    /// A timer at the host's edge that retransmits for the kernel's TCP, as text
-    /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`: one for both ends, or `[from, to]`.
+    /// A timer at the host's edge that retransmits segments of the kernel's TCP, as text
+    /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`. One text for both ends, or `[from,
+    /// to]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
     /// When the flow starts.
@@ -49,10 +51,10 @@ pub struct FlowSpec {
     /// The bound of a random time that is added to the start of each flow of the group.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spread: Duration,
-    /// The time that the application waits after the connection is open, before it writes.
+    /// The time from the opening of the connection until the application writes.
     #[serde(default)]
     pub pause: Duration,
-    /// The number of such flows; those of a group are called `name.0`, `name.1`, …
+    /// The number of flows. The flows of a group are called `name.0`, `name.1`, …
     #[serde(default = "one")]
     pub count: Number,
     /// The time from one flow of the group to the next.
@@ -87,7 +89,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The octets by which a header is longer than that of version 4.
+    /// The octets by which a header of this version is longer than a header of version 4.
     pub(super) const fn more_bytes(self) -> u16 {
         match self {
             Self::Ipv4 => 0,

@@ -19,7 +19,8 @@ pub(super) const KEY: &str = "follows";
 /// The keys of a link that a file may set.
 const KEYS: [&str; 6] = ["delay", "rate", "loss", "duplicate", "order", "handovers"];
 
-/// Divides a path into the path of its link and the rest; `None` if it has no link or no rest.
+/// Divides a path into the path of its link and the rest; `None` if the path has no link, or
+/// nothing after the link.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     let steps = match path.first()?.as_str() {
         "links" | "dumbbell" => 2,
@@ -29,7 +30,7 @@ pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     path.split_at_checked(steps).filter(|(_, rest)| !rest.is_empty())
 }
 
-/// The files, and the paths of the values that `--set` and the like put over the scenario's.
+/// The files, and the paths of the values that are set over the scenario, for example with `--set`.
 #[derive(Clone, Copy)]
 pub(super) struct Followable<'a> {
     pub files: &'a Files,
@@ -37,8 +38,8 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether the file's value of `key` replaces the scenario's, for the link at `path`. The value
-    /// replaces it if `follows` was set over the scenario and `key` was not.
+    /// Whether the value of `key` in the followed file replaces the scenario's value, for the link
+    /// at `path`. This is so if `follows` was set over the scenario and `key` was not.
     fn displaces(self, path: &[String], key: &str) -> bool {
         let is_set = |key: &str| {
             let whole = [path, &[key.to_owned()]].concat();
@@ -113,7 +114,7 @@ const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
 /// comments after a `#` are ignored. A size without a unit is in octets.
 ///
 /// # Errors
-/// What is wrong with the file, and how to mend it.
+/// What is wrong with the file, and how to correct the file.
 fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, String)> {
     let (unit, example) = match key {
         "send" | "reply" => (DistributionUnit::Octets, "8 kB"),

@@ -1,8 +1,8 @@
 //! Converts plain data to TOML and back.
 //!
-//! The crate `toml` has several serializers and deserializers. The compiler would compile each of
-//! them for each type of a scenario, which took half of the compile time of this crate. Here one
-//! reader, which knows the place of each value, and one writer handle all data.
+//! The crate `toml` has several serializers and deserializers. The compiler had to compile each of
+//! them for each type of a scenario, which took half of the compile time of this crate. Here a
+//! single reader and a single writer handle all data. The reader knows the place of each value.
 
 use core::fmt::{self, Display};
 use core::ops::Range;

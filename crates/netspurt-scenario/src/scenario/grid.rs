@@ -71,9 +71,9 @@ impl Grid {
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// The problem to report if the kernel's TCP runs at an end in some case. It points to the
-    /// first place that says so. `None` if there is no such case. If an axis sets an `endpoint`,
-    /// the ends that the file itself sets are not checked here.
+    /// The problem to report if an end uses the kernel's TCP in some case; `None` if there is no
+    /// such case. The problem names the first place that asks for the kernel's TCP. If an axis sets
+    /// an `endpoint`, the ends that the file itself sets are not checked here.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -109,7 +109,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
-/// Finds a setting of one axis that a later axis overwrites, so that the earlier one would have no
+/// Checks that no axis overwrites a setting of an earlier axis. The earlier setting would have no
 /// effect.
 fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();

@@ -12,21 +12,22 @@ use super::profile::Profile;
 use super::quantity::WordOr;
 use super::switch::{self, SwitchValue, TcpSpec};
 
-/// The ends of a flow that the kernel plays.
+/// The role of the kernel's TCP in a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelPart {
-    /// The kernel plays both ends.
+    /// The kernel's TCP is at both ends.
     BothEnds,
     /// A model sends, and the kernel receives.
     Receiver,
     /// The kernel sends, and a model receives.
     Sender,
-    /// The kernel plays one end. Both ends send: requests in one direction, replies in the other.
+    /// The kernel's TCP is at one end. Both ends send: requests in one direction, replies in the
+    /// other.
     Peer,
 }
 
 impl KernelPart {
-    /// The part of the kernel that plays the end `side` of a flow.
+    /// The role of the kernel's TCP at the end `side` of a flow.
     pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
         match (flow.ends(), &flow.app, side) {
             ([EndpointWord::Kernel, EndpointWord::Kernel], ..) => Self::BothEnds,
@@ -37,7 +38,7 @@ impl KernelPart {
     }
 }
 
-/// The configuration of the kernel for flow `name`, in which the kernel plays this `part`.
+/// The configuration of the kernel's TCP for flow `name`, in which it has the role `part`.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,

@@ -291,7 +291,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // Bursts alone are also a complete rule.
+    // A rule with only `bursts` is complete.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }

@@ -23,8 +23,8 @@ pub struct LinkSpec {
     /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of the packets queued and in transmission, in packets or bytes, or `unlimited`; or
-    /// an AQM.
+    /// The limit of the queue, in packets or bytes, or `unlimited`; or a table with an AQM. The
+    /// limit includes the packet in transmission.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
     /// The size of the largest packet that the link carries, including the IP header. Without it,
@@ -103,7 +103,7 @@ pub enum TooBigWord {
 pub struct TimelineSpec {
     /// The points, each `[instant, delay]`, in the order of time.
     pub timeline: Vec<[Duration; 2]>,
-    /// The value between two points: that of the earlier point, or on a straight line.
+    /// The rule for values between two points: the earlier value, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
@@ -132,7 +132,7 @@ pub struct RateTable {
 pub struct ProbabilityTable {
     /// The points, each `[instant, probability]`, in the order of time.
     pub timeline: Vec<(Duration, Probability)>,
-    /// The value between two points: that of the earlier point, or on a straight line.
+    /// The rule for values between two points: the earlier value, or a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
@@ -143,7 +143,7 @@ pub struct ProbabilityTable {
 pub struct HandoverTable {
     /// The instant at which the old path ends.
     pub at: Duration,
-    /// The time from then on in which the link transmits nothing.
+    /// How long from `at` on the link transmits nothing.
     #[serde(default)]
     pub dead: Duration,
     /// What happens to the packets that are queued or in transmission.
@@ -264,8 +264,8 @@ fn eight() -> Whole<1, 64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderWord {
-    /// No. A packet with a shorter propagation delay than the one before arrives directly behind
-    /// it.
+    /// No. If the propagation delay of a packet is shorter than that of the packet before it, the
+    /// packet arrives directly after that packet.
     Fifo,
     /// Yes. Each packet keeps its own propagation delay.
     Overtaking,
@@ -283,8 +283,8 @@ pub enum NoneWord {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
-    /// Packets by their number in the flow, from 1. The first transmission of each is lost. A
-    /// number given twice also loses the second transmission.
+    /// Packets by their number in the flow, from 1. The first transmission of each of these packets
+    /// is lost. If the list has a number twice, the second transmission is also lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
     /// Packets by their number in the order of arrival at this direction of the link, from 1.
@@ -317,14 +317,14 @@ pub enum LossPlace {
     Way,
 }
 
-/// The model of Gilbert and Elliott with two states. It makes one step for each packet, or one in
-/// each span of time.
+/// The model of Gilbert and Elliott with two states. The model makes a step for each packet or,
+/// with `every`, at regular intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
-    /// The probability of a step from the good state to the bad one.
+    /// The probability of a step from the good state to the bad state.
     pub to_bad: Probability,
-    /// The probability of a step from the bad state to the good one.
+    /// The probability of a step from the bad state to the good state.
     pub to_good: Probability,
     /// The probability of a loss in the good state.
     #[serde(default = "never")]
@@ -332,7 +332,7 @@ pub struct BurstTable {
     /// The probability of a loss in the bad state.
     #[serde(default = "certain")]
     pub loss_in_bad: Probability,
-    /// The time between two steps. Without it, each packet is a step.
+    /// The time between two steps. Without this key, the model makes a step for each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }
@@ -358,7 +358,7 @@ pub struct DuplicateTable {
     /// The probability that a packet arrives twice: a constant, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<WordOr<Probability, ProbabilityTable>>,
-    /// The time from the packet's arrival to that of the copy.
+    /// The time from the packet's arrival to the arrival of the copy.
     #[serde(default)]
     pub after: Duration,
 }

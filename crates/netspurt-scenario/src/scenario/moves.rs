@@ -30,8 +30,8 @@ const DRAWN: &str = "the links were already drawn when the scenario was read";
 
 impl Scenario {
     /// Returns the changes of the link called `name` during a run, as the text of a file that links
-    /// can follow. The text has only those of delay, rate and handovers that change. The values of
-    /// the link's slots are drawn with the scenario's seed.
+    /// can follow. The text has the delay and the rate only if they change, and all handovers. The
+    /// values of the link's slots are drawn with the scenario's seed.
     ///
     /// # Errors
     /// When there is no such link, or none of these values changes.

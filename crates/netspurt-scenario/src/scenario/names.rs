@@ -36,8 +36,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The section with a flow or echo probes that have the name of a population or of one of its
-/// connections; `None` if there are none.
+/// Returns the section in which a flow or echo probes have the name of a population or of one of
+/// its connections. `name` is the population's name. Returns `None` if there is no such section.
 fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
     let of_it = |other: &String| {
         let rest = other.strip_prefix(name).unwrap_or_default();

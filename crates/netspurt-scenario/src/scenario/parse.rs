@@ -17,8 +17,8 @@ impl Scenario {
         Self::read(Document::new(name, text))
     }
 
-    /// Does the same as [`parse`](Self::parse) for a scenario whose links follow some of `files`,
-    /// which are given by name.
+    /// Does the same as [`parse`](Self::parse). `files` has the files that links may follow, each
+    /// with its name.
     ///
     /// # Errors
     /// For the same reasons as [`parse`](Self::parse).
@@ -76,7 +76,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The cases of the scenario's `[sweep]`; `None` if it has none.
+    /// The cases of the scenario's `[sweep]`; `None` if the scenario has no `[sweep]`.
     pub fn sweep(&self) -> Option<Sweep> {
         Sweep::of(self.grid.clone()?, &self.document, &self.spec)
     }

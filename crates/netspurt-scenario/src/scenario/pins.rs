@@ -1,5 +1,5 @@
-//! Pins the texts that name algorithms in a scenario to the code of their files. A scenario, its
-//! fingerprint and its results then say which code was run.
+//! Adds the fingerprint of a file's code to each text of a scenario that names an algorithm in the
+//! file. The scenario, its own fingerprint and its results then say which code was run.
 
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -14,7 +14,7 @@ pub(super) fn may_name_code(text: &str) -> bool {
     text.contains(".py")
 }
 
-/// Pins the texts of a scenario to the code of `files`, and learns that code.
+/// Adds the fingerprint of the code to each text that names one of `files`, and registers the code.
 pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), Problem> {
     for (key, item) in document.iter_mut().filter(|(key, _)| key != "title") {
         pin(item, &[key.to_string()], files)?;

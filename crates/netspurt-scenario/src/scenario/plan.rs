@@ -38,9 +38,9 @@ impl Spec {
         self.fill_in_record();
     }
 
-    /// Fills in the nodes at which segments are recorded, if the file names none, and whether they
-    /// are captured. These are the nodes that send data or echo probes, and both nodes of each
-    /// population.
+    /// Fills in whether segments are captured, and the nodes at which segments are recorded, if the
+    /// file does not set them. The default nodes are the nodes that send data or echo probes, and
+    /// both nodes of each population.
     pub(super) fn fill_in_record(&mut self) {
         self.record.capture.get_or_insert(self.record.tables.contains(&TableName::Segments));
         if self.record.spy.is_some() {
@@ -109,12 +109,13 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     })
 }
 
-/// Tells the links that select packets by number how long the messages of each flow are.
+/// Gives the lengths of each flow's messages to the links that select packets by number.
 fn tell_links(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
-    // By destination endpoint: forward messages go to the second end of a flow.
+    // The list is in the order of the ends that receive. Forward messages go to the second end of a
+    // flow.
     let to_ends = |flow: &PlannedFlow| {
         let [forward, reverse] = flow.traffic.messages();
         [reverse, forward]
@@ -125,7 +126,8 @@ fn tell_links(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     }
 }
 
-/// The captures of a run. They are written at the nodes with the numbers `spied`, if at all.
+/// The captures of a run. If the scenario asks for captures, they are written at the nodes with the
+/// numbers `spied`.
 fn captured(record: &RecordSpec, spied: &[u32]) -> Result<Capturing, Problem> {
     let nodes = if capture(record)? { spied.to_vec() } else { Vec::new() };
     Ok(Capturing { nodes, snap_bytes: Some(snap_bytes(record)?) })
@@ -142,7 +144,7 @@ fn capture(record: &RecordSpec) -> Result<bool, Problem> {
     Ok(record.capture.unwrap_or(recorded))
 }
 
-/// The octets that captures keep of each packet. They must have room for the headers of IPv4 and
+/// The octets that captures keep of each packet. They must be enough for the headers of IPv4 and
 /// TCP.
 fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
     match u32::try_from(record.snap.0) {

@@ -102,7 +102,7 @@ fn plan_population(
     if ipv6 {
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
-    // Options are not subtracted, so that senders with different options have the same arrivals.
+    // Options are not subtracted. Therefore senders with different options have the same arrivals.
     let header = BARE_HEADER_BYTES + own.family.more_bytes();
     let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;
@@ -240,7 +240,7 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
 /// The shortest mean time between two arrivals, in nanoseconds.
 const GAP_NS_MIN: f64 = 1e3;
 
-/// The text of a process with a rate; `arrivals` names the process without one.
+/// The text of a process with a rate; `arrivals` names the process without a rate.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
     if matches!(arrivals, "poisson" | "packmime") {
         return Ok(format!("{arrivals}:rate={per_second}/s"));
@@ -252,11 +252,11 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// The number of segments without data that an end sends for a connection, apart from the ACKs
-/// counted with its segments: the handshake, the ACK of the other end's data, and the end.
+/// The number of segments without data that an end sends for a connection: one in the handshake,
+/// one that acknowledges the other end's data, and one that ends the connection.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// The number of connections a second that load a link with a share of its rate on average. The
+/// The number of connections a second that on average use the share `load` of a link's rate. The
 /// load consists of the payload, a header for each segment, and the segments without data.
 /// Retransmissions are not counted.
 fn rate_of_load(

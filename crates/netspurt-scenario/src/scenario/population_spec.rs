@@ -76,12 +76,12 @@ pub struct LoadSpec {
     /// The share of the link's rate, on average.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: LoadShare,
-    /// The name of the link. Only the direction with more octets of the connections counts.
+    /// The name of the link. Only the direction in which the connections send more octets counts.
     pub link: String,
 }
 
 impl PopulationSpec {
-    /// A flow that stands for one of the connections. Its transfer has no end.
+    /// A flow with the settings of one of the connections. Its transfer is unlimited.
     pub(super) fn as_flow(&self) -> FlowSpec {
         FlowSpec {
             from: self.from.clone(),

@@ -70,7 +70,7 @@ impl Words for Profile {
     ];
 }
 
-/// The kind of switch that a profile is: one of the names of the profiles.
+/// The kind of the value of `profile`: one of the names of the profiles.
 const KIND: SwitchKind = SwitchKind::Word(super::switch::words::<Profile>);
 
 impl<'de> Deserialize<'de> for Profile {
@@ -100,7 +100,7 @@ impl JsonSchema for Profile {
 
 impl Profile {
     /// The configuration of a profile with sequence numbers in octets; `None` for ns-2's senders.
-    /// For a model whose peer is the kernel, `linux-default` stands for `linux-6`.
+    /// If the peer of a model is the kernel, the model uses `linux-6` for `linux-default`.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,
@@ -122,8 +122,8 @@ impl Profile {
         }
     }
 
-    /// The values of all switches of the profile: the kernel's switches, if the profile is only for
-    /// kernels.
+    /// The values of all switches of the profile. If the profile is only for kernels, these are the
+    /// kernel's switches.
     pub(super) fn spelled_out(self) -> TcpSpec {
         match (self, self.rfc(), self.kernel()) {
             (Self::LinuxDefault, _, Some(kernel)) => all_switches(&kernel),

@@ -1,5 +1,5 @@
 //! Scenarios in which programs of the user run at two nodes. Their connections are a flow with `app
-//! = "programs"`. A scenario without such a flow gets one.
+//! = "programs"`. If a scenario has no such flow, one is added.
 
 use super::document::Document;
 use super::drawn::nodes_and_leaves;
@@ -16,8 +16,8 @@ impl Scenario {
     /// may follow the `files`.
     ///
     /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
-    /// are `ends`. For each node that is `None`, an end of the path that was not named is taken.
-    /// There must be as many of these ends.
+    /// are `ends`. In place of each `None`, the function takes a node that has only one link and is
+    /// not in `ends`. There must be exactly as many such nodes as there are `None`s.
     ///
     /// ```
     /// use netspurt_scenario::scenario::Scenario;

@@ -148,7 +148,7 @@ pub struct PieTable {
     pub limit: QueueSpec,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// The probability from which on ECN-capable packets are dropped, and not marked.
+    /// From this probability on, ECN-capable packets are dropped and not marked.
     pub mark_ecnth: f64,
 }
 

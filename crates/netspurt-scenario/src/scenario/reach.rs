@@ -1,4 +1,5 @@
-//! Checks that the packets of flows reach the other node, and computes the minimum time for this.
+//! Checks that the packets of flows reach the other node, and computes the minimum time that they
+//! take.
 
 use indexmap::IndexSet;
 

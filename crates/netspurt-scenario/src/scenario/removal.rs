@@ -7,9 +7,10 @@ use netspurt::place::did_you_mean;
 use super::error::Problem;
 use super::tree::dotted;
 
-/// Removes the key at the end of a path from a text, with all below it. Empty lines replace the
-/// removed ones, so that errors name the lines of the file. There is one exception: if the file has
-/// parts of one table in several places, the lines between these parts get other numbers.
+/// Removes the key at the end of a path from a text, with everything below the key. Empty lines
+/// replace the removed lines. Errors then still name the right lines of the file. There is one
+/// exception: if the file has parts of one table in several places, the lines between these parts
+/// get other numbers.
 ///
 /// A text that is not TOML is returned unchanged. The reader then reports the mistake.
 pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem> {
@@ -19,7 +20,7 @@ pub(super) fn without_key(text: &str, path: &[String]) -> Result<String, Problem
 }
 
 /// Removes the key at the end of `path` from the file. `table` is the table that should have the
-/// key with the number `depth` in the path, counted from 0.
+/// key at index `depth` of `path`.
 fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<(), Problem> {
     let key = path[depth].as_str();
     let Some(item) = table.get_mut(key) else { return Err(missing(table, path, depth)) };
@@ -37,7 +38,7 @@ fn remove(table: &mut dyn TableLike, path: &[String], depth: usize) -> Result<()
     }
 }
 
-/// Returns the mistake if `table` does not have the key with the number `depth` of a path.
+/// Returns the mistake that `table` does not have the key at index `depth` of a path.
 fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     let message = format!("the file has no `{}` to remove", dotted(&path[..=depth]));
     let exists = |(_, item): &(&str, &Item)| !item.is_none();
@@ -52,7 +53,7 @@ fn missing(table: &dyn TableLike, path: &[String], depth: usize) -> Problem {
     })
 }
 
-/// A problem of the table that should have the key with the number `depth`.
+/// A problem of the table that should have the key at index `depth` of a path.
 fn at(path: &[String], depth: usize, message: String) -> Problem {
     let mut problem = Problem::at([], message);
     problem.path = path[..depth].to_vec();

@@ -90,7 +90,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     for (start, end) in starts.iter().zip(ends) {
         let (start, end) = (nanos(*start), nanos(end));
         // Each effect has its own random stream, so one effect does not change the draws of
-        // another. The first slot draws a spike and a gap like all others, but has neither.
+        // another. A spike and a gap are also drawn for the first slot, but this slot has neither.
         let spike = table.spike.map_or([0.0; 2], |spike| {
             let (height, lasts) =
                 (within(spike.height, &mut spikes), within(spike.lasts, &mut spikes));
@@ -113,7 +113,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     slots
 }
 
-/// The delay as straight lines through the slots.
+/// The delay in all slots, as a timeline of straight lines.
 fn lines(slots: &[DrawnSlot], fixed: Duration) -> TimelineSpec {
     let mut timeline = Vec::new();
     for slot in slots {

@@ -10,8 +10,8 @@ use super::number::Probability;
 use super::quantity::above_zero;
 
 /// A delay that is drawn again in each slot, and the effects of a change of slots. All delays are
-/// one-way. They apply in both directions, and only the jitter is drawn separately for each. The
-/// draws use the run's seed.
+/// one-way. They are the same in both directions, except for the jitter, which is drawn separately
+/// for each direction. The draws use the run's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotsTable {

@@ -113,7 +113,8 @@ pub struct RouteSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReassemblySpec {
-    /// How long a host waits for the other fragments of a datagram after the first one.
+    /// How long a host waits for the other fragments of a datagram after the arrival of the first
+    /// one.
     #[serde(default = "a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timer: Duration,
@@ -134,7 +135,8 @@ impl Default for ReassemblySpec {
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
     /// The nodes at which segments are recorded and captured. By default these are the nodes at
-    /// which flows or echo probes start, and the nodes that answer requests.
+    /// which flows or echo probes start, the nodes that answer requests, and both nodes of each
+    /// population.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
     /// The tables that are recorded.

@@ -31,8 +31,8 @@ pub struct Budget {
 
 /// The cases of a scenario's `[sweep]`, or of a list of scenarios.
 ///
-/// Cases are numbered from 0: first all runs of the first combination, then those of the second,
-/// and so on.
+/// Cases are numbered from 0: first all runs of the first combination, then all runs of the second
+/// combination, and so on.
 ///
 /// ```
 /// use netspurt_scenario::scenario::{STARTING_POINT, Scenario};
@@ -54,7 +54,7 @@ pub struct Sweep {
     seeds: u64,
     paired: bool,
     budget: Budget,
-    /// The error for a case in which the kernel plays an end; `None` if there is no such case.
+    /// The error for a case in which an end uses the kernel's TCP; `None` if there is no such case.
     kernel: Option<Box<ScenarioError>>,
 }
 
@@ -90,7 +90,7 @@ impl Sweep {
         })
     }
 
-    /// A sweep over scenarios that were made one by one, each with a label for each name. Cases
+    /// A sweep over the given scenarios. Each scenario has one label for each of the `names`. Cases
     /// with the same labels are repeats of each other.
     ///
     /// # Errors
@@ -120,8 +120,8 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// The error for callers that cannot run live: it names the place that makes the kernel play an
-    /// end of a case. `None` if all cases are simulated.
+    /// The error for callers that cannot run live; `None` if all cases are simulated. The error
+    /// names the place that asks for the kernel's TCP at an end of some case.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }

@@ -36,7 +36,7 @@ pub(super) fn keys(path: &str) -> Vec<String> {
     parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
-/// A table, an item or a value of a file, which may contain others.
+/// A table, an item or a value of a file. It may contain other values.
 #[derive(Clone, Copy)]
 pub(super) enum TreeNode<'a> {
     Table(&'a Table),
@@ -117,7 +117,7 @@ pub(super) struct Found {
     pub(super) key: Range<usize>,
     /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether the entry is the requested one. Otherwise it is the last one on the path that
+    /// Whether the entry is the requested one. Otherwise it is the last entry on the path that
     /// exists.
     pub(super) is_exact: bool,
 }

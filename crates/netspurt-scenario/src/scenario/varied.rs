@@ -1,5 +1,5 @@
-//! Reads the file of a sweep once. For each case, it then reads only the parts that the values of
-//! the case change.
+//! Reads the file of a sweep once. For each case, only the parts that the values of the case change
+//! are read again.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -82,8 +82,8 @@ impl Varied {
         OF_PARTS.contains(&kind.as_str()) && !there()
     }
 
-    /// The named tables that the values change, with the changes; `Some(None)` if values change
-    /// anything else.
+    /// The named tables that the values change, with the changes. `Some(None)` if a value changes
+    /// anything else; `None` if the values cannot be set this way.
     fn parts<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting>,
@@ -148,8 +148,8 @@ fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
         || setting.value.to_string().contains(followed::KEY)
 }
 
-/// Sets `keys` below `value`, and makes tables on the way. `None` if something on the way is not a
-/// table.
+/// Sets the value at the path `keys` below `value`, and makes the missing tables of the path.
+/// `None` if a key of the path leads to something that is not a table.
 fn set(mut value: &mut Value, keys: &[String], new: Value) -> Option<()> {
     for key in keys {
         let table = value.as_table_mut()?;

@@ -75,7 +75,8 @@ impl Scenario {
         Time::ZERO + self.spec.stop
     }
 
-    /// The text of the scenario with the settings applied. It can be read elsewhere as a copy.
+    /// The text of the scenario with the settings applied. A copy of the scenario can be read from
+    /// this text elsewhere.
     ///
     /// # Panics
     /// Never: the text was read before.
@@ -84,7 +85,8 @@ impl Scenario {
     }
 
     /// The sources from which the scenario was read: its text, the values that are set over it, and
-    /// the files that its links may follow. A copy can be read from them elsewhere.
+    /// the files that its links may follow. A copy of the scenario can be read from these sources
+    /// elsewhere.
     pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
         self.document.source()
     }
@@ -97,8 +99,8 @@ impl Scenario {
         form::write(&self.spec)
     }
 
-    /// The name of the first flow or population of which the kernel plays an end; `None` if there
-    /// is none. A scenario with such an end can only be run live.
+    /// The name of the first flow or population with an end that uses the kernel's TCP; `None` if
+    /// there is none. A scenario with such an end can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);

@@ -322,7 +322,7 @@ impl fmt::Display for Expression {
             }
             Expression::Pair(left, operator, right) => {
                 let precedence = operator.precedence();
-                // Comparisons do not chain. The other operators associate to the left.
+                // Comparisons do not chain. All other operators associate to the left.
                 left.show(f, precedence + u8::from(precedence == 4))?;
                 write!(f, " {} ", operator.sign())?;
                 right.show(f, precedence + 1)

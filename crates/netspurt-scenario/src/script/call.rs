@@ -39,7 +39,7 @@ pub enum Call {
     Listen {
         /// The socket.
         fd: Fd,
-        /// How many connections may wait.
+        /// How many connections may wait for `accept`.
         backlog: u32,
     },
     /// `accept(3, ..., ...)`.
@@ -100,7 +100,7 @@ pub enum Call {
     },
     /// `poll([{fd=4, events=POLLIN, revents=0}], 1, 0)`.
     Poll {
-        /// The sockets, and what is asked of each.
+        /// The sockets, each with the events that the call asks for.
         entries: Vec<(Fd, Readiness)>,
         /// How long it may wait.
         wait: Wait,
@@ -183,7 +183,8 @@ pub enum Call {
         fd: Fd,
         /// The file.
         file: Fd,
-        /// The offset; `NULL`: where the last call ended.
+        /// The offset in the file. `None`, written `NULL`, stands for the offset at which the last
+        /// call ended.
         offset: Option<u64>,
         /// The number of bytes.
         bytes: u32,

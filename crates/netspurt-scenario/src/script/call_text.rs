@@ -71,7 +71,7 @@ pub(super) fn call(
     Ok((call, expected))
 }
 
-/// The new socket gets the number that the script expects.
+/// Gives the new socket the number that the script expects.
 fn name_socket(call: &mut Call, expected: &Expected) {
     let wanted = expected.value.and_then(|value| Fd::try_from(value).ok()).filter(|fd| *fd >= 0);
     if let Call::Socket { number, .. }
@@ -313,7 +313,7 @@ fn result(cursor: &mut Cursor<'_>, dialect: ScriptDialect) -> Result<Expected, M
         let mistake = Mistake::new(start..start + 2, "the result -1 needs the name of an error");
         return Err(mistake.fix("write it, as in `-1 EAGAIN`"));
     }
-    // A note for the reader: what the error means, or which flags the value has.
+    // Steps over a note for people, which says what the error means or which flags the value has.
     if cursor.take_mark("(")? {
         cursor.take_while(|c| c != ')' && c != '\n');
         cursor.expect(")", "close the note")?;

@@ -25,8 +25,8 @@ pub enum Change {
     Host(HostChange),
 }
 
-/// A switch that an open connection follows immediately, as Linux reads its sysctl whenever it is
-/// needed.
+/// A switch whose change affects an open connection immediately. Linux reads the sysctl of such a
+/// switch each time that it needs the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSetting {
     /// `frto`.
@@ -44,7 +44,7 @@ pub enum LiveSetting {
 }
 
 impl LiveSetting {
-    /// The setting of a switch, if an open connection follows it.
+    /// Returns the setting as a live setting; `None` if it does not affect an open connection.
     pub(super) fn of(set: &SwitchSetting) -> Option<Self> {
         let flag = || set.value.parse().ok();
         let number = || set.value.parse().ok();
@@ -99,7 +99,7 @@ pub enum HostChange {
     UnsentMax(u64),
     /// `tcp_fin_timeout`: how long a closed socket waits in FIN-WAIT-2 for the peer's FIN.
     OrphanTime(Duration),
-    /// A switch that an open connection follows immediately.
+    /// A switch whose change affects an open connection immediately.
     Live(LiveSetting),
     /// `tcp_ecn=2`: only the peer may ask for ECN.
     EcnIfAsked(bool),

@@ -1,5 +1,5 @@
-//! The times of a connection that the script's host records, in addition to those that the
-//! connection records itself.
+//! The times that the script's host records for a connection. The connection itself records other
+//! times.
 
 use netspurt::clock::Clock;
 use netspurt::segment::{Cause, Flags, Segment};
@@ -35,7 +35,7 @@ pub(super) struct HostClocks {
     data_received: Time,
     data_sent: Time,
     ack_received: Time,
-    /// The sequence number after the newest one that was sent, as on the wire.
+    /// The sequence number on the wire after the newest octet that was sent.
     newest: Option<u32>,
     /// When the first retransmission since the last ACK of new octets was sent.
     repeats_since: Option<Time>,
@@ -52,7 +52,7 @@ impl HostClocks {
         *self = Self { until: now, user_timeout, ..Self::default() };
     }
 
-    /// Called when a segment arrived.
+    /// Counts a segment that arrived.
     pub(super) fn count_received(&mut self) {
         self.segments.0 += 1;
     }
@@ -103,13 +103,13 @@ impl HostClocks {
         }
     }
 
-    /// Called while the host's queue drops everything and probes are unanswered. They count as
-    /// retransmissions.
+    /// Called while the host's queue drops everything and probes are unanswered. The probes count
+    /// as retransmissions.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }
 
-    /// Adds the time up to `now` to the sums, and records what limits the sender after it.
+    /// Adds the time up to `now` to the sums, and records what limits the sender from then on.
     pub(super) fn advance(
         &mut self,
         now: Time,

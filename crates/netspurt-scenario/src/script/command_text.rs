@@ -13,7 +13,7 @@ use super::sysctl;
 /// Finds the text of a file that a script names, by the name in the script.
 pub(super) type NamedFiles<'f> = dyn FnMut(&str) -> Option<String> + 'f;
 
-/// Reads the commands up to the closing backtick, after the opening one.
+/// Reads the commands from after the opening backtick up to the closing backtick.
 pub(super) fn backquoted(
     cursor: &mut Cursor<'_>,
     files: &mut NamedFiles<'_>,
@@ -72,7 +72,7 @@ impl CommandReader<'_, '_> {
         }
     }
 
-    /// Reads `name=value` settings, whose names may be those of files below `/proc/sys`.
+    /// Reads `name=value` settings. A name may also be the name of a file below `/proc/sys`.
     fn sysctls(&self, words: &[&str]) -> Result<Vec<Change>, (String, String)> {
         let mut changes = Vec::new();
         for word in words.iter().filter(|word| !word.starts_with('-')) {
@@ -89,8 +89,9 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads the sysctls that a file sets, and those of the files that it includes with `.`. Such
-    /// files may include others, at most `depth` levels deep. All other commands are ignored.
+    /// Reads the sysctls that a file sets, and the sysctls of the files that it includes with `.`.
+    /// Included files may include other files, at most `depth` levels deep. All other commands are
+    /// ignored.
     fn file(
         &mut self,
         name: &str,

@@ -30,7 +30,7 @@ const NAMED: [(&str, i64); 4] = [
 /// The parts of the message that `recvmsg` must write.
 #[derive(Debug, Default)]
 pub(super) struct ReadControl {
-    /// `MSG_TRUNC` among the message's flags.
+    /// Whether the message has the flag `MSG_TRUNC`.
     pub(super) is_cut: bool,
     /// Whether the message has no flags, as after a call that read nothing.
     pub(super) is_plain: bool,
@@ -40,7 +40,7 @@ pub(super) struct ReadControl {
 }
 
 impl ReadControl {
-    /// What the call must write.
+    /// Returns the value that the call must write.
     ///
     /// # Errors
     /// `message` has parts that cannot occur together.

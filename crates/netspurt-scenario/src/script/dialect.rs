@@ -4,8 +4,8 @@ use netspurt::units::Duration;
 
 /// The rules that a script follows.
 ///
-/// A script with the option line `--title=` is in our own, strict dialect; every other one is in
-/// packetdrill's.
+/// A script with the option line `--title=` is in our own, strict dialect. Every other script is in
+/// packetdrill's dialect.
 ///
 /// ```
 /// use netspurt_scenario::script::ScriptDialect;
@@ -14,13 +14,12 @@ use netspurt::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Our own dialect. An offset counts from the written time of the previous event, a packet is
-    /// compared with one line, and before the end every packet must be in the script.
+    /// Our own dialect. An offset counts from the written time of the previous event. Each packet
+    /// is compared with one line. Every packet that is sent before the end must be in the script.
     #[default]
     Strict,
     /// packetdrill's dialect. An offset counts from the instant at which the previous event
-    /// happened, a line may stand for several segments, and packets after the last line are
-    /// ignored.
+    /// happened. A line may stand for several segments. Packets after the last line are ignored.
     Packetdrill,
 }
 
@@ -54,8 +53,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// The tolerance if a script does not set it: 4 ms, and in packetdrill's dialect an eighth of
-    /// the offset if that is more.
+    /// The tolerance if a script does not set it: 4 ms. In packetdrill's dialect it is an eighth of
+    /// the offset, if that is more than 4 ms.
     pub const fn of(dialect: ScriptDialect) -> Self {
         let share_per_mille = match dialect {
             ScriptDialect::Strict => 0,

@@ -19,7 +19,7 @@ pub struct ScriptOptions {
     pub profile: Option<String>,
     /// The switches that differ from the profile.
     pub set: Vec<SwitchSetting>,
-    /// Changes that must make the script fail, each without the others.
+    /// Changes that must make the script fail. Each change is played without the others.
     pub fails_with: Vec<SwitchSetting>,
     /// The dialect whose rules the script follows.
     pub dialect: ScriptDialect,
@@ -27,8 +27,8 @@ pub struct ScriptOptions {
     pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
-    /// The payload of the segments that were merged on their way into arriving packets (GRO):
-    /// packetdrill's `--mss`.
+    /// The payload of each segment that was merged into an arriving packet (GRO): packetdrill's
+    /// `--mss`.
     pub merged_mss: Option<u16>,
     /// Whether the values of the connection's timestamps are compared.
     pub compares_stamps: bool,

@@ -27,7 +27,7 @@ use super::unreachable::Unreachable;
 use super::zero_files::ZeroFiles;
 
 /// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
-/// tests that too.
+/// also tests the wrap.
 const ISS: u32 = 0xffff_f800;
 
 /// A host with sockets and one connection, in virtual time.
@@ -293,7 +293,7 @@ impl SocketHost {
         }
     }
 
-    /// Counts the time up to `now`.
+    /// Adds the time up to `now` to the sums of the host's clocks.
     fn advance_clocks(&mut self, now: Time) {
         let Some(info) = self.connection.info() else { return };
         let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
@@ -308,8 +308,8 @@ impl SocketHost {
         }
     }
 
-    /// Whether data arrives for a socket that is closed or shut down in both directions, so that no
-    /// application will read it.
+    /// Whether the segment has data that no application will read, because the socket is closed or
+    /// shut down in both directions.
     fn comes_too_late(&self, segment: &Segment) -> bool {
         // In these states a FIN was sent, or a FIN waits behind data. Both cases count (RFC 9293
         // §3.10.4).
@@ -332,7 +332,7 @@ impl SocketHost {
         self.late = Some((now, reset));
     }
 
-    /// The next segment that leaves.
+    /// Returns the next segment that the host sends, with its instant.
     fn next_sent(&mut self, now: Time) -> Option<(Time, Segment)> {
         if let Some(late) = self.late.take() {
             return Some(late);
@@ -359,7 +359,8 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// Returns the number that a script gives a new socket, or otherwise the lowest free one.
+    /// Returns the number of a new socket: the number that the script gives the socket, or
+    /// otherwise the lowest free number.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("one number is always free")

@@ -175,7 +175,7 @@ impl SocketHost {
         }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
-            // Even peeking may release an acknowledgment (`tcp_recvmsg_locked`).
+            // A read with `MSG_PEEK` may also release an acknowledgment (`tcp_recvmsg_locked`).
             let leaves = if flags.peek { 0 } else { taken };
             self.connection.read(now, leaves, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));
@@ -203,7 +203,7 @@ impl SocketHost {
 
     /// Returns the result of a read if there is nothing to read.
     fn read_nothing(&mut self, socket: SocketState, at_once: bool) -> CallResult {
-        // The peer's FIN comes before an error that followed it (`SOCK_DONE`).
+        // A read reports the peer's FIN before an error that followed the FIN (`SOCK_DONE`).
         if self.connection.peer_closed() {
             return returned(0);
         }

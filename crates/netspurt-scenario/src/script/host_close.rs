@@ -1,5 +1,5 @@
-//! Ends the connection of a [`SocketHost`]: `close`, and a new connection in place of one in
-//! TIME-WAIT.
+//! Ends the connection of a [`SocketHost`] with `close` or `shutdown`, or replaces a connection in
+//! TIME-WAIT by a new one.
 
 use netspurt::event::Events;
 use netspurt::segment::Segment;
@@ -52,7 +52,7 @@ impl SocketHost {
         returned(0)
     }
 
-    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, the
+    /// Closes one or both directions of a socket (`inet_shutdown`). Before the handshake ends, the
     /// call ends the attempt. A listening socket that is shut down for reading stops listening.
     pub(super) fn shutdown(
         &mut self,
@@ -84,8 +84,8 @@ impl SocketHost {
         self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
-    /// Starts the wait of a connection without a socket in FIN-WAIT-2. With a negative
-    /// `TCP_LINGER2`, ends the connection immediately.
+    /// If the connection is in FIN-WAIT-2 and has no socket, starts its wait for the peer's FIN.
+    /// With a negative `TCP_LINGER2`, ends such a connection immediately.
     pub(super) fn watch_orphan(&mut self, now: Time) {
         let waits = self.connection.state() == TcpState::FinWait2 && !self.is_open();
         let rto = self.connection.info().map_or(Duration::ZERO, |info| info.rto.rto);

@@ -83,8 +83,8 @@ impl SocketHost {
         }
     }
 
-    /// Reads the oldest notice. A notice's packet is not supported, so a call that could get a
-    /// packet must read 0 bytes.
+    /// Reads the oldest notice. Reading the packet of a notice is not supported, so a call that
+    /// could get a packet must read 0 bytes.
     pub(super) fn read_notice(&mut self, socket: SocketState, bytes: u32) -> CallResult {
         if socket.role != Role::Connected {
             return failed("EAGAIN");

@@ -15,8 +15,8 @@ use super::subject::CallResult;
 /// The largest buffer that an application can request (Linux's `rmem_max`).
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
-/// The octets of memory of the receive buffer that an application requests (`SO_RCVBUF`): twice the
-/// requested number, to leave room for bookkeeping.
+/// The memory in octets of a receive buffer whose size an application requests (`SO_RCVBUF`). It is
+/// twice the requested size, to leave room for bookkeeping.
 fn received_memory(requested: i64) -> u64 {
     2 * requested.unsigned_abs().min(RECEIVE_BUFFER_MAX)
 }

@@ -166,8 +166,8 @@ impl SocketHost {
     }
 }
 
-/// Returns whether the send buffer reports that it is writable. If not, a call waits for room from
-/// now on.
+/// Returns whether the send buffer reports that it is writable. If not, the send buffer records
+/// that a call waits for room.
 fn has_room(host: &mut SocketHost) -> bool {
     let progress = host.progress();
     let Some(send) = &mut host.send else { return true };

@@ -145,8 +145,8 @@ fn everything_that_the_host_does_not_support_is_an_error() {
 
 #[test]
 fn a_sack_block_of_acknowledged_data_has_no_effect() {
-    // A fuzz target found this case. No real receiver reports octets by SACK in the ACK that
-    // acknowledges them.
+    // A fuzz target found this case. Apart from a D-SACK block, which comes first (RFC 2883), no
+    // real receiver reports octets by SACK in the ACK that acknowledges them.
     let text = "--title=t
 --profile=linux-6
 --set=rto.reneging_hurries=false

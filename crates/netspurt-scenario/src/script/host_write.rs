@@ -125,8 +125,8 @@ impl Writing<'_> {
     }
 
     /// Passes a part of a call to the connection. The last part is pushed, unless more will follow.
-    /// After the last part or a forced push, all data may leave. After a part that fills the chunk
-    /// with the next data to be sent, one packet may leave. Without a send buffer, all data may
+    /// After the last part or a forced push, all data may leave. If the part fills the chunk from
+    /// which the next data is sent, one packet may leave. Without a send buffer, all data may
     /// leave.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());

@@ -8,11 +8,11 @@ use super::readiness::Readiness;
 /// The sockets of an epoll.
 pub(super) type Epoll = BTreeMap<Fd, Interest>;
 
-/// The events for which a socket is watched, and whether there is news of it.
+/// The events for which a socket is watched, and whether there is something new to report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
-    /// The events. They include errors and hang-ups, except after an event that is reported only
-    /// once.
+    /// The events. They include errors and hang-ups, unless a one-shot watch has reported its
+    /// event.
     pub(super) events: Readiness,
     pub(super) has_news: bool,
 }
@@ -36,7 +36,7 @@ impl Interest {
         self.events = self.events.and(Readiness(Self::MANNER));
     }
 
-    /// Whether these events go with `EPOLLEXCLUSIVE`.
+    /// Whether these events may be combined with `EPOLLEXCLUSIVE`.
     pub(super) fn may_be_exclusive(events: Readiness) -> bool {
         let fit = Readiness::IN | Readiness::OUT | Readiness::ERROR | Readiness::HANG_UP;
         events.0 & !(fit.0 | Readiness::EDGE.0 | Readiness::EXCLUSIVE.0) == 0

@@ -1,5 +1,6 @@
 //! Joins segments that follow each other, to compare them with one line of a script. A line may
-//! show one large packet, because a kernel may pass several segments to its network card as one.
+//! show one large packet, because a kernel may pass several segments to its network card as one
+//! packet.
 
 use netspurt::segment::Flags;
 

@@ -13,11 +13,11 @@ const COUNT_MAX: i64 = 127;
 /// The step that the keep-alive timer requires when it fires (`tcp_keepalive_timer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeepAliveStep {
-    /// Nothing yet.
+    /// Wait longer.
     Wait,
-    /// A probe.
+    /// Send a probe.
     Probe,
-    /// The peer is gone.
+    /// Give up the connection, because the peer is gone.
     GiveUp,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum KeepAliveStep {
 pub(super) struct QuietPeer {
     /// When the last segment of the peer arrived.
     pub(super) since: Time,
-    /// Whether any data is unacknowledged or unsent. Then other timers watch the peer.
+    /// Whether any data is unacknowledged or unsent. If so, other timers watch the peer.
     pub(super) is_busy: bool,
     /// `TCP_USER_TIMEOUT`.
     pub(super) user_timeout: Option<Duration>,
@@ -39,13 +39,13 @@ pub(super) struct KeepAlive {
     pub(super) is_on: bool,
     /// `TCP_KEEPIDLE`: how long the peer is quiet before the first probe.
     pub(super) idle: Duration,
-    /// `TCP_KEEPINTVL`: from one probe to the next.
+    /// `TCP_KEEPINTVL`: the time from one probe to the next.
     pub(super) interval: Duration,
     /// `TCP_KEEPCNT`: how many probes may be unanswered.
     pub(super) count: u32,
     /// When the timer fires.
     due: Option<Time>,
-    /// Probes since the last segment of the peer arrived.
+    /// The number of probes since the last segment of the peer arrived.
     unanswered: u32,
 }
 
@@ -109,7 +109,7 @@ impl KeepAlive {
         self.due
     }
 
-    /// Probes since the last segment of the peer arrived.
+    /// The number of probes since the last segment of the peer arrived.
     pub(super) fn unanswered(&self) -> u32 {
         self.unanswered
     }

@@ -9,7 +9,7 @@ pub struct MessageFlags {
     pub dont_wait: bool,
     /// `MSG_MORE`: more data follows, so a short segment may wait.
     pub more: bool,
-    /// `MSG_EOR`: no segment has bytes of this call and of the next one.
+    /// `MSG_EOR`: no segment has bytes of both this call and the next call.
     pub end_of_record: bool,
     /// `MSG_PEEK`: the bytes that are read stay in the buffer.
     pub peek: bool,

@@ -35,7 +35,7 @@ pub enum NoticeKind {
         first: u32,
         /// The last call that it completes.
         last: u32,
-        /// `SO_EE_CODE_ZEROCOPY_COPIED`: the host copied the octets on their way.
+        /// `SO_EE_CODE_ZEROCOPY_COPIED`: the host copied some of the octets.
         copied: bool,
     },
     /// `SO_EE_ORIGIN_TIMESTAMPING`: something happened to the last octet of a write.

@@ -59,8 +59,8 @@ impl Notices {
     }
 
     /// Called when a write ended at offset `end`. Linux stores the request for timestamps only now.
-    /// `has_left` says whether all octets have left; then the request is too late for their first
-    /// packets.
+    /// `has_left` says whether all octets have left. If so, the request is too late for the first
+    /// packets with these octets.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }

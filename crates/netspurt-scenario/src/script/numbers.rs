@@ -1,4 +1,4 @@
-//! Translates between the script's sequence numbers and timestamps and those on the wire.
+//! Translates the sequence numbers and timestamps of a script into those on the wire, and back.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Times
 use super::packet::{EcnMark, PacketOptions, ScriptPacket};
 
 /// The remote end's initial sequence number. The sequence numbers soon wrap, so every script that
-/// receives data tests that too.
+/// receives data also tests the wrap.
 const REMOTE_ISN: u32 = 0xffff_fc00;
 /// The size of the IP and TCP headers without options.
 const HEADERS_BYTES: u16 = 40;
@@ -59,7 +59,7 @@ impl Numbers {
         }
     }
 
-    /// The host's sequence number for the script's 0.
+    /// The host's sequence number on the wire that the script calls 0.
     fn local(&self) -> u32 {
         self.local_isn.unwrap_or(0)
     }

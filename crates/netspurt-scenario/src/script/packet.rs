@@ -71,8 +71,8 @@ pub struct PacketOptions {
 }
 
 impl PacketOptions {
-    /// Returns the size of the options in the TCP header in bytes, with each option padded to whole
-    /// words as stacks do.
+    /// Returns the size of the options in the TCP header in bytes. Each option is padded to whole
+    /// words, as TCP stacks do.
     pub(super) fn size_bytes(&self) -> u16 {
         let blocks = u16::try_from(self.sack.len()).expect("four at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };
@@ -85,7 +85,7 @@ impl PacketOptions {
     }
 }
 
-/// A packet of a script: one to inject, or one to expect.
+/// A packet of a script, to be injected or expected.
 ///
 /// Sequence numbers count from the initial sequence number of their sender: the SYN is 0, and the
 /// first byte of data is 1. They wrap as on the wire.

@@ -195,7 +195,8 @@ fn an_unknown_command_or_sysctl_is_named() {
 
 #[test]
 fn sysctls_that_linux_reads_immediately_may_come_between_events() {
-    // Linux 6.18 passes it: one retransmission, and no probe of the tail before it.
+    // Linux 6.18 passes this script: it sends one retransmission, and no tail loss probe before the
+    // retransmission.
     let text = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
 +0 > S 0:0(0) <...>
@@ -216,8 +217,8 @@ fn sysctls_that_linux_reads_immediately_may_come_between_events() {
 
 #[test]
 fn a_script_is_refused_for_the_mechanism_that_it_needs() {
-    // The first line alone would also be refused. But the error names Fast Open, which no edit of
-    // the script can replace.
+    // The first line alone would also be refused. But the error names Fast Open, because no change
+    // of the script can replace Fast Open.
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
                 +0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10";
     assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"));

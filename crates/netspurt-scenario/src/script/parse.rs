@@ -85,7 +85,7 @@ impl Script {
     }
 }
 
-/// The state of reading a script, beside the script itself.
+/// The state of the reader, apart from the script itself.
 #[derive(Default)]
 struct ParseState {
     /// The earliest time of the previous event.

@@ -88,7 +88,8 @@ impl<'a> Runner<'a> {
         let span = event.time.span(self.previous);
         if let ScriptAction::Outbound(packet) = &event.action {
             let at = self.expect(packet, span)?;
-            // In packetdrill's dialect an offset counts from when the previous event happened.
+            // In packetdrill's dialect, an offset counts from the instant at which the previous
+            // event happened.
             let written = event.time.is_exact() && !self.is_packetdrill();
             self.previous = if written { span.first } else { at };
             return Ok(());
@@ -355,9 +356,9 @@ impl<'a> Runner<'a> {
     }
 
     /// Takes the next packet, and returns it with its time. If a line may stand for several
-    /// segments, this function takes as many segments as the `wanted` payload needs, if they follow
-    /// each other within the `tolerance`. The time is then the time of the last segment, as in
-    /// packetdrill.
+    /// segments, this function takes as many segments as the `wanted` payload needs. These segments
+    /// must follow each other within the `tolerance`. The time is then the time of the last
+    /// segment, as in packetdrill.
     fn take_packet(
         &mut self,
         wanted: &ScriptPacket,
@@ -390,13 +391,14 @@ impl<'a> Runner<'a> {
         if !self.script.options.compares_stamps {
             return u32::MAX;
         }
-        // Timestamps count from the start of the script, so the tolerance does, too.
+        // Timestamps count from the start of the script, so their tolerance depends on the time
+        // since this start.
         let tolerance = self.script.options.tolerance.at(self.now.saturating_since(Time::ZERO));
         let ticks = tolerance.as_nanos().div_ceil(STAMP_TICK.as_nanos());
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
-    /// Runs until a packet is sent or `latest` is over. Returns whether one was sent.
+    /// Runs until a packet is sent or `latest` has passed. Returns whether one was sent.
     fn wait_for_packet(&mut self, latest: Time) -> Step<bool> {
         while self.waiting.is_empty() {
             let Some(at) = self.subject.next_wakeup().filter(|at| *at <= latest) else {

@@ -2,13 +2,14 @@
 //!
 //! Linux keeps written data in chunks, which it calls socket buffers. A chunk accepts data up to a
 //! goal. The send buffer has a size, and bookkeeping counts towards this size. If the send buffer
-//! is not full, it accepts a whole new chunk. So it can hold more bytes than its size. The
-//! rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and `tcp_sndbuf_expand`.
-//! Offsets count written bytes from 0.
+//! is not full, it accepts a whole new chunk. Therefore the send buffer can hold more bytes than
+//! its size. The rules are those of `tcp_sendmsg_locked`, `sk_stream_is_writeable` and
+//! `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
-/// The bookkeeping in bytes of a chunk, and of each packet that was sent from one: a socket buffer.
+/// The bytes of bookkeeping of each chunk, and of each packet that was sent from a chunk. Both are
+/// socket buffers.
 const CHUNK_BYTES: u64 = 832;
 /// The maximum payload of a chunk: 64 KiB less the room for headers (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
@@ -19,7 +20,7 @@ const SIZE_MIN: u64 = 4608;
 /// The largest size that `SO_SNDBUF` sets. Linux allows most users less (`wmem_max`).
 const SIZE_MAX: u64 = 1 << 25;
 
-/// The state of the connection when the buffer must decide.
+/// The state of the connection on which the decisions of the send buffer depend.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendProgress {
     /// The number of acknowledged bytes.
@@ -62,7 +63,7 @@ pub(super) struct PartTaken {
     /// Whether the end of the part got PSH just now, because more than half of the peer's largest
     /// window was written since the last push (`forced_push`).
     pub(super) forced: bool,
-    /// Whether the part fills a chunk that has the next data to be sent.
+    /// Whether the part fills the chunk from which the next data is sent.
     pub(super) fills_head: bool,
 }
 

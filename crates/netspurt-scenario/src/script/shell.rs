@@ -28,8 +28,8 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     reader.found
 }
 
-/// The commands that run on Linux. Only conditions that name an operating system are evaluated. All
-/// branches of other conditions count as run.
+/// The commands that run on Linux. Only conditions that name an operating system are evaluated. For
+/// any other condition, the commands of all branches are returned.
 pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
     let mut branches: Vec<ShellBranch> = Vec::new();
     let mut found = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
 struct ShellBranch {
     /// Whether this branch runs.
     runs: bool,
-    /// Whether a branch was already chosen by the name of the system.
+    /// Whether the name of the system has already chosen a branch.
     chosen: bool,
 }
 
@@ -99,7 +99,7 @@ impl WordReader<'_> {
         &self.text[self.at..]
     }
 
-    /// Reads a word or steps over what separates words. Returns whether there is more.
+    /// Reads a word, or steps over what separates words. Returns whether the text goes on.
     fn step(&mut self) -> bool {
         let Some(c) = self.rest().chars().next() else { return false };
         if self.rest().starts_with("\\\n") {
@@ -169,7 +169,7 @@ fn redirection(text: &str) -> Option<usize> {
     marks.iter().find(|mark| text.starts_with(**mark)).map(|mark| mark.len())
 }
 
-/// The value of whole numbers with `*` between them.
+/// The product of whole numbers that are written with `*` between them.
 fn product(text: &str) -> Option<u64> {
     text.split('*')
         .try_fold(1_u64, |product, part| product.checked_mul(part.trim().parse::<u64>().ok()?))

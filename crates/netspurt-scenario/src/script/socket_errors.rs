@@ -5,7 +5,8 @@ use netspurt::tcp::Failure;
 use super::error_numbers::ERROR_NUMBERS;
 use super::names::named;
 
-/// Which errors about the end of the connection calls have returned, and which they will return.
+/// Records which errors about the end of the connection have been returned by a call, and which
+/// errors a later call will return.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketErrors {
     /// Whether a call has returned the error that ended the connection.
@@ -19,7 +20,7 @@ pub(super) struct SocketErrors {
 }
 
 impl SocketErrors {
-    /// Whether the error of a `failure` was not yet returned by a call.
+    /// Whether no call has yet returned the error of a `failure`.
     pub(super) fn is_waiting(&self, failure: Option<Failure>) -> bool {
         failure.is_some() && !self.returned
     }
@@ -36,8 +37,9 @@ impl SocketErrors {
         })
     }
 
-    /// The number that `SO_ERROR` returns: that of the error that ended the connection, or else of
-    /// the error that ICMP reported (`sk_getsockopt`). Each error is returned once.
+    /// Returns the number for `SO_ERROR`. This is the number of the error that ended the
+    /// connection, or otherwise the number of the error that ICMP reported (`sk_getsockopt`). Each
+    /// error is returned once.
     pub(super) fn take_number(&mut self, failure: Option<Failure>) -> i64 {
         let error = self.take(failure).or_else(|| {
             let soft = self.reported.take();

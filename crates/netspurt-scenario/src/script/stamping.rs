@@ -72,17 +72,17 @@ impl Stamping {
     }
 }
 
-/// The timestamps that are wanted of an octet.
+/// The timestamps that a write has requested for an octet.
 #[derive(Clone, Copy, Debug)]
 struct StampRequest {
     octet: u64,
     wanted: Stamping,
-    /// Whether the packet had already left when the request was stored. Then only retransmissions
-    /// of the octet get timestamps.
+    /// Whether the packet had already left when the request was stored. In this case, only
+    /// retransmissions of the octet get timestamps.
     came_late: bool,
 }
 
-/// The octets whose timestamps are wanted, until they are acknowledged.
+/// The requests for timestamps of octets that are not yet acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StampRequests {
     requests: VecDeque<StampRequest>,

@@ -41,7 +41,7 @@ fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
 }
 
-/// Octets delivered in a second; 0 before a sample.
+/// Octets delivered in a second; 0 before the first sample.
 fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
     let (bytes, interval) = tcp.delivered.rate.unwrap_or_default();
     (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)

@@ -25,9 +25,9 @@ fn wrong(text: &str) -> ScriptError {
 /// A connection under test that sends given packets.
 #[derive(Default)]
 struct Actor {
-    /// What it sends when the next segment arrives.
+    /// The segments to send when the next segment arrives.
     replies: VecDeque<Vec<Segment>>,
-    /// What it sends at an instant.
+    /// The segments to send at given instants.
     timed: VecDeque<(Time, Segment)>,
     calls: VecDeque<CallResult>,
     returns: Option<(Time, CallOutcome)>,

@@ -49,7 +49,8 @@ pub enum FailureKind {
     Unexpected,
     /// A call returned a different result.
     Returned,
-    /// A call blocked or returned immediately, unlike in the script.
+    /// A call blocked although the script says that it returns, or it returned although the script
+    /// says that it blocks.
     Blocking,
     /// The implementation does not support this call in this state, or in any state.
     NotSupported,

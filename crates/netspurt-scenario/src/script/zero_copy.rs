@@ -1,9 +1,10 @@
 //! Calls with `MSG_ZEROCOPY`: their numbers, and when their buffers are free again.
 //!
-//! Linux numbers the calls of a socket from 0. If the last chunk has octets of the previous call
-//! and is not sent when a call begins, both calls are completed together (`msg_zerocopy_realloc`).
-//! The buffers are free when all chunks with octets of these calls are acknowledged. The last chunk
-//! may also have octets of other writes. Offsets count written octets from 0.
+//! Linux numbers the calls of a socket from 0. A call is completed together with the previous call
+//! if the last chunk has octets of the previous call and is not sent when the call begins
+//! (`msg_zerocopy_realloc`). The buffers are free when all chunks with octets of these calls are
+//! acknowledged. The last chunk may also have octets of other writes. Offsets count written octets
+//! from 0.
 
 use std::collections::VecDeque;
 
@@ -79,8 +80,8 @@ impl ZeroCopyCalls {
         self.ends_copied = call.is_none();
     }
 
-    /// How many fragments the next octets may make in their chunk, which is a new one or the last
-    /// one.
+    /// How many more fragments the chunk of the next octets may have: a new chunk if the octets
+    /// start one, otherwise the last chunk.
     pub(super) fn fragments_left(&self, starts: bool) -> u64 {
         FRAGMENTS_MAX.saturating_sub(if starts { 0 } else { self.fragments })
     }
@@ -118,8 +119,8 @@ impl ZeroCopyCalls {
     }
 }
 
-/// The next octets of `pieces` after the first `done` ones, piece by piece: as many as possible,
-/// but at most `octets`, and in at most `fragments` fragments.
+/// The next octets of `pieces` after the first `done` octets, piece by piece. The function takes as
+/// many as possible, but at most `octets` octets in at most `fragments` fragments.
 pub(super) fn part_of(pieces: &[u32], done: u64, octets: u64, fragments: u64) -> Vec<u64> {
     let (mut skipped, mut octets, mut fragments) = (done, octets, fragments);
     let mut part = Vec::new();

@@ -1,4 +1,4 @@
-//! A chunk of cases, run one after the other, and its table.
+//! Runs the cases of a chunk one after the other, and makes the table of the chunk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct CaseCounts {
     pub done: u64,
     /// The number of cases that were cut at their budget.
     pub cut: u64,
-    /// The number of live cases that do not count.
+    /// The number of live cases whose runs do not count.
     pub late: u64,
     /// The number of cases with an error.
     pub errors: u64,
@@ -162,7 +162,7 @@ pub(super) fn done(sweep: &Sweep, chunk: Chunk, rows: &[CaseRow], busy: Duration
     Done { chunk, bytes, counts: count(rows), busy }
 }
 
-/// The tools for running a case.
+/// The stopwatch that limits a case, and the flag that cancels it.
 #[derive(Clone, Copy)]
 struct CaseWatch<'a> {
     clock: &'a Stopwatch,
@@ -223,8 +223,8 @@ fn simulate(
     }
 }
 
-/// The number of wake-ups between two readings of the clock. It is small, because one wake-up may
-/// take long if a queue's algorithm has many updates to make.
+/// The number of wake-ups between two readings of the clock. The number is small, because a wake-up
+/// may take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
 /// Runs to the end and returns `None`. Otherwise returns the reason for the early end: the exceeded
@@ -235,8 +235,8 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     let events_max = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // One wake-up more than allowed is served, because only it shows whether the run was already
-    // over.
+    // The loop serves one wake-up more than the budget allows. Only this wake-up shows whether the
+    // run was already over.
     while !run.advance_within(stop, (events_max.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > events_max {
             return Some(format!("more than {events_max} events"));

@@ -13,7 +13,7 @@ use crate::scenario::Sweep;
 
 use super::chunk::{Chunk, Done, Stopwatch, run_chunk};
 
-/// A sweep's engine on the threads of this process.
+/// Runs the chunks of a sweep on threads of this process.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -80,11 +80,12 @@ impl Engine {
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// Returns the next finished chunk. It waits at most `wait` for one, and then returns `None`.
+    /// Returns the next finished chunk. Returns `None` if no chunk is finished within the time
+    /// `wait`.
     ///
     /// # Panics
-    /// When a thread panicked outside the run of a case, with the same panic. A panic in the run of
-    /// a case is an error of that case.
+    /// When a thread panicked outside the run of a case. The panic is then the same. A panic in the
+    /// run of a case is an error of that case.
     pub fn next(&mut self, wait: core::time::Duration) -> Option<Done> {
         if self.underway == 0 {
             return None;

@@ -333,8 +333,8 @@ const QUANTILES: [Share; 4] = [(1, 2), (9, 10), (99, 100), (999, 1000)];
 /// The quantile for a share: the value of rank ⌈share · count⌉ in ascending order (definition 1 of
 /// Hyndman and Fan 1996). A missing value, such as the time of a request that is not complete,
 /// counts as greater than all others. Returns `None` if the rank belongs to a missing value, or if
-/// it is the highest rank. The highest rank is the maximum, which is also the result for any
-/// greater share.
+/// it is the highest rank. The value of the highest rank is the maximum, and any greater share
+/// would have the same result.
 fn quantile(values: &[Option<f64>], (above, below): Share) -> Option<f64> {
     let rank = (values.len() * above).div_ceil(below);
     let mut known: Vec<f64> = values.iter().flatten().copied().collect();

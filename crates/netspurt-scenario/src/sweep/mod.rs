@@ -1,7 +1,7 @@
 //! Runs the cases of a sweep in chunks, on any number of threads.
 //!
-//! No other room of the core uses threads. A chunk's bytes depend on its cases alone, and not on
-//! the thread, process or machine that made them.
+//! No other module of this crate uses threads. A chunk's bytes depend on its cases alone, and not
+//! on the thread, process or machine that made them.
 
 mod chunk;
 mod engine;

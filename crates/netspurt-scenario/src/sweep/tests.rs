@@ -165,7 +165,7 @@ fn a_case_beyond_its_budget_of_time_is_cut_and_says_so() {
             Duration::from_secs(2 * seconds.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         })
     };
-    // Runs this short end before the first reading of the clock.
+    // These runs are so short that they end before the first reading of the clock.
     let done = run_chunk(&sweep, Chunk { first: 0, count: 1 }, &clock, &late).unwrap();
     assert_eq!(done.counts.done, 1);
     let endless = LOSSY

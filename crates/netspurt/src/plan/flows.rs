@@ -17,12 +17,13 @@ use crate::units::{Duration, Time};
 use super::population::{ArrivingConnections, PlannedPopulation};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
-/// A host that can live in a world of one type of hosts.
+/// A type of host. All hosts of a world have the same type.
 pub(super) trait Resident: Sized {
-    /// Makes the host of `program`. The host waits for the rest of a datagram for `reassembly`.
+    /// Makes the host of `program`. The host waits for the missing fragments of a datagram for at
+    /// most `reassembly`.
     ///
     /// # Panics
-    /// When a world of this type cannot have such a program.
+    /// When a host of this type cannot run `program`.
     fn of(program: Program, reassembly: Duration) -> Self;
 
     /// The result of the host, if it is an end of a connection.
@@ -33,8 +34,8 @@ pub(super) trait Resident: Sized {
         None
     }
 
-    /// The octets to be written forward and in reverse, and the number of requests, if the host is
-    /// the end that opens a connection. All are zero for another host.
+    /// If the host opens a connection, returns the octets to be written forward and in reverse, and
+    /// the number of requests. Returns zeros for any other host.
     fn planned(&self) -> ([u64; 2], u32);
 
     /// The prober of the host, if it has one.
@@ -95,7 +96,7 @@ impl Resident for Reassembling<Segment, Program> {
 /// The results of the flows of a run.
 #[derive(Debug)]
 pub(super) struct FlowSums {
-    /// The sums of the senders of TCP flows, each with its end.
+    /// The sums of each sender of a TCP flow, with the end that sends.
     pub(super) flows: Vec<(EndId, FlowSum)>,
     /// The exchanges of the flows with requests, each with the number of the flow.
     pub(super) exchanges: Vec<(u32, Vec<Exchange>)>,
@@ -104,8 +105,8 @@ pub(super) struct FlowSums {
     pub(super) connections: PopulationSums,
 }
 
-/// The flows of a scenario: those that have not started, the judge of the open ones, and the sums
-/// of those that ended.
+/// The flows of a scenario: the flows that have not started, a judge that finds the spurious
+/// transmissions of the open flows, and the sums of the flows that ended.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
     /// The flows that have not started, in reverse order of their starts. The last one starts next.
@@ -121,12 +122,11 @@ pub(super) struct ScenarioFlows {
 }
 
 impl ScenarioFlows {
-    /// Makes all flows before they start. The number of a flow is its index in `flows`. The results
-    /// of the connections of populations are added to `connections`, which also has the run's
-    /// names.
+    /// Makes all flows before they start. The number of a flow is its index in `flows`.
+    /// `connections` has the run's names and collects the results of the populations' connections.
     ///
     /// # Panics
-    /// When an end is the kernel's.
+    /// When an end uses the kernel's TCP.
     pub(super) fn new(
         flows: Vec<PlannedFlow>,
         populations: &[Arc<PlannedPopulation>],
@@ -176,7 +176,7 @@ impl ScenarioFlows {
         taken.iter().map(|(id, flow)| (*id, self.ends(*id, flow))).collect()
     }
 
-    /// The pairs of nodes of the flows that have not started.
+    /// The pairs of nodes between which flows or connections will start, each pair once.
     pub(super) fn pairs(&self) -> Vec<[u32; 2]> {
         let of_flows = self.waiting.iter().map(|(_, flow)| [flow.from, flow.to]);
         let of_arrivals = self.arrivals.iter().map(|(_, arrivals)| arrivals.nodes());
@@ -193,8 +193,8 @@ impl ScenarioFlows {
         spurious
     }
 
-    /// Ends the run with the ends of the `living` flows. Returns the sums of all flows, in their
-    /// order.
+    /// Ends the run. `living` has the flows that are still open, with the hosts at their ends.
+    /// Returns the sums of all flows, in the order of the flows.
     pub(super) fn finish<E: Resident>(
         mut self,
         living: impl Iterator<Item = (FlowId, [E; 2])>,
@@ -257,7 +257,7 @@ impl ScenarioFlows {
     /// Makes both ends of the flow `id`, each with its node.
     ///
     /// # Panics
-    /// When an end is the kernel's.
+    /// When an end uses the kernel's TCP.
     fn ends<E: Resident>(&self, id: FlowId, flow: &PlannedFlow) -> FlowEnds<E> {
         let [from, to] = programs(id, flow).map(|program| E::of(program, self.reassembly));
         [(from, flow.from), (to, flow.to)]
@@ -323,7 +323,7 @@ fn connection(
 /// The programs at the two ends of the flow `id`.
 ///
 /// # Panics
-/// When an end is the kernel's.
+/// When an end uses the kernel's TCP.
 pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
     match &*flow.traffic {
         Traffic::Tcp { tcp, task } => {

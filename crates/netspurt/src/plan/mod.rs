@@ -1,7 +1,7 @@
-//! What a run consists of: its network, its flows and what is recorded, as numbers and
-//! configurations; and the simulation of it.
+//! The plan of a run, and the simulation of a plan. A plan describes the network, the flows, and
+//! what is recorded, as numbers and configurations.
 //!
-//! Nothing here reads text. Whoever makes a [`Plan`] has checked it.
+//! This module reads no text. The code that makes a [`Plan`] also checks it.
 
 mod flows;
 mod kernel_config;

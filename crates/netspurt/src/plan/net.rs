@@ -15,9 +15,9 @@ use super::Plan;
 use super::flows::{FlowSums, Resident, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world with TCP transfers only, or a world with any programs, whose hosts reassemble fragments.
-/// Most scenarios need only the first type, which neither checks the kind of a host nor looks for
-/// fragments.
+/// A world with only TCP transfers, or a world with any programs, in which hosts also reassemble
+/// fragments. Most scenarios need only the first kind of world. It saves two checks: the kind of
+/// each host, and whether a packet is a fragment.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),

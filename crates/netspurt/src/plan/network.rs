@@ -22,7 +22,7 @@ pub enum NetworkEnd {
     Model(Program),
     /// A socket of the kernel.
     Kernel(KernelEnd),
-    /// A connection of programs, or the packets that their hosts send beside connections.
+    /// A connection of programs, or all packets of their hosts that belong to no connection.
     Programs(ProgramsEnd),
 }
 

@@ -33,7 +33,7 @@ pub struct PlannedPopulation {
     pub at_once: bool,
     /// When connections begin to arrive.
     pub start: Time,
-    /// When no more connections arrive.
+    /// No connection arrives from this instant on.
     pub until: Time,
     /// The maximum number of connections.
     pub most: u64,
@@ -72,7 +72,7 @@ pub struct ArrivingConnections {
 }
 
 impl PlannedPopulation {
-    /// Whether both ends of its connections are the kernel's.
+    /// Whether both ends of its connections use the kernel's TCP.
     pub fn is_real(&self) -> bool {
         matches!(self.end, PlannedEnd::Kernel(_))
     }
@@ -85,8 +85,8 @@ impl PlannedPopulation {
 
 impl ArrivingConnections {
     /// The connections of `population`, before the first one arrives. Each quantity is drawn from
-    /// its own random stream. So populations that differ in one quantity draw the same values of
-    /// the others.
+    /// its own random stream. Therefore, two populations that differ in one quantity draw the same
+    /// values of all other quantities.
     pub fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);
@@ -123,7 +123,7 @@ impl ArrivingConnections {
         if over { Time::NEVER } else { *next }
     }
 
-    /// Takes the connection that arrives next: its number, and the task of its ends.
+    /// Removes the connection that arrives next. Returns its number and the task of its ends.
     pub fn take(&mut self) -> (u32, Task) {
         let (start, number) = (self.next, self.count);
         self.count += 1;

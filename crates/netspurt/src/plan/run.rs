@@ -36,7 +36,7 @@ impl Simulation {
     /// A run of `plan` at its beginning. It ends after `stop`.
     ///
     /// # Panics
-    /// When the kernel plays an end of a flow.
+    /// When an end of a flow uses the kernel's TCP.
     pub fn new(mut plan: Plan, stop: Duration) -> Self {
         let names = plan.take_names();
         Self {
@@ -84,8 +84,9 @@ impl Simulation {
         while !self.advance_towards(until) {}
     }
 
-    /// Serves a limited number of wake-ups towards `until`, which takes some milliseconds. Returns
-    /// true if the run reached `until` or its end, or is [`overfull`](Self::overfull).
+    /// Advances towards `until`. Stops after a limited number of wake-ups, which take some
+    /// milliseconds. Returns true if the run reached `until` or its end, or if the run is
+    /// [`overfull`](Self::overfull).
     pub fn advance_towards(&mut self, until: Time) -> bool {
         self.advance_within(until, u64::MAX)
     }

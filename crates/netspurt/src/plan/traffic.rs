@@ -10,18 +10,18 @@ use crate::units::{Duration, Time};
 
 use super::kernel_config::KernelTcp;
 
-/// The traffic of the flows of a group, for example transfers over TCP, or echo probes. A task has
-/// the start of the group's first flow.
+/// The traffic of the flows of a group, for example transfers over TCP, or echo probes. The start
+/// in a task is that of the group's first flow.
 #[derive(Debug)]
 pub enum Traffic {
-    /// Connections between two ends of the simulator's.
+    /// Connections between two ends that use the simulator's TCP.
     Tcp {
         /// The configuration of both ends.
         tcp: TcpConfig,
         /// What the applications at both ends do.
         task: Task,
     },
-    /// A connection of which the kernel plays at least one end.
+    /// A connection with at least one end that uses the kernel's TCP.
     Real {
         /// The TCP at each end.
         ends: [PlannedEnd; 2],
@@ -30,7 +30,7 @@ pub enum Traffic {
         /// What the applications at both ends do.
         task: Task,
     },
-    /// Programs at two ends that the kernel plays.
+    /// Programs at two ends that use the kernel's TCP.
     Programs {
         /// The configuration of the TCP of both hosts.
         tcp: KernelTcp,
@@ -41,7 +41,8 @@ pub enum Traffic {
     EchoProbes {
         /// The echo probes.
         plan: EchoProbePlan,
-        /// The time from an echo probe to its reply at the echo host.
+        /// The time from the arrival of an echo probe at the echo host until the host sends the
+        /// reply.
         processing: Duration,
     },
 }
@@ -99,12 +100,12 @@ pub struct PlannedFlow {
 }
 
 impl PlannedFlow {
-    /// Whether both ends of the flow are the simulator's.
+    /// Whether both ends of the flow are simulated.
     pub fn is_simulated(&self) -> bool {
         matches!(*self.traffic, Traffic::Tcp { .. } | Traffic::EchoProbes { .. })
     }
 
-    /// Whether the flow is a transfer between two ends of the simulator's.
+    /// Whether the flow is a transfer between two simulated ends.
     pub fn is_transfer(&self) -> bool {
         matches!(*self.traffic, Traffic::Tcp { task: Task::Bulk(_), .. })
     }

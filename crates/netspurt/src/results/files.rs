@@ -11,7 +11,7 @@ pub const SCENARIO: &str = "scenario.toml";
 /// The report on a live run, which has the facts that are not in its tables.
 pub const LIVE: &str = "live.json";
 
-/// The version of this layout, which is in the manifest.
+/// The version of the layout of run folders. The manifest has this number.
 pub const FORMAT: u32 = 2;
 
 /// The file of the table called `name`.
@@ -19,8 +19,8 @@ pub fn table_file(name: &str) -> String {
     format!("{name}.parquet")
 }
 
-/// The file of each node's capture, by the node's name. The file has the node's name, in which each
-/// character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
+/// The file of each node's capture, by the node's name. The file has the node's name. In the name,
+/// each character except letters, digits, `-`, `_` and `.` becomes `_`. Dots at the beginning are
 /// removed. If nothing is left, the name is `node`. Equal file names are then numbered.
 ///
 /// ```

@@ -97,7 +97,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Adds the SHA-256 of an existing file with these octets.
+    /// Adds the SHA-256 of the existing file `name`, whose content is `octets`.
     ///
     /// # Errors
     /// When the octets cannot be read; the error names the file.

@@ -31,12 +31,12 @@ pub struct EndedRun {
     pub echo_probes: Vec<EchoProbeSum>,
     /// The requests of flows, each with the number of its flow.
     pub requests: Vec<(u32, Vec<Exchange>)>,
-    /// The sums of populations, whose connections come and go, if there are any.
+    /// The sums of populations, if this kind of run can have populations.
     pub populations: Option<PopulationSums>,
-    /// The first flow of programs, which choose their own ports. All later flows belong to programs
-    /// as well.
+    /// The first flow of programs. All later flows belong to programs, too. Programs choose their
+    /// own ports.
     pub programs: Option<FlowId>,
-    /// Timers that run as shadows beside those of the senders.
+    /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,
     /// Tables that only this kind of run has. They come after all others.
     pub more: Vec<Table>,
@@ -88,7 +88,7 @@ impl EndedRun {
     }
 }
 
-/// The echo probes of flow `flow`, including the one in flight.
+/// The echo probes of flow `flow`, including the probe in flight.
 pub fn echo_probe_sums(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
     let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
         sent,

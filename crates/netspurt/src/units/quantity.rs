@@ -14,20 +14,21 @@ use super::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, UnitError};
 
 /// A quantity that is written as a text with a unit.
 pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
-    /// The schema's name for it.
+    /// The name of the quantity in the schema.
     const NAME: &'static str;
-    /// The schema's name for an amount of this quantity: a count, a number of bytes, or no limit.
+    /// The name in the schema of an amount of this quantity: a count, a number of bytes, or no
+    /// limit.
     const AMOUNT: &'static str = "Amount";
     /// The pattern of an amount of this quantity.
     const AMOUNT_PATTERN: &'static str = "";
-    /// What it is, as in "a time".
+    /// The kind of quantity, with its article, as in "a time".
     const WHAT: &'static str;
     /// The regular expression of its texts.
     const PATTERN: &'static str;
     /// An example of its texts.
     const EXAMPLE: &'static str;
 
-    /// Reads it.
+    /// Reads the quantity from a deserializer.
     ///
     /// # Errors
     /// When the value is not a text, or not the text of such a quantity.
@@ -35,7 +36,7 @@ pub trait Quantity: FromStr<Err = UnitError> + Display + Sized {
         deserializer.deserialize_any(QuantityVisitor(PhantomData))
     }
 
-    /// Its schema.
+    /// Returns the schema of the quantity.
     fn schema() -> Schema {
         json_schema!({
             "type": "string",

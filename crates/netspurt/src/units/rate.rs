@@ -22,7 +22,7 @@ impl BitRate {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// The time that `octets` take at this rate, rounded up; zero without a limit.
+    /// The time that `octets` take at this rate, rounded up; zero at the rate without a limit.
     #[expect(clippy::cast_possible_truncation, reason = "held below 2^64")]
     pub const fn time_for(self, octets: u64) -> Duration {
         let Some(rate) = self.bits_per_second() else { return Duration::ZERO };

@@ -81,19 +81,20 @@ pub enum UnitError {
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// The bound that it violates.
+        /// The bound that the number violates.
         bound: String,
     },
 }
 
-/// A unit: its name, its size in the base unit, and the least quantity that is written in it.
+/// A unit: its name, its size in the base unit, and the least quantity that is written in this
+/// unit.
 type Unit = (&'static str, u64, u64);
 
-/// The entry for the least quantity of a unit that is read but never written.
+/// A unit with this least quantity is read but never written.
 const READ_ONLY: u64 = u64::MAX;
 
-/// A kind of quantity: its name, its units, common units that are not accepted with the units to
-/// use instead, and an example.
+/// A kind of quantity: its name, its units, and an example. `near` lists common units that are not
+/// accepted, each with the unit to write instead.
 struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
@@ -102,9 +103,9 @@ struct QuantityKind {
     bare: &'static [&'static str],
     example: &'static str,
     base: &'static str,
-    /// The digits of the largest number of base units.
+    /// The maximum number of digits of a quantity in base units.
     digits: usize,
-    /// The least value.
+    /// The least value, in words for error messages.
     least: &'static str,
     /// Whether its only units are the singular and the plural of one word.
     counts: bool,
@@ -270,7 +271,8 @@ impl QuantityKind {
         UnitError::WrongUnit { text: text.into(), what: self.what, hint }
     }
 
-    /// Writes `base` units in the largest unit that needs at most `decimals` decimals.
+    /// Writes `base` units in the largest possible unit. A unit is possible if `base` is not below
+    /// the least quantity of the unit, and if the number needs at most `decimals` decimals.
     fn write(&self, f: &mut fmt::Formatter<'_>, base: u64, decimals: usize) -> fmt::Result {
         for &(name, scale, least) in self.units.iter().rev() {
             if least > base {
@@ -308,8 +310,8 @@ fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
-/// Returns `whole.fraction · scale`, if that is a whole number and the unit allows this number of
-/// decimals.
+/// Returns `whole.fraction · scale`. Returns `None` if the product is not a whole number, or if the
+/// unit does not allow this number of decimals.
 fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
         // Units that are powers of two allow halves and quarters.
@@ -325,7 +327,8 @@ fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     if product.is_multiple_of(divisor) { u64::try_from(product / divisor).ok() } else { None }
 }
 
-/// Returns `base / scale` as an exact decimal with at most `decimals` places, if there is one.
+/// Returns `base / scale` as an exact decimal with at most `decimals` places; `None` if there is no
+/// such decimal.
 fn exact(base: u64, scale: u64, decimals: usize) -> Option<String> {
     let (whole, mut rest) = (base / scale, base % scale);
     let mut text = whole.to_string();

@@ -119,7 +119,7 @@ pub fn kernel(
     spec: &TcpSpec,
     both_ends: bool,
 ) -> Result<KernelTcp, Problem> {
-    /// If one end is simulated, these switches apply only to it.
+    /// If one end is simulated, these switches apply only to the simulated end.
     const PEER_SWITCHES: [&str; 2] = ["dup_thresh", "rto.min"];
     if let (true, Some(SwitchValue::Table(_))) = (both_ends, spec.get("acks")) {
         let message = "the kernel itself decides how it delays ACKs";

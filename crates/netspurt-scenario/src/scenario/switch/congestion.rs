@@ -261,8 +261,8 @@ pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionCon
     CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
 }
 
-/// Adapts the algorithm `named` to replace `before`. If an ACK could increase cwnd without limit
-/// under `before`, it still can under Reno and Westwood.
+/// Adapts the algorithm `named` to replace `before`. If `before` lets an ACK increase cwnd without
+/// limit, so do Reno and Westwood in its place.
 fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
     if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
@@ -271,8 +271,8 @@ fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> Conges
     named
 }
 
-/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. Reno or Westwood in
-/// place of this algorithm then has no limit either, and no HyStart.
+/// Whether an ACK may increase cwnd without limit in slow start, as in Linux. If so, Reno or
+/// Westwood in place of this algorithm also has no limit, and it has no HyStart.
 fn grows_freely(algorithm: &CongestionConfig) -> bool {
     matches!(algorithm, CongestionConfig::Cubic(cubic) if cubic.abc_limit_segs == NO_ABC_LIMIT)
 }

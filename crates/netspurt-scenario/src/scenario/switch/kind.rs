@@ -38,7 +38,7 @@ pub struct SwitchPart {
     pub needed: bool,
 }
 
-/// What a number counts; this decides how it is written.
+/// What a number counts. The unit decides how the number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchUnit {
     /// A plain number.
@@ -69,13 +69,13 @@ pub enum SwitchKind {
         /// The maximum.
         max: u64,
     },
-    /// One of some words.
+    /// One of several words.
     Word(fn() -> Vec<Word>),
-    /// One of some words, or a congestion control algorithm that is not the core's.
+    /// One of several words, or a congestion control algorithm that is not the core's.
     Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,
-    /// One of some words, or a table.
+    /// One of several words, or a table.
     WordOr(fn() -> Vec<Word>, &'static [SwitchPart]),
 }
 
@@ -130,7 +130,7 @@ impl SwitchUnit {
         }
     }
 
-    /// The mistake of a number outside the bounds, and the fix.
+    /// Checks that the number is within the bounds. The error is the mistake and its fix.
     pub fn within(self, number: u64, [min, max]: [u64; 2]) -> Result<(), [String; 2]> {
         if (min..=max).contains(&number) {
             return Ok(());
@@ -446,7 +446,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
     }
 }
 
-/// Reads a key that must be one of the known keys, as an index among these.
+/// Reads a key as its index among the known keys. Any other key is an error.
 pub(super) struct KnownKey<'a>(pub(super) &'a [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for KnownKey<'_> {

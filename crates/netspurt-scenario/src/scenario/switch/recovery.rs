@@ -321,7 +321,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Each of ns-2's senders, with the recovery that has the sender's word in a scenario.
+/// Each of ns-2's senders, with the recovery whose word names the sender in a scenario.
 const VARIANTS: [(NsVariant, Recovery); 5] = [
     (NsVariant::Tahoe, Recovery::Tahoe),
     (NsVariant::Reno, Recovery::Reno),

@@ -14,7 +14,7 @@ use super::kind::{KnownKey, Written};
 use super::table::{all, at, find};
 use super::value::SwitchValue;
 
-/// Switches of a TCP connection; those that are left out come from the profile.
+/// Switches of a TCP connection. Switches that are left out have the values of the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSpec(BTreeMap<usize, SwitchValue>);
 

@@ -3,8 +3,8 @@
 use super::definition::Switch;
 use super::{congestion, options, recovery, timers, windows};
 
-/// The switches by theme, in the order in which they are set and written: switches that others
-/// depend on come first.
+/// The switches by theme, in the order in which they are set and written. A switch comes before the
+/// switches that depend on it.
 pub const THEMES: [(&str, &[Switch]); 5] = [
     ("Packets and windows", windows::SWITCHES),
     ("Losses", recovery::SWITCHES),

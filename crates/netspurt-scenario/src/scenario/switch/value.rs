@@ -15,8 +15,8 @@ pub enum SwitchValue {
     Table(Vec<(&'static str, SwitchValue)>),
 }
 
-/// The message of a panic: a value has another kind than its switch. The reader of scenarios rules
-/// this out.
+/// The message of the panic about a value whose kind is not that of its switch. This never happens,
+/// because the reader of scenarios checks the kind.
 const ANOTHER_KIND: &str = "a value is of its switch's kind";
 
 impl SwitchValue {

@@ -10,7 +10,8 @@ use netspurt::units::{Duration, Time};
 
 use crate::scenario::{Label, Scenario, ScenarioError};
 
-/// The class `Steady` of a file: a constant timer, or with `fails` a fault at the second sample.
+/// The class `Steady` of a file: a timer with a constant RTO. With `fails`, it fails at the second
+/// sample.
 #[derive(Debug)]
 struct Steady {
     origin: Origin,
@@ -88,7 +89,7 @@ fn scenario(timer: &str, sweep: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse_with("mine.toml", &text, vec![("steady.py".into(), "class Steady".into())])
 }
 
-/// The name of the file with the beginning of the fingerprint of its code.
+/// The name of the file, followed by the beginning of the fingerprint of its code.
 fn pin() -> String {
     format!("steady.py@{}", &netspurt::foreign::fingerprint("class Steady")[..16])
 }

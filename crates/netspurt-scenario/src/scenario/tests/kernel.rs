@@ -199,8 +199,9 @@ fn an_application_that_pauses_writes_that_long_after_the_connection_is_open() {
         };
         Time::from_nanos(start[0].unwrap().cast_unsigned())
     };
-    // ns-2's connections are open from the start; a SYN and its answer take 44 octets each at
-    // 9600 bit/s and 10 Mbit/s, and 150 ms each way.
+    // A connection of ns-2 is open from its start. Reno begins with a handshake. The SYN and the
+    // SYN-ACK have 44 octets each. Each of them crosses lines of 9600 bit/s and of 10 Mbit/s, with
+    // a propagation delay of 150 ms.
     let opened = Time::ZERO + Duration::from_secs(1);
     assert_eq!(written("ns-2"), opened + Duration::from_millis(1500));
     let octets = Duration::from_nanos(2 * (44 * 8 * 100 + 36_666_666));

@@ -398,7 +398,7 @@ fn a_probe_that_sends_the_last_octets_ends_the_time_limited_by_cwnd() {
     assert_eq!(number(&results, "retransmissions"), 0);
 }
 
-/// Timeouts at 1.2, 3.2 and 7.2 s. The sender gives up at 15.2 s, and later arrivals change
+/// The timer fires at 1.2, 3.2 and 7.2 s. The sender gives up at 15.2 s, and later arrivals change
 /// nothing.
 #[test]
 fn a_flow_that_gave_up_repairs_nothing_afterwards() {

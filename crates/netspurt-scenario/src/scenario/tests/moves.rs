@@ -74,8 +74,8 @@ pub(super) const SLIPS: &[Slip] = &[
 ];
 
 /// If neither queues nor drops are recorded, a link passes frames to the next link ahead of time.
-/// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls
-/// faster than frames follow each other.
+/// This changes neither the results nor the number of wake-ups. Here the delay sometimes falls by
+/// more than the time between two frames.
 #[test]
 fn a_link_with_a_changing_delay_hands_on_frames_ahead_of_time() {
     let text = r#"

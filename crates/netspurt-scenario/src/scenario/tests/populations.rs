@@ -184,8 +184,8 @@ fn sums_and_quantiles_agree_with_the_single_connections() {
     }
 }
 
-/// Four times as much arrives as the line carries, so most connections are still open when the run
-/// ends.
+/// The offered load is four times what the line carries, so most connections are still open when
+/// the run ends.
 #[test]
 fn an_incomplete_connection_counts_as_longer_than_all_others() {
     let results = results(&[
@@ -201,7 +201,8 @@ fn an_incomplete_connection_counts_as_longer_than_all_others() {
     assert!(sum(&results, "duration_ns_max") > 0, "only complete connections count");
 }
 
-/// Of nine connections, no connection is above the quantile of 90 %. Of ten, one is.
+/// Of nine connections, no connection is above the quantile of 90 %. Of ten connections, one
+/// connection is.
 #[test]
 fn a_quantile_exists_only_with_a_connection_above_it() {
     let of = |count: &str| {

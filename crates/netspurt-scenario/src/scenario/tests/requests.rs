@@ -44,8 +44,8 @@ fn ms(table: &Table, name: &str) -> Vec<i64> {
     whole(table, name).into_iter().map(|ns| ns / 1_000_000).collect()
 }
 
-/// SYN and SYN-ACK together take 20 ms, a request 10 ms, the service 5 ms, and a reply 10 ms. Then
-/// follow 50 ms of think time.
+/// SYN and SYN-ACK together take 20 ms, a request 10 ms, the service 5 ms, and a reply 10 ms. The
+/// think time of 50 ms follows.
 #[test]
 fn each_request_waits_for_the_reply_before_it() {
     let results = results(&[]);

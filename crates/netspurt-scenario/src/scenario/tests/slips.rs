@@ -274,7 +274,7 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     let message = setting(&[("stop", "3 s")]);
     assert!(message.starts_with("`short.1` would start at 3 s"), "{message}");
     assert!(message.contains("with stop = 3 s"), "{message}");
-    // Pairs for 20 flows; the count then needs more.
+    // There are pairs of hosts for all 20 flows, but most of the flows start too late.
     let message = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(message.contains("with flows.short.count = 20"), "{message}");
     assert!(message.ends_with("only 3 of the 20 start before the `stop` of 5 s"), "{message}");

@@ -45,8 +45,8 @@ fn text(switch: &Switch, value: &SwitchValue) -> String {
     toml::Value::try_from(Written(&switch.kind, value)).unwrap().to_string()
 }
 
-/// For each switch and each other value of it: the switch, the changed `config`, and the value as
-/// text.
+/// For each switch and each value that differs from its value in `config`: the switch, the changed
+/// `config`, and the value as text.
 fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
     let mut changes = Vec::new();
     for switch in all() {
@@ -69,7 +69,7 @@ fn a_written_switch_is_read_back_and_set_unchanged() {
             match tcp_config(profile.word(), &[(key, &text)]) {
                 Ok(TcpConfig::Rfc(read)) => assert_eq!(*read, changed, "{key} = {text}"),
                 Ok(TcpConfig::Ns(_)) => panic!("no profile of ns-2's"),
-                // Switches that always contradict another one.
+                // These switches always contradict another switch.
                 Err(slip) => assert!(
                     ["recovery", "sack", "timestamps", "rto.sampling", "receive.autotuning"]
                         .contains(&key)
