@@ -26,7 +26,8 @@ pub struct AckInfo {
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// The minimum round trip so far, within the time that the sender keeps (RFC 8985 §6.2 step 1).
+    /// The minimum round trip over the time for which the sender keeps samples (RFC 8985 §6.2 step
+    /// 1).
     pub min_rtt: Option<Duration>,
     /// The oldest octet that is not acknowledged, after this ACK.
     pub una: u64,
@@ -49,7 +50,8 @@ pub struct AckInfo {
 pub struct RateSample {
     /// The octets that were delivered in the interval.
     pub delivered_bytes: u64,
-    /// The interval: the longer of the time of sending and the time of acknowledging.
+    /// The interval: the time that sending took, or the time that acknowledging took, whichever is
+    /// longer.
     pub interval: Duration,
     /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     pub prior_delivered_bytes: u64,
@@ -90,7 +92,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// Called on congestion at `now` with `flight` octets outstanding. Returns the new slow-start
-    /// threshold. It is called once for each window of data, before cwnd is cut.
+    /// threshold. The sender calls this once for each window of data, before it cuts cwnd.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -136,7 +138,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether the algorithm uses [`AckInfo::rate`]. Its computation takes some time.
+    /// Whether the algorithm uses [`AckInfo::rate`]. If nothing uses the rate, the sender does not
+    /// compute it, to save time.
     fn wants_rate(&self) -> bool {
         false
     }

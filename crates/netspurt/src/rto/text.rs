@@ -23,7 +23,7 @@ pub struct Bounds {
 }
 
 impl EstimatorConfig {
-    /// Names for certain constants of an algorithm that has another name.
+    /// Names that stand for an algorithm with certain constants.
     pub const ALIASES: &[&str] = &["rfc2988", "mills-single"];
 
     /// The algorithm and the constants that `alias` names.
@@ -95,7 +95,7 @@ impl EstimatorConfig {
         Ok(bounds.map(|bound| bound.is_some_and(|key| given.contains(&key))))
     }
 
-    /// The constants that `text` names on a host with this clock, and the keys that it sets.
+    /// The timer that `text` describes on a host with this clock, and the keys that the text sets.
     fn read_on(
         text: &str,
         timer_clock: Clock,
@@ -152,7 +152,7 @@ impl EstimatorConfig {
         self
     }
 
-    /// All constants as texts, each with its key. Together with the name they read as the same
+    /// All constants as texts, each with its key. The name with these settings reads as the same
     /// timer.
     ///
     /// ```

@@ -34,9 +34,9 @@ pub struct BbrConfig {
     pub probe_rtt_time: Duration,
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd outside loss recovery.
     pub min_cwnd_segs: u32,
-    /// The growth of the bandwidth in a round, as a factor. With less growth the pipe may be full.
+    /// A factor. If the bandwidth grows by less than this factor in a round, the pipe may be full.
     pub full_pipe_growth: (u32, u32),
-    /// The number of rounds with less growth after which the pipe counts as full.
+    /// The pipe counts as full after this number of rounds without that growth.
     pub full_pipe_rounds: u32,
     /// The percentage by which pacing stays below the estimate: 1 in Linux, 0 in the draft.
     pub pacing_margin_percent: u32,

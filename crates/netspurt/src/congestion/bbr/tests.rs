@@ -432,7 +432,7 @@ fn an_undo_clears_the_count_of_rounds_without_growth() {
     assert!(!bbr.filled_pipe);
 }
 
-/// An action of a network.
+/// An event that the algorithm gets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack(AckInfo),
@@ -509,8 +509,8 @@ proptest! {
     }
 }
 
-/// If the SYN was retransmitted and the first segment was probed, there is no round trip. A rate of
-/// one octet in three seconds is not used for pacing.
+/// If neither the SYN nor the first segment gave a sample, no round trip is known. A rate of one
+/// octet in three seconds is not used for pacing.
 #[test]
 fn nothing_is_paced_before_the_first_round_trip() {
     let mut bbr = Bbr::new(BbrConfig::default());

@@ -1,5 +1,5 @@
-//! Tests of RFC 9438's formulas at instants that were computed by hand, and of properties that hold
-//! for any ACKs.
+//! Tests of RFC 9438's formulas against values that were computed by hand, and of properties that
+//! hold for any ACKs.
 
 use proptest::prelude::*;
 
@@ -297,7 +297,7 @@ fn the_cube_root_agrees_with_floating_point() {
     }
 }
 
-/// An action of a network that concerns an algorithm.
+/// An event that the algorithm gets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },
@@ -389,8 +389,8 @@ proptest! {
     }
 }
 
-/// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged ones until a
-/// loss shows where the plateau is.
+/// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
+/// a loss shows where the plateau is.
 #[test]
 fn the_window_grows_by_at_most_a_segment_for_twenty_before_any_congestion() {
     let grown = |initial_segs_per_increase_max, congested: bool| {

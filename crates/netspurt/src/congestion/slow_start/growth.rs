@@ -2,8 +2,9 @@
 
 use crate::congestion::AckInfo;
 
-/// From this number of segments on, the growth for an ACK is not limited. All acknowledged octets
-/// count, even after a timeout, but cwnd does not grow beyond the threshold. Linux does so.
+/// A limit of this number of segments or more does not limit the growth for an ACK. As in Linux,
+/// all acknowledged octets then count, even after a timeout, but cwnd does not grow beyond the
+/// threshold.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// The octets by which an ACK opens cwnd, at most `limit_segs` segments.

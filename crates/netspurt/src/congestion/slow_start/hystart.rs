@@ -35,8 +35,8 @@ pub struct HyStartConfig {
     pub ack_train: bool,
     /// The maximum time between two ACKs of a train.
     pub ack_spacing: Duration,
-    /// The time that is added to the path's round trip before it is compared with a train: Linux's
-    /// allowance for segmentation offload.
+    /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
+    /// path's round trip plus this time.
     pub train_allowance: Duration,
     /// Whether the sender paces. A train must then last a whole round trip, and not half of one.
     pub paced: bool,
@@ -150,7 +150,8 @@ impl HyStart {
         now.saturating_since(round.start) > length
     }
 
-    /// Whether the minimum round trip of this round exceeds that of all rounds by the threshold.
+    /// Whether the minimum round trip of this round exceeds the minimum of all rounds by more than
+    /// the threshold.
     fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, min_rtt: Duration) -> bool {
         let of_round = round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
         round.min_rtt = Some(of_round);
