@@ -137,7 +137,7 @@ impl Transmitter {
         self.smss
     }
 
-    /// Whole segments in a span of octets, a shorter last one included.
+    /// The number of segments in a span of octets. A shorter last segment counts as one.
     pub(super) fn segs(&self, octets: u64) -> u64 {
         octets.div_ceil(self.smss)
     }

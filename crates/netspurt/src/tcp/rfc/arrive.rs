@@ -11,8 +11,8 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum MSS to which a small window leads. Every IP accepts a packet of 68 octets (RFC 791
-/// §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
+/// The minimum MSS to which a small window leads. Every host accepts an IP packet of 68 octets (RFC
+/// 791 §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {

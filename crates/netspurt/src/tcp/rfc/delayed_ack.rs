@@ -85,7 +85,7 @@ pub(super) struct AckDelay {
     /// The number of acknowledgments that are still to be sent immediately, and its maximum.
     quick: u32,
     quick_max: u32,
-    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms those of the longest
+    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
     /// Octets of the last segment, if it was shorter than `full` but may be a full one; otherwise
@@ -150,7 +150,8 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// Called when a segment arrived beyond a hole. It also shows how long a full segment is.
+    /// Called when a segment arrived beyond a hole. Such a segment also shows how long a full
+    /// segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
@@ -305,7 +306,8 @@ impl AckDelay {
     pub(super) fn wait(&self, at: &Moment) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
-        // The wait need not be longer than the round trip, for which the peer waits in any case.
+        // The wait need not be longer than the round trip, because the peer waits for a round trip
+        // in any case.
         at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
     }
 

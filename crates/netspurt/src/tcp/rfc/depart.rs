@@ -50,7 +50,7 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while both windows have room and no retransmission is in doubt. Returns
+    /// Sends full segments while both windows have room and no retransmission can be due. Returns
     /// true if only cwnd stopped this, so that nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {

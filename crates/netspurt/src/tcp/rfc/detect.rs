@@ -276,7 +276,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the head as lost, and all segments that left more than `late` ago.
+    /// Marks the head as lost, and all segments that were sent at least `late` ago.
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {

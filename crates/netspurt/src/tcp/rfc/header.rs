@@ -175,8 +175,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The SACK blocks that fit into a segment with `spare` octets of payload fewer than a full
-    /// one.
+    /// The SACK blocks that fit into a segment whose payload is `spare` octets shorter than that of
+    /// a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.

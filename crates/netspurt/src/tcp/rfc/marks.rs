@@ -31,9 +31,9 @@ impl MarkEcho {
         self.is_on = ecn;
     }
 
-    /// Called when a segment arrived. Returns whether it must be acknowledged immediately, because
-    /// it is marked. If marks count only in new data, the reason is not a mark, but CWR in a
-    /// segment with data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// Called when a segment arrived. Returns whether the segment must be acknowledged immediately.
+    /// The reason is a mark. If marks count only in new data, the reason is CWR in a segment with
+    /// data, SYN or FIN. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;

@@ -106,7 +106,7 @@ impl RttMeter {
         newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
-    /// Gives the timer the round trips that the kind of sampling asks for.
+    /// Passes samples to the timer, as the kind of sampling requires.
     #[inline]
     pub(super) fn measure(
         &mut self,
@@ -162,8 +162,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns when the oldest segment was sent of those that an ACK newly covers and that were
-    /// sent once.
+    /// An ACK may newly cover segments that were sent once. Returns when the oldest of them was
+    /// sent.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -205,8 +205,8 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). It is unambiguous even for
-    /// segments that were sent twice.
+    /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). The sample is unambiguous even
+    /// for segments that were sent twice.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -248,8 +248,8 @@ impl RttMeter {
     }
 
     /// Processes exact round trips of segments that were sent once: the round trip of the `newest`
-    /// segment, and the one to be `smoothed`. Linux smooths its samples, which are the round trips
-    /// of the oldest segment.
+    /// segment, and the round trip to be `smoothed`. Linux smooths the round trip of the oldest
+    /// segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));

@@ -26,10 +26,10 @@ const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
 /// expected within this time. Linux also counts a segment that was sent exactly 1 ms ago as recent.
-/// On a real host slightly more time has passed by then, so it does not count here.
+/// On a real host such a segment is always slightly older, so here it does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
-/// Segments are sent immediately if they fill at least the smaller of cwnd and the peer's window,
-/// divided by this (`tcp_tso_win_divisor`).
+/// Segments are sent immediately if they fill a large part of the window: at least the smaller of
+/// cwnd and the peer's window, divided by this number (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
 /// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the

@@ -17,8 +17,7 @@ const HEAD_ROOM: u64 = 424;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The unit in which the share of memory that is window is counted: a 256th. At first the share is
-/// one half.
+/// The share of memory that is window is counted in 256ths. At first the share is one half.
 const WHOLE: u64 = 256;
 /// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
@@ -317,8 +316,8 @@ impl ReceiveMemory {
         self.tuning.bound(clamp);
     }
 
-    /// Lets the threshold grow with an arrival, if it may. Returns whether it did. `full` octets
-    /// count as a full segment.
+    /// Raises the threshold for an arrival, if the rules allow it. Returns whether the threshold
+    /// rose. `full` octets count as a full segment.
     pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
         let &Load { len, memory, .. } = load;
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
@@ -390,8 +389,8 @@ impl ReceiveMemory {
         used <= self.size
     }
 
-    /// Returns the window to advertise, if the last one was `advertised` and `full` octets are a
-    /// full segment, and whether more than half of the buffer is occupied.
+    /// Returns the window to advertise, and whether more than half of the buffer is occupied.
+    /// `advertised` is the last advertised window. A full segment has `full` octets.
     pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
@@ -434,7 +433,8 @@ impl ReceiveMemory {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
 
-    /// Whether a window with `left` octets left is so small that a larger one is worth advertising.
+    /// Whether a window of which `left` octets remain is so small that the host should advertise a
+    /// larger one.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }

@@ -64,8 +64,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if no repair is in progress, no retransmission is in doubt, and no retransmission is
-    /// outstanding at or above `una`.
+    /// True if no repair is in progress, F-RTO is off, the scoreboard is quiet, and no
+    /// retransmission is outstanding at or above `una`.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -362,8 +362,8 @@ impl LossRecovery {
         let is_repeated_loss = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
         if !is_repeated_loss && !is_cut {
-            // RFC 5681 §3.1: the threshold falls once for each loss, not at each retransmission of
-            // it.
+            // RFC 5681 §3.1: the threshold falls once for each loss, and not at each retransmission
+            // of the lost segment.
             self.cut(Congestion::Timeout, scene);
         }
         // Linux starts F-RTO again after a repeated timeout, and checks the phase
@@ -465,7 +465,7 @@ impl LossRecovery {
 
     /// Returns the octets that fill the congestion window; `pipe` of them are in the network.
     /// Before a repair, without Limited Transmit, octets that were reported as arrived still fill
-    /// it.
+    /// cwnd.
     pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
         let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
         if careful { self.loss.counted_flight(window, config) } else { pipe }
@@ -509,8 +509,8 @@ impl LossRecovery {
     }
 
     /// RFC 6675 §4 rules 3 and 4 apply if no segment is lost and no new data can be sent. Rule 3
-    /// retransmits segments below the highest report that may be lost. Rule 4 retransmits the last
-    /// segment, once in a recovery. Returns the place of the segment.
+    /// retransmits segments that may be lost, below the highest reported octet. Rule 4 retransmits
+    /// the last segment, once in a recovery. Returns the place of the segment.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

@@ -24,7 +24,8 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether the retransmission timer counts from the head if RACK's timer was armed after it.
+    /// Whether the retransmission timer counts from the last transmission of the head if RACK's
+    /// timer was armed since the retransmission timer was last set.
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,

@@ -93,7 +93,7 @@ impl Tcb {
         self.life.listen();
     }
 
-    /// Returns to LISTEN as if no segment had come. The counts of sent segments stay.
+    /// Returns to LISTEN as if no segment had come. The counts of sent segments do not change.
     pub(super) fn listen_again(&mut self) {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
@@ -149,8 +149,8 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Sets whether the next segments are acknowledged immediately. An owed acknowledgment is then
-    /// sent, in Linux only when all data is read.
+    /// Sets whether the next segments are acknowledged immediately. If this is switched on and an
+    /// acknowledgment is owed, it is sent now. In Linux it is sent only if all data is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);

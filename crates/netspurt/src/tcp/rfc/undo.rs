@@ -78,12 +78,12 @@ impl Prior {
 pub(super) struct SpuriousWatch {
     frto: Frto,
     prior: Option<Prior>,
-    /// Every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
+    /// True if every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
     all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
-    /// A duplicate of a segment that was sent once was reported. So the path duplicates segments,
-    /// and reports of duplicates prove nothing.
+    /// True if a duplicate of a segment was reported that was sent only once. Then the path
+    /// duplicates segments, and reports of duplicates prove nothing.
     path_duplicates: bool,
 }
 
@@ -224,9 +224,9 @@ impl SpuriousWatch {
         spurious
     }
 
-    /// Handles the report of a duplicate: a retransmission, or a copy that a link made. A duplicate
-    /// counts against the repair only if the repair retransmitted its octets, and never after a
-    /// link was seen to make duplicates.
+    /// Handles the report of a duplicate, which is a retransmission or a copy that a link made. The
+    /// duplicate counts as a spurious retransmission only if the repair retransmitted its octets.
+    /// After a report has shown that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };

@@ -10,7 +10,7 @@ use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
-    /// Does what is due at `now`, one thing at a time.
+    /// Carries out one action that is due at `now`.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);
