@@ -26,8 +26,7 @@ pub struct AckInfo {
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// The minimum round trip over the time for which the sender keeps samples (RFC 8985 §6.2 step
-    /// 1).
+    /// The minimum round trip so far (RFC 8985 §6.2 step 1).
     pub min_rtt: Option<Duration>,
     /// The oldest octet that is not acknowledged, after this ACK.
     pub una: u64,
@@ -38,8 +37,8 @@ pub struct AckInfo {
     pub window_limited: bool,
     /// Whether loss recovery, or a similar phase, controls cwnd now.
     pub in_recovery: bool,
-    /// Whether the repair after a timeout is not finished. A stretch ACK then opens cwnd by one
-    /// segment at most (RFC 3465 §2.3).
+    /// True until the repair after a timeout is finished. During this repair, a stretch ACK opens
+    /// cwnd by at most one segment (RFC 3465 §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -121,8 +120,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm controls cwnd in recovery as well. The sender then cuts cwnd itself
-    /// only at a timeout, to one segment.
+    /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
+    /// at a timeout, to one segment.
     fn owns_window(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, one for the
-//! others.
+//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, and one for
+//! exchanges with retransmissions.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -95,7 +95,8 @@ impl Keys for CocoaConfig {
 /// else by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews it
 /// for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
 /// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither is
-/// drawn from a random stream of its own, at each sample. It stays the same during a backoff.
+/// drawn from a random stream of its own, at each sample. The dither stays the same during a
+/// backoff.
 ///
 /// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///

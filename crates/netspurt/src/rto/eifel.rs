@@ -83,7 +83,7 @@ pub struct Eifel {
     backoff: Backoff,
 }
 
-/// The smallest n, so that the gain is at most a third.
+/// The smallest n. It limits the gain to a third.
 const FLIGHT_SEGS_MIN: u64 = 3;
 /// The largest n.
 const FLIGHT_SEGS_MAX: u64 = 1 << 16;

@@ -23,7 +23,7 @@ pub enum TimeoutKind {
 
 /// An algorithm that turns round-trip samples and timeouts into a retransmission timer.
 ///
-/// A new algorithm implements the first four methods. The defaults of the others suit most
+/// A new algorithm implements the first four methods. The defaults of the other methods suit most
 /// algorithms.
 ///
 /// ```
@@ -109,8 +109,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
-    /// least one tick of a ticking clock. The algorithms of BSD count one tick more themselves, so
-    /// they allow a span of zero.
+    /// least one tick of a ticking clock. The algorithms of BSD allow a span of zero, because they
+    /// add one tick themselves.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }

@@ -147,7 +147,7 @@ impl Mills {
         self.line.to(octets, timer)
     }
 
-    /// The round trip of a sample, converted to that of a segment of mean length.
+    /// The round trip of a sample, converted to the round trip of a segment of mean length.
     fn usual(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;

@@ -132,8 +132,8 @@ impl Connection {
         }
     }
 
-    /// Accepts `octets` more octets to send; they leave as the windows allow. Opens the connection
-    /// if it is not open.
+    /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
+    /// it. Opens the connection if it is not open.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -175,8 +175,7 @@ impl Connection {
         }
     }
 
-    /// Lets arrived data fill the receive window, from now on, until [`read`](Self::read) is
-    /// called.
+    /// From now on, arrived data fills the receive window until [`read`](Self::read) is called.
     pub fn read_by_hand(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().set_reads_at_once(false);

@@ -74,7 +74,7 @@ pub(super) struct Transmitter {
     pub(super) nxt: u64,
     /// The octet after the highest ever sent.
     pub(super) max: u64,
-    /// The octet after the last one the application wrote.
+    /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
     pub(super) timer: RetransmitTimer,
     timed: Option<Timed>,

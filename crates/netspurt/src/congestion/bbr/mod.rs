@@ -145,7 +145,7 @@ impl Bbr {
     }
 
     /// The octets that should be in the network for `gain` bandwidth-delay products (§4.2.3.2).
-    /// Three bursts are added, so that the hosts can work in bursts.
+    /// Three bursts are added, because hosts send and acknowledge segments in bursts.
     fn inflight(&self, gain: (u32, u32), smss: u64) -> u64 {
         let Some(bdp) = self.model.bdp(gain) else { return self.initial_cwnd };
         // As in Linux, two segments are added, so that probing has an effect on short paths.

@@ -348,8 +348,8 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
     assert_eq!(bbr.cwnd_gain(), (2885, 1000));
 }
 
-/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above, it is
-/// the octets of a millisecond, but at most 64 kB.
+/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above 24
+/// Mbit/s a burst has the octets of a millisecond, but at most 64 kB.
 #[test]
 fn a_burst_is_as_long_as_the_rate_allows() {
     let mut bbr = Bbr::new(BbrConfig::default());

@@ -159,9 +159,10 @@ fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     (every * 8) as f64 * rtt.as_nanos() as f64 / (now - half).as_nanos() as f64
 }
 
-/// §5.1, tables 1 and 2, the columns for C = 0.4. They have the average windows that the response
-/// function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's window if
-/// that is larger. The formulas hold for a continuous window, so an error of 6 % is allowed.
+/// §5.1, tables 1 and 2, the columns for C = 0.4. The tables have the average windows that the
+/// response function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's
+/// window if that is larger. The formulas hold for a continuous window, so an error of 6 % is
+/// allowed.
 #[test]
 fn the_average_windows_agree_with_the_tables_of_the_rfc() {
     for (rtt_ms, every, segments) in [

@@ -11,7 +11,7 @@ pub const NO_ABC_LIMIT: u32 = 1_000_000;
 pub(super) fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
         Some(NO_ABC_LIMIT..) => ack.acked_bytes,
-        // RFC 3465 §2.3: the limit is 1 while the repair of a timeout goes on.
+        // RFC 3465 §2.3: the limit is 1 until the repair after a timeout is finished.
         Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
         Some(limit) => ack.acked_bytes.min(u64::from(limit).saturating_mul(ack.smss)),
         None => ack.acked_bytes,

@@ -23,7 +23,7 @@ pub struct HyStartConfig {
     pub low_window_segs: u32,
     /// Whether a growing round trip ends slow start.
     pub delay_increase: bool,
-    /// The number of samples in a round before the round trip is judged.
+    /// The number of samples that a round must have before its round trip may end slow start.
     pub min_samples: u32,
     /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
     pub delay_divisor: u32,
@@ -169,7 +169,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// Makes a HyStart that judges round trips only.
+    /// Makes a HyStart that uses round trips only, and not trains of ACKs.
     fn delays() -> HyStart {
         HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// The minimum round trip may grow by an eighth, but at least by 4 ms and at most by 16 ms. A
-    /// round is judged after its eighth sample.
+    /// round must have eight samples before it can end slow start.
     #[test]
     fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {

@@ -25,7 +25,7 @@ pub struct HyStartPpConfig {
     /// The divisor of the last round's round trip. The quotient is the growth that counts
     /// (MIN_RTT_DIVISOR).
     pub min_rtt_divisor: u32,
-    /// The number of samples after which a round is judged (N_RTT_SAMPLE).
+    /// The number of samples that a round must have before its round trip counts (N_RTT_SAMPLE).
     pub n_rtt_sample: u32,
     /// The divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR).
     pub css_growth_divisor: u32,

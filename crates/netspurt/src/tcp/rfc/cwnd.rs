@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(after(2000, CwndRules::LINUX).cwnd, 10_000);
     }
 
-    /// RFC 4015 §3.2: ssthresh becomes pipe_prev, cwnd what is outstanding and one burst.
+    /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
+    /// burst.
     #[test]
     fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };

@@ -76,7 +76,7 @@ packed_variants!(Pushed { Never, Once, Again });
 ///   sent earlier if the peer set PSH and the application has read all data.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
 ///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
-///   without one.
+///   without an answer.
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
@@ -273,8 +273,8 @@ impl AckDelay {
 
     /// True if the acknowledgment must not wait, even if the application has read nothing.
     pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
-        // In Linux more than one full segment is enough, in RFC 5681 two are needed. For full
-        // segments this is the same.
+        // Linux asks for more octets than one full segment has, and RFC 5681 asks for two full
+        // segments. If all segments are full, the two rules agree.
         let is_full = held > self.full && (!self.full_needs_reader || reader.keeps_window);
         let is_quick = self.quick > 0 && !self.interactive;
         is_quick || is_full || self.algorithm == DelayedAck::Never

@@ -52,8 +52,8 @@ impl LossDetector {
     }
 
     /// The estimate of octets in the network: the outstanding octets, minus those that arrived or
-    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, duplicate ACKs stand for
-    /// arrivals.
+    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as the
+    /// arrival of a segment.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         let in_network = if config.cwnd_rules.whole_segments {
@@ -64,7 +64,8 @@ impl LossDetector {
             debug_assert!(all >= gone, "{gone} octets gone of {all}");
             all - gone
         };
-        // Duplicates stand for segments that are neither lost nor known to have arrived.
+        // Each duplicate ACK counts as the arrival of a segment that is neither lost nor known to
+        // have arrived.
         in_network.saturating_sub(self.dup_bytes)
     }
 
@@ -86,8 +87,8 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicate ACKs. Without SACK each one stands for a segment that arrived. An ACK of
-    /// new octets then shows which segments arrived (RFC 6582 §3.2).
+    /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
+    /// An ACK of new octets then shows which segments arrived (RFC 6582 §3.2).
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
         let &Scene { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;
@@ -182,8 +183,8 @@ impl LossDetector {
         }
     }
 
-    /// The number of duplicates that indicates a loss. It is smaller if fewer duplicates can come
-    /// (RFC 5827 §3).
+    /// The number of duplicates that indicates a loss. The number is smaller if fewer duplicates
+    /// can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &Scene<'_>) -> u32 {
         let usual = scene.config.dup_thresh;
         let limited_segs = scene.window.segs(self.limited);
@@ -257,9 +258,9 @@ impl LossDetector {
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// Called after a timeout. Marks everything outstanding as lost. With RACK, it marks only the
-    /// head and segments that were sent long enough ago. The others may be on their way (RFC 8985
-    /// §6.3).
+    /// Called after a timeout. Marks everything outstanding as lost. With RACK, marks only the head
+    /// and the segments that were sent long enough ago. The other segments may still be on their
+    /// way (RFC 8985 §6.3).
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -342,7 +343,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681 §3.2: the third duplicate shows a loss, and each stands for a segment that arrived.
+    /// RFC 5681 §3.2: the third duplicate shows a loss, and each duplicate counts as the arrival of
+    /// a segment.
     #[test]
     fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);

@@ -51,9 +51,9 @@ impl MarkEcho {
     }
 
     /// Called when new data arrived and marks count only in new data. Returns whether the next
-    /// acknowledgments must be sent immediately. This is so after the first mark that is echoed,
-    /// and after data that is not ECN-capable although earlier data was. Such data is probably a
-    /// retransmission (`tcp_data_ecn_check`).
+    /// acknowledgments must be sent immediately. This is necessary after the first mark that is
+    /// echoed. It is also necessary after data that is not ECN-capable although earlier data was
+    /// ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;

@@ -279,7 +279,8 @@ struct SampleLabels<'a> {
 }
 
 impl SampleLabels<'_> {
-    /// Returns the sample of a round trip from an echo, which belongs to one copy only.
+    /// Returns the sample of a round trip from an echo. The sample is unambiguous, because an echo
+    /// belongs to one copy.
     fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
         let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
         let trip = self.trip(Time::from_nanos(sent), 1);

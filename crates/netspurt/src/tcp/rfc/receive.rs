@@ -172,7 +172,7 @@ impl RfcReceiver {
         may
     }
 
-    /// Forgets the challenge ACKs of the handshake, which do not limit later ones.
+    /// Forgets the challenge ACKs of the handshake, so that they do not limit later challenge ACKs.
     pub(super) fn forget_challenge(&mut self) {
         self.challenged = None;
     }
@@ -500,7 +500,7 @@ impl RfcReceiver {
     }
 
     /// The blocks of an acknowledgment, at most `room`. A duplicate is reported first (RFC 2883
-    /// §4), then the block of the newest segment, then the ones most recently reported (RFC 2018
+    /// §4), then the block of the newest segment, then the most recently reported blocks (RFC 2018
     /// §4).
     fn blocks(&self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();

@@ -72,7 +72,7 @@ pub(super) struct Load {
 /// A packet whose octets wait for the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WaitingPacket {
-    /// The octet after the last one of the packet.
+    /// The octet after the last octet of the packet.
     end: u64,
     memory: u64,
 }
@@ -289,7 +289,7 @@ impl ReceiveMemory {
     }
 
     /// Called when a hole was filled: of `before` octets beyond it, `left` are still beyond a hole.
-    /// Returns the memory of the others.
+    /// Returns the memory of the other octets.
     ///
     /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
     /// packet by packet.

@@ -44,7 +44,7 @@ pub(super) struct Reaction {
     pub(super) next_look: NextLook,
     /// Whether a repair began.
     pub(super) began: bool,
-    /// The state before the cut that was undone, if one was.
+    /// If a cut was undone: the state before this cut.
     pub(super) undone: Option<Prior>,
 }
 
@@ -415,8 +415,8 @@ impl LossRecovery {
         }
         let smss = scene.window.smss;
         if news.acked > 0 && news.stood_for > 0 {
-            // DeliveredData of RFC 6937: the octets for which duplicates stood have already been
-            // counted, except for one segment.
+            // DeliveredData of RFC 6937: the octets whose arrival duplicate ACKs indicated have
+            // already been counted, except for one segment.
             let delivered_rest = info.delivered_bytes.saturating_sub(news.stood_for);
             info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }

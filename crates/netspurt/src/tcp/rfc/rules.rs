@@ -12,7 +12,7 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
-    /// cwnd counts segments: a short segment fills as much of it as a full one
+    /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
     /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
     /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
@@ -30,7 +30,7 @@ pub struct CwndRules {
     /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
     pub timeout_keeps_cut: bool,
     /// After a timeout cwnd is one segment larger than the data that may still be on its way
-    /// (`tcp_enter_loss`). In RFC 5681 §3.1 it is one segment.
+    /// (`tcp_enter_loss`). In RFC 5681 §3.1 cwnd is one segment.
     pub timeout_adds_to_pipe: bool,
     /// The ACK that ends a recovery may already open cwnd (`tcp_ack`). Without the switch, only the
     /// next ACK may open it.
@@ -116,8 +116,8 @@ pub struct TimerRules {
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
     /// The first ACK after RACK's timer was armed sets the retransmission timer from the last
-    /// transmission of the head (`tcp_rearm_rto`), and not from now. RACK's timer does the same
-    /// when it fires.
+    /// transmission of the head (`tcp_rearm_rto`), and not from now. When RACK's timer fires, the
+    /// retransmission timer is set in the same way.
     pub counts_from_head: bool,
     /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
     /// sender does not act upon such an ACK. The timer fires half a round trip later, but not
@@ -131,8 +131,8 @@ pub struct TimerRules {
     /// began (`rtt_seq`), and not already with an ACK of just these octets.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
-    /// lets one timer run at a time). It is set again when RACK's timer has fired, or with an ACK
-    /// of new octets.
+    /// lets one timer run at a time). The retransmission timer is set again when RACK's timer has
+    /// fired, or on an ACK of new octets.
     pub yields_to_rack: bool,
 }
 
@@ -357,7 +357,7 @@ pub struct SendRules {
     /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
     /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
-    /// short one that fills the peer's window (`tcp_mss_split_point`).
+    /// short segment that fills the peer's window (`tcp_mss_split_point`).
     pub packets_fill_windows: bool,
     /// If the peer has shrunk its window, retransmissions wait for room in this window. Only a
     /// retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`).

@@ -148,8 +148,8 @@ impl StateCount {
 
 /// Segments in the order of their octets, from the oldest outstanding on.
 ///
-/// The counts of octets and segments change whenever a segment changes its state. So `pipe` takes
-/// no loop: it is outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
+/// The counts of octets and segments change whenever a segment changes its state. So pipe is
+/// computed without a loop: outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
@@ -166,7 +166,7 @@ pub(super) struct Scoreboard {
     waiting: u64,
     /// No segment below this octet is lost and still to be retransmitted.
     waiting_from: u64,
-    /// Loss detection by SACK has judged all segments below this octet.
+    /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
     /// The octets of segments that no longer count as lost and were not retransmitted.
     spared: Ranges,
@@ -378,8 +378,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes `gone` from the counts: a `whole` segment, or a part of a segment of which the rest
-    /// remains.
+    /// Removes `gone` from the counts. `gone` is a `whole` segment, or the acknowledged first part
+    /// of a segment.
     fn uncount(&mut self, gone: &SentSegment, whole: bool) {
         let octets = gone.len();
         if gone.sacked {
@@ -466,7 +466,7 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// Marks as lost all segments that have not arrived, start below `edge` and were not judged
+    /// Marks as lost all segments that have not arrived, start below `edge` and were not checked
     /// before. Returns the number of their octets.
     pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
@@ -493,7 +493,7 @@ impl Scoreboard {
     }
 
     /// Counts no segment as lost any more, because the originals are still on their way. With
-    /// `spared`, RACK does not look again at the segments that it had called lost and that were not
+    /// `spared`, RACK ignores from now on the segments that it had marked as lost and that were not
     /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {

@@ -11,8 +11,8 @@ use super::written::WrittenPart;
 /// The maximum receive window that is filled by one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets of one of the host's buffers, which hold at most half of the peer's
-/// largest window.
+/// The maximum number of octets in a buffer of the host. A buffer also has at most half of the
+/// peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
@@ -64,7 +64,7 @@ packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_m
 /// The end of a record, or of a small buffer of the host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// The octet after the last one.
+    /// The octet after the last octet of the record or buffer.
     end: u64,
     /// Whether the octets after this end may join the octets before it in one packet.
     joins: bool,
@@ -267,8 +267,8 @@ impl SendWindow {
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Called when a segment with these numbers acknowledges our SYN. This segment also has a
-    /// new `window`, unless the segment is a SYN.
+    /// Called when a segment with these numbers acknowledges our SYN. `window` is the window in
+    /// this segment; `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;

@@ -149,8 +149,9 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Sets whether the next segments are acknowledged immediately. If this is switched on and an
-    /// acknowledgment is owed, it is sent now. In Linux it is sent only if all data is read.
+    /// Sets whether the next segments are acknowledged immediately. If immediate acknowledgments
+    /// are switched on and an acknowledgment is owed, it is sent now. In Linux it is sent only if
+    /// all data is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);

@@ -156,8 +156,8 @@ impl SpuriousWatch {
     }
 
     /// Called when a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
-    /// whether the next ACK's echo shows which copy the ACK answers. It shows this only for the
-    /// first retransmission of the oldest outstanding segment.
+    /// whether the next ACK's echo shows which copy the ACK answers. The echo shows this only for
+    /// the first retransmission of the oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -195,10 +195,10 @@ impl SpuriousWatch {
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
-    /// ACKs that move the window are needed (§2.1). With SACK, an ACK after the first one that
-    /// moves the window must cover such an octet, in order or not (§3.1). The first ACK proves
-    /// nothing, because it may cover octets that had arrived before the timeout and whose ACK was
-    /// lost.
+    /// ACKs that move the window are needed (§2.1). With SACK, the first ACK that moves the window
+    /// does not decide, and a later ACK must cover such an octet, in order or not (§3.1). The first
+    /// ACK proves nothing, because it may cover octets that had arrived before the timeout and
+    /// whose ACK was lost.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
         let step = self.frto;
         if step == Frto::Off {
