@@ -21,7 +21,7 @@ packed!(SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
 /// The reason why the next octets are held back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HeldBy {
-    /// Nothing: the next octets may be sent, or there are none.
+    /// Nothing: the next octets may be sent, or there are no octets to send.
     #[default]
     Nothing,
     /// The congestion window.

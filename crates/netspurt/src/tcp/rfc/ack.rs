@@ -71,7 +71,7 @@ impl RfcSender {
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is true, with the same effect as
     /// [`on_doubtful_ack`](Self::on_doubtful_ack). Each segment that the ACK covers was sent once.
-    /// The function is inlined, because no other ACK is as frequent.
+    /// The function is inlined, because such ACKs are the most frequent.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -330,7 +330,7 @@ impl RfcSender {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
             self.count.fast_retransmits += 1;
-            // The segment that a probe replaced is part of this loss (RFC 8985 §7.4.2).
+            // A repair has begun, so the probe is no longer judged (RFC 8985 §7.4.2).
             self.tail_probe = TailProbe::default();
             self.meter.stop_timing();
         }

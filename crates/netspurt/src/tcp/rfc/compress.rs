@@ -1,4 +1,4 @@
-//! SACK reports that wait, so that one ACK carries several of them, as in Linux.
+//! Delays SACK reports, so that one ACK carries several of them, as in Linux.
 
 use crate::packed::packed;
 use crate::units::Duration;

@@ -242,15 +242,15 @@ pub struct RfcConfig {
     /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
     /// 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// The time that other probes and RACK's timer add to their round trips: nothing in RFC 8985, 2
-    /// ms in Linux.
+    /// The time that RACK's timer adds to its wait: nothing in RFC 8985, 2 ms in Linux. A tail loss
+    /// probe also adds this time if more than one segment is outstanding.
     pub timer_slack: Duration,
 }
 
 /// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// ssthresh is restored. cwnd becomes the outstanding data and one burst. The retransmission
+    /// ssthresh is restored. cwnd becomes the outstanding data plus one burst. The retransmission
     /// timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.

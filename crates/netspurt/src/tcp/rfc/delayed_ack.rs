@@ -80,7 +80,7 @@ packed_variants!(Pushed { Never, Once, Again });
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
-    /// How time is counted.
+    /// The clock by which times are counted.
     clock: Clock,
     /// The number of acknowledgments that are still to be sent immediately, and its maximum.
     quick: u32,

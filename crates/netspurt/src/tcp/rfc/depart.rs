@@ -22,7 +22,7 @@ impl Tcb {
         }
     }
 
-    /// Sends a packet for offload of new data, if it may be sent now (`tcp_push_one`).
+    /// Sends a packet for offload with new data, if it may be sent now (`tcp_push_one`).
     pub(super) fn output_packet(&mut self, cx: &mut Context<'_>) {
         if !self.life.state().may_send() {
             return;

@@ -392,7 +392,8 @@ mod tests {
         assert_eq!(bench.detect(at(100)).0, [0, 1000]);
     }
 
-    /// RFC 8985 §6.2: rack.rtt 98 ms and a window of a quarter of the minimum round trip.
+    /// RFC 8985 §6.2: rack.rtt is 98 ms, and the reordering window is a quarter of the minimum
+    /// round trip.
     #[test]
     fn segments_later_than_the_reordering_window_are_lost_and_rack_checks_the_others_again() {
         let mut bench = bench(Recovery::Rack);
@@ -418,7 +419,7 @@ mod tests {
         assert_eq!(lost_at(Recovery::Sack, at(110)), 9000);
     }
 
-    /// Segments of half the MSS fill twice as much of the window as they have octets.
+    /// A segment of half the MSS fills as much of cwnd as a full segment.
     #[test]
     fn if_cwnd_counts_segments_the_pipe_counts_segments_too() {
         let pipe = |rules| {

@@ -65,8 +65,8 @@ impl Agreed {
     }
 }
 
-/// The shift of a Linux host suffices for at least this buffer (`rmem_max`), unless the application
-/// asked for a smaller one.
+/// A Linux host chooses a shift that suffices for at least this buffer (`rmem_max`), unless the
+/// application asked for a smaller buffer.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.

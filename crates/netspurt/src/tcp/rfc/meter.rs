@@ -426,7 +426,8 @@ mod tests {
         assert_eq!(echo(Sampling::EachAck, &[]), []);
     }
 
-    /// RFC 6298 §3, as Linux reads it: the ACK may have waited for the copy.
+    /// RFC 6298 §3, as Linux understands it: the receiver may have sent the ACK only after the copy
+    /// arrived.
     #[test]
     fn in_linux_an_ack_of_a_retransmission_gives_no_sample() {
         let trips = |sampling, echo| {
@@ -466,7 +467,8 @@ mod tests {
         assert_eq!(bench.ack(100, &[], news), [(20, 80)]);
     }
 
-    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond what was next to be sent.
+    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond the octet that was next to be
+    /// sent.
     #[test]
     fn a_round_ends_when_all_that_was_outstanding_is_acknowledged_or_in_linux_more() {
         let rounds = |rounds_end_beyond| {

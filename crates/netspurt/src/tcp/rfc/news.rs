@@ -73,8 +73,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A duplicate was also delivered. The rules may ignore a reported duplicate if no copy of it
-    /// can have been sent.
+    /// A reported duplicate also counts as a delivery. The rules may ignore a reported duplicate if
+    /// no copy of it can have been sent.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,

@@ -79,9 +79,9 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// The segment at the place `at` of the scoreboard is retransmitted. Returns its place in its
-/// packet. Other lost segments of the same original packet may share the packet
-/// (`tcp_retransmit_skb`).
+/// Called when the segment at the place `at` of the scoreboard is retransmitted. Returns the place
+/// of the segment in its packet. Other lost segments of the same original packet may share the
+/// packet (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();
@@ -125,8 +125,8 @@ pub(super) fn grow_packet(sender: &mut RfcSender) {
     }
 }
 
-/// Returns the maximum number of segments of a packet, so that at least two packets can be in
-/// flight (`tcp_cwnd_test`).
+/// Returns the maximum number of segments of a packet. With this maximum, at least two packets can
+/// be in flight (`tcp_cwnd_test`).
 fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }

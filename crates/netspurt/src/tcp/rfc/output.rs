@@ -69,7 +69,7 @@ pub(super) struct Edges {
 }
 
 impl RfcSender {
-    /// True if no octet is outstanding and none is to be sent.
+    /// True if no octet is outstanding and no octet is to be sent.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0

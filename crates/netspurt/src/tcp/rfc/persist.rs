@@ -14,7 +14,7 @@ const OVERRIDE: Duration = Duration::from_millis(200);
 /// (`TCP_RESOURCE_PROBE_INTERVAL`).
 const QUEUE_WAIT: Duration = Duration::from_millis(500);
 
-/// The state of probing a closed window, or a full queue of the host's own.
+/// The state of the probes of a closed window, or of a full queue in this host.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
     /// The number of probes since the window closed.

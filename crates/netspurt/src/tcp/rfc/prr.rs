@@ -82,7 +82,7 @@ mod tests {
     }
 
     /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
-    /// delivered.
+    /// segments that are delivered.
     #[test]
     fn above_the_threshold_sending_is_in_proportion_to_delivery() {
         let mut prr = Prr::default();

@@ -87,9 +87,9 @@ impl Rack {
         sent.end() <= fack && sent.times == 1
     }
 
-    /// Called when `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that
-    /// the ACK echoes an earlier copy. A retransmission does not count if `early` is true, or if it
-    /// was sent less than a minimum round trip ago.
+    /// Called when an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
+    /// `early` says that the ACK echoes an earlier copy. A retransmission does not count if `early`
+    /// is true, or if it was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -153,7 +153,7 @@ impl Rack {
         (with.min_rtt * percent / 100).min(with.srtt)
     }
 
-    /// The time after its transmission at which a segment is late.
+    /// How long after its transmission a segment counts as late.
     pub(super) fn late(&self, with: &Circumstances) -> Duration {
         self.rtt + self.window(with)
     }
@@ -171,7 +171,8 @@ impl Rack {
         while place < scoreboard.len() {
             let sent = scoreboard.get(place);
             if sent.sacked {
-                // The first arrived segments of a run are passed one by one, the rest in one step.
+                // The loop skips the first arrived segments of a run one by one, and the rest of
+                // the run in one step.
                 run += 1;
                 place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;

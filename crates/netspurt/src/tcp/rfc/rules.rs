@@ -174,8 +174,8 @@ pub struct ReceiveRules {
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
     /// More than a full segment is acknowledged immediately only if the window has not shrunk
-    /// (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last segment
-    /// lets it grow.
+    /// (`__tcp_ack_snd_check`). The window does not shrink if the application reads, or if the last
+    /// segment lets the window grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.

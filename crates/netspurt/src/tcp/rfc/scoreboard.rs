@@ -9,7 +9,7 @@ use crate::units::Time;
 use crate::ranges::Ranges;
 
 /// An outstanding segment. SYN and FIN count as one octet each. The type has only 24 octets,
-/// because the windows of many connections must fit into the cache.
+/// because the scoreboards of many connections must fit into the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// First octet.
@@ -108,7 +108,7 @@ impl SentSegment {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }
 
-    /// The octet after the last.
+    /// The octet after the last octet of the segment.
     pub(super) fn end(&self) -> u64 {
         self.seq + self.len()
     }

@@ -40,7 +40,7 @@ pub(super) struct SendTimers {
     persist: Time,
     /// When the pacer allows the next segment.
     pace: Time,
-    /// How timers fire.
+    /// The clock that decides when timers fire.
     clock: Clock,
     /// The time that RACK's timer adds to its window.
     slack: Duration,
@@ -189,8 +189,8 @@ impl SendTimers {
         self.arm_from(from, scoreboard, now);
     }
 
-    /// Called when a Super Fast Retransmit has retransmitted the head. If the timer counts from the
-    /// head's last transmission, it restarts.
+    /// Called when a Super Fast Retransmit has retransmitted the head. The retransmission timer
+    /// restarts if it counts from the head's last transmission.
     pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.restart == Restart::PerSegment {
             self.restart(scoreboard, false, now);

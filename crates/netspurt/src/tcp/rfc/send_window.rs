@@ -8,7 +8,8 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// The maximum receive window that is filled by one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// The largest receive window that one segment may fill completely (`TCP_MSS_DEFAULT`, RFC 9293
+/// §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
 /// The maximum number of octets in a buffer of the host. A buffer also has at most half of the

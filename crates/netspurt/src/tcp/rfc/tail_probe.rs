@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(says(true, 5000, &News::default()), (false, false), "a duplicate ACK");
     }
 
-    /// RFC 8985 §7.2: two round trips, and the delay of an ACK for a lone segment.
+    /// RFC 8985 §7.2: two round trips, plus the delay of an ACK for a lone segment.
     #[test]
     fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
         let config = RfcConfig::rfc_2026();

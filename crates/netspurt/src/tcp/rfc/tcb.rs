@@ -104,7 +104,7 @@ impl Tcb {
     }
 
     /// Accepts more octets to send. Opens the connection if it is not open. A connection that has
-    /// ended accepts none.
+    /// ended accepts no octets.
     pub(in crate::tcp) fn write(&mut self, part: &WrittenPart, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
@@ -158,7 +158,7 @@ impl Tcb {
         }
     }
 
-    /// Sets whether data is read as it arrives. Otherwise it waits for [`read`](Self::read).
+    /// Sets whether data is read as it arrives. Otherwise data waits for [`read`](Self::read).
     pub(in crate::tcp) fn set_reads_at_once(&mut self, at_once: bool) {
         self.rx.reads_at_once = at_once;
     }

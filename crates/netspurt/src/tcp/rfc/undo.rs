@@ -7,7 +7,7 @@ use crate::seq::is_before;
 
 use super::news::News;
 
-/// F-RTO's watch over the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
+/// The state of F-RTO, which watches the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Frto {
     /// F-RTO does not watch.

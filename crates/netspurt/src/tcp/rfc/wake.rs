@@ -32,7 +32,7 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// Called when another timer than the retransmission timer is due.
+    /// Called when a timer other than the retransmission timer is due.
     fn on_due(&mut self, due: Due, cx: &mut Context<'_>) {
         match due {
             Due::Pace => {
