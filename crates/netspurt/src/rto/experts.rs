@@ -164,8 +164,9 @@ impl Experts {
         let (eta, alpha) = (self.config.eta.value(), self.config.alpha.value());
         let below = self.guesses.partition_point(|guess| *guess < y);
         let loss = |guess: f64| (guess - y) * (guess - y);
-        // The weights are divided by their sum, so a common factor does not matter. It is chosen so
-        // that the smallest loss has the factor 1; then the weights cannot all become zero.
+        // The weights are divided by their sum, so a common factor does not matter. The common
+        // factor is chosen so that the smallest loss has the factor 1. Then the weights cannot all
+        // become zero.
         let too_short = if below > 0 { 2.0 * y } else { f64::INFINITY };
         let least = self.guesses.get(below).map_or(too_short, |near| loss(*near).min(too_short));
         let (short, long) = self.weights.split_at_mut(below);

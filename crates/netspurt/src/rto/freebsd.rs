@@ -1,4 +1,4 @@
-//! The timer of FreeBSD: that of 4.4BSD with finer scales, finer ticks and an added slop.
+//! The timer of FreeBSD: the timer of 4.4BSD with finer scales, finer ticks and an added slop.
 
 use crate::clock::Clock;
 use crate::event::RtoState;

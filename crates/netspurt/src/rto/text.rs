@@ -80,7 +80,8 @@ impl EstimatorConfig {
         config.check().map(|()| config)
     }
 
-    /// Whether the settings in `text` set the first timer, the minimum and the maximum.
+    /// Returns for the first timer, the minimum and the maximum whether the settings in `text` set
+    /// it.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;

@@ -1,4 +1,4 @@
-//! Tests of surrogates: that they fit their row, and how their delays, lengths and losses follow
+//! Tests of surrogates: whether they fit their row, and how their delays, lengths and losses follow
 //! each other.
 
 use proptest::prelude::*;

@@ -81,7 +81,7 @@ impl RetransmitTimer {
         self.deadline = clock.expiry(now, wait);
     }
 
-    /// Sets the deadline without asking the estimator.
+    /// Sets the deadline, whatever the estimator's RTO is.
     pub(super) fn fire_at(&mut self, deadline: Time) {
         self.deadline = deadline;
     }

@@ -72,7 +72,7 @@ pub(super) struct Transmitter {
     pub(super) una: u64,
     /// The next octet to send. It is below `max` during go-back-N.
     pub(super) nxt: u64,
-    /// The octet after the highest ever sent.
+    /// The octet after the highest octet ever sent.
     pub(super) max: u64,
     /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
@@ -100,8 +100,8 @@ struct Round {
 }
 
 impl Round {
-    /// Called when a sample came with the cumulative ACK `ack`. `max` is the next octet that was
-    /// never sent.
+    /// Called when the cumulative ACK `ack` gave a sample. `max` is the next octet that was never
+    /// sent.
     fn on_sample(&mut self, ack: u64, max: u64) {
         if ack > self.end {
             *self = Round { count: self.count + 1, end: max };

@@ -362,8 +362,8 @@ fn a_burst_is_as_long_as_the_rate_allows() {
 }
 
 /// §4.2.3.4: in recovery the window begins as the sum of the pipe and the octets just delivered,
-/// and grows with deliveries for a round. At the end of recovery the window from before it is
-/// restored.
+/// and grows with deliveries for a round. At the end of recovery the window from before the
+/// recovery is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);

@@ -75,7 +75,7 @@ struct HyStartRound {
     /// The next octet to be sent when the round began.
     end: u64,
     start: Time,
-    /// The last ACK of the train that began with the round.
+    /// When the last ACK arrived of the train that began with the round.
     last_ack: Time,
     min_rtt: Option<Duration>,
     samples: u32,
@@ -253,8 +253,8 @@ mod tests {
     }
 
     /// Slow start ends if ACKs come at most 2 ms apart from the start of the round for more than
-    /// half of the minimum round trip. If the sender paces, they must come for more than the whole
-    /// minimum round trip.
+    /// half of the minimum round trip. If the sender paces, they must come at this distance for
+    /// more than the whole minimum round trip.
     #[test]
     fn a_train_of_acks_as_long_as_half_the_path_ends_slow_start() {
         for (spacing_us, paced, end_us) in

@@ -12,7 +12,7 @@ pub(super) struct MarkEcho {
     in_text_only: bool,
     /// Whether ECN was agreed on.
     is_on: bool,
-    /// Whether marks are echoed now, until the peer says that it reacted.
+    /// Whether marks are echoed now. This ends when the peer says that it reacted.
     pub(super) is_echoed: bool,
     /// Whether any segment so far was ECN-capable.
     pub(super) is_seen: bool,

@@ -233,7 +233,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// Returns what was measured of the application's reading.
+    /// Returns the measurements of the application's reading.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }
@@ -355,9 +355,9 @@ impl ReceiveMemory {
         0
     }
 
-    /// Enlarges the buffer, if reading or data beyond a hole needs it. It must hold twice the
-    /// octets of a round trip, the octets that the sender adds in slow start, and `beyond` octets
-    /// beyond a hole.
+    /// Enlarges the buffer, if reading or data beyond a hole needs it. The buffer must hold twice
+    /// the octets of a round trip, the octets that the sender adds in slow start, and `beyond`
+    /// octets beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {
@@ -373,8 +373,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Whether there is memory for more data. The buffer grows if it may. A full buffer makes the
-    /// window small.
+    /// Whether there is memory for more data. The buffer grows if the rules allow it. A full buffer
+    /// makes the window small.
     pub(super) fn takes_more(&mut self) -> bool {
         let used = self.used();
         if used <= self.size {

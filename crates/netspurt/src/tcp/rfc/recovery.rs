@@ -190,9 +190,9 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost, and
-    /// returns whether it did. Otherwise determines whether segments are out of order. On a `calm`
-    /// ACK, outstanding copies do not count for this.
+    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost.
+    /// Returns whether a repair began. Otherwise determines whether segments are out of order. On a
+    /// `calm` ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -256,12 +256,12 @@ impl LossRecovery {
         }
     }
 
-    /// Cuts the threshold for congestion.
+    /// Reduces the threshold because of congestion.
     pub(super) fn cut(&mut self, kind: Congestion, scene: &Scene<'_>) {
         self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
     }
 
-    /// Reduces the threshold for congestion with `flight` octets outstanding.
+    /// Reduces the threshold because of congestion, with `flight` octets outstanding.
     fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &Scene<'_>) {
         self.note_prior(kind == Congestion::Timeout, scene.window);
         let met = Met { now: scene.now, kind, flight, smss: scene.window.smss };
@@ -309,12 +309,13 @@ impl LossRecovery {
         }
     }
 
-    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the cut.
+    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the state before
+    /// the cut.
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
         if self.reopens_beyond(scene) {
-            // An ACK of data after the repair ends it (`tcp_is_non_sack_preventing_reopen`).
+            // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
             self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
@@ -444,8 +445,8 @@ impl LossRecovery {
     }
 
     /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
-    /// arrival may if the rules allow it and segments overtake each other by more than indicates a
-    /// loss.
+    /// arrival may if the rules allow it and a segment was overtaken by more segments than the
+    /// number that indicates a loss.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)

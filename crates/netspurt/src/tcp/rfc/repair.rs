@@ -124,7 +124,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Called when a segment was sent that counts for `octets`.
+    /// Called when a segment was sent. For cwnd the segment counts as `octets`.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64) {
         self.prr.sent(octets);
