@@ -102,9 +102,9 @@ pub struct NsConfig {
     /// one segment.
     pub initial_window_segs: u32,
     /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
-    /// 3390). After a timeout before the first ACK it is `initial_window_segs`.
+    /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
     pub initial_window_by_size: bool,
-    /// The receiver's window in segments. The sender never sends beyond it.
+    /// The receiver's window in segments. The sender never sends beyond this window.
     pub receive_window_segs: u32,
     /// The kind of sender.
     pub variant: NsVariant,

@@ -60,11 +60,11 @@ pub(super) struct NsReceiver {
 
 /// The fields of an acknowledgment, without the sender's own fields and the SACK blocks.
 pub(super) struct Acknowledgment {
-    /// Whether it answers a SYN.
+    /// Whether the acknowledgment answers a SYN.
     pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
-    /// The octets of the segment that it answers.
+    /// The octets of the segment that the acknowledgment answers.
     pub(super) newest: Range,
 }
 

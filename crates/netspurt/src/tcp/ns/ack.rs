@@ -9,7 +9,7 @@ pub(super) struct Ack<'a> {
     /// The next octet the receiver expects.
     pub(super) ack: u64,
     pub(super) blocks: &'a [SackBlock],
-    /// The timestamp that it echoes.
+    /// The timestamp that the ACK echoes.
     pub(super) echo: Time,
     /// By how much the sender's octet numbers exceed the numbers on the wire.
     pub(super) syn_room: u64,

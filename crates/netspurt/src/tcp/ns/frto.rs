@@ -74,8 +74,8 @@ impl NsSender {
     }
 
     /// Called on a duplicate ACK in sack. Blocks that report only octets sent before the timeout
-    /// prove the timeout spurious. Any other blocks prove that it was not. `news` says whether the
-    /// blocks report anything new.
+    /// prove the timeout spurious. Any other blocks prove that the timeout was not spurious. `news`
+    /// says whether the blocks report anything new.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

@@ -43,9 +43,9 @@ pub enum DelayedAck {
     /// Every second full segment is acknowledged immediately, any other after this time (RFC 5681
     /// §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the first acknowledgments are sent immediately. Then they wait for a time that
-    /// follows the gaps between arrivals, from `min` up to `max`. They do not wait if the peer set
-    /// PSH and the application has read all data.
+    /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
+    /// a time that follows the gaps between arrivals, from `min` up to `max`. No acknowledgment
+    /// waits if the peer set PSH and the application has read all data.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
