@@ -26,7 +26,7 @@ pub struct AckInfo {
     pub rtt: Option<Duration>,
     /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// The minimum round trip so far, within the time that the sender keeps (RFC 8985 §6.2 step 1).
+    /// The minimum round trip so far (RFC 8985 §6.2 step 1).
     pub min_rtt: Option<Duration>,
     /// The oldest octet that is not acknowledged, after this ACK.
     pub una: u64,
@@ -37,8 +37,8 @@ pub struct AckInfo {
     pub window_limited: bool,
     /// Whether loss recovery, or a similar phase, controls cwnd now.
     pub in_recovery: bool,
-    /// Whether the repair after a timeout is not finished. A stretch ACK then opens cwnd by one
-    /// segment at most (RFC 3465 §2.3).
+    /// True until the repair after a timeout is finished. During this repair, a stretch ACK opens
+    /// cwnd by at most one segment (RFC 3465 §2.3).
     pub after_timeout: bool,
     /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
@@ -49,7 +49,8 @@ pub struct AckInfo {
 pub struct RateSample {
     /// The octets that were delivered in the interval.
     pub delivered_bytes: u64,
-    /// The interval: the longer of the time of sending and the time of acknowledging.
+    /// The interval: the time that sending took, or the time that acknowledging took, whichever is
+    /// longer.
     pub interval: Duration,
     /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     pub prior_delivered_bytes: u64,
@@ -90,7 +91,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     }
 
     /// Called on congestion at `now` with `flight` octets outstanding. Returns the new slow-start
-    /// threshold. It is called once for each window of data, before cwnd is cut.
+    /// threshold. The sender calls this once for each window of data, before it cuts cwnd.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -119,8 +120,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm controls cwnd in recovery as well. The sender then cuts cwnd itself
-    /// only at a timeout, to one segment.
+    /// Whether the algorithm also controls cwnd in recovery. The sender then cuts cwnd itself only
+    /// at a timeout, to one segment.
     fn owns_window(&self) -> bool {
         false
     }
@@ -136,7 +137,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether the algorithm uses [`AckInfo::rate`]. Its computation takes some time.
+    /// Whether the algorithm uses [`AckInfo::rate`]. If nothing uses the rate, the sender does not
+    /// compute it, to save time.
     fn wants_rate(&self) -> bool {
         false
     }

@@ -23,7 +23,7 @@ pub static FOREIGN_CONGESTION: Seam<dyn ForeignCongestion> = Seam::new();
 pub struct ForeignCongestionConfig(&'static dyn ForeignCongestion);
 
 impl ForeignCongestionConfig {
-    /// The configuration that stands for `algorithm`.
+    /// The configuration of `algorithm`.
     pub fn of(algorithm: &'static dyn ForeignCongestion) -> Self {
         Self(algorithm)
     }

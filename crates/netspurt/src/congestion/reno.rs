@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// RFC 3465 §2.1: cwnd grows by a segment once a cwnd of octets was acknowledged.
+    /// RFC 3465 §2.1: cwnd grows by a segment once as many octets as cwnd are acknowledged.
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window() {
         let mut reno = Reno::new(RenoConfig::default());

@@ -142,7 +142,7 @@ impl PackedValue for Smooth {
 }
 
 const FRACTION: u32 = 10;
-/// The longest span, in nanoseconds: 104 days. A longer span counts as this one.
+/// The longest span, in nanoseconds: 104 days. Longer spans count as this span.
 const LONGEST: u64 = 1 << 53;
 
 impl Smooth {

@@ -9,7 +9,7 @@ const FADE: f64 = 255.0 / 256.0;
 const SAMPLES_MIN: f64 = 16.0;
 /// The line is used only with at least this variance of the lengths, in square octets.
 const VARIANCE_MIN: f64 = 64.0;
-/// A span is not shortened to less than itself divided by this number.
+/// A span is shortened at most to the span divided by this number.
 const SHRINK_MAX: u64 = 8;
 
 /// A straight line of the delay over the length, by weighted least squares (West 1979, with weights
@@ -41,19 +41,19 @@ impl LengthFit {
         self.covariance += gain * (off * left - self.covariance);
     }
 
-    /// Converts a span of a packet of mean length to that of a packet of `octets`.
+    /// Converts a span for a packet of mean length to the span for a packet of `octets`.
     pub(super) fn to(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, self.extra(octets))
     }
 
-    /// Converts a span of a packet of `octets` to that of a packet of mean length.
+    /// Converts a span for a packet of `octets` to the span for a packet of mean length.
     pub(super) fn from(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, -self.extra(octets))
     }
 
-    /// The additional delay of a packet of `octets` over one of mean length, in nanoseconds;
-    /// negative for a shorter packet. More octets never have less delay. It is zero until the line
-    /// can be used.
+    /// The additional delay of a packet of `octets`, compared with a packet of mean length, in
+    /// nanoseconds; negative for a shorter packet. The result is zero until the line can be used. A
+    /// line on which longer packets have less delay counts as flat.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < SAMPLES_MIN || self.variance < VARIANCE_MIN {
             return 0.0;

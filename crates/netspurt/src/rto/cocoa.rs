@@ -1,5 +1,5 @@
-//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, one for the
-//! others.
+//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, and one for
+//! exchanges with retransmissions.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -18,9 +18,9 @@ pub struct CocoaConfig {
     pub alpha: Ratio,
     /// The gain of both variations (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// The variations between the mean and the timer in the strong estimator.
+    /// K of the strong estimator: the number of variations that are added to the mean.
     pub k_strong: u32,
-    /// The variations between the mean and the timer in the weak estimator.
+    /// K of the weak estimator: the number of variations that are added to the mean.
     pub k_weak: u32,
     /// The weight of the strong estimator in the timer.
     pub strong: Ratio,
@@ -30,7 +30,7 @@ pub struct CocoaConfig {
     pub initial: Duration,
     /// The maximum RTO.
     pub max: Duration,
-    /// Whether an estimate without new samples ages towards the initial one.
+    /// Whether an estimate that no sample renews moves towards the initial estimate.
     pub ageing: bool,
     /// The seed of the dither, which lengthens each timer by up to a half; `None` for no dither.
     pub dither: Option<u64>,
@@ -93,11 +93,12 @@ impl Keys for CocoaConfig {
 ///
 /// A timeout multiplies the timer by 3 if the estimate is below 1 s, by 1.5 if it is above 3 s, and
 /// else by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews it
-/// for 16 times its value. An estimate above 3 s becomes 1 s and half of its value if no sample
-/// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither has
-/// a random stream of its own. It is drawn with each sample, and the backoff keeps it.
+/// for 16 times its value. An estimate above 3 s becomes 1 s plus half of its value if no sample
+/// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither is
+/// drawn from a random stream of its own, at each sample. The dither stays the same during a
+/// backoff.
 ///
-/// Every sample that is taken ends the backoff. A spurious timeout ends it as well.
+/// Every sample that is taken ends the backoff. A spurious timeout also ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Cocoa, CocoaConfig, RtoEstimator};
@@ -112,7 +113,7 @@ pub struct Cocoa {
     config: CocoaConfig,
     strong: Option<MeanDeviation>,
     weak: Option<MeanDeviation>,
-    /// The estimator that took the last sample.
+    /// The values of the estimator that took the last sample.
     last: Option<MeanDeviation>,
     /// The overall estimate.
     overall: Smooth,
@@ -123,7 +124,7 @@ pub struct Cocoa {
     /// The product of the factors of the timeouts, in halves.
     halves: u32,
     dither: Option<Stream>,
-    /// The dither's share of half the timer, in units of 2^-32.
+    /// The dither as a share of half the timer, in units of 2^-32.
     share: u64,
 }
 
@@ -295,8 +296,8 @@ mod tests {
         assert_eq!(rto(&[(400, 0), (2000, 3)]), ms(1600));
     }
 
-    /// The factor is 3 below one second, 2 up to three seconds, and 1.5 above. The timer is at most
-    /// 32 s.
+    /// The factor is 3 for an estimate below one second, 2 up to three seconds, and 1.5 above. The
+    /// timer is at most 32 s.
     #[test]
     fn a_short_estimate_backs_off_faster_than_a_long_one() {
         let gaps = |samples: &[(u64, u8)]| {

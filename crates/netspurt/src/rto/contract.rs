@@ -108,7 +108,7 @@ fn algorithm(name: &str) -> Algorithm {
     }
 }
 
-/// Returns the algorithm called `name` if `algorithm` does not know it.
+/// Returns the algorithm called `name`, for the names that `algorithm` does not list.
 fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
         "freebsd" => Algorithm {
@@ -137,7 +137,8 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             ..plain
         },
         "cocoa" => Algorithm { bounds: (Duration::ZERO, ms(32_000)), karn: false, ..plain },
-        // A fall does not change the variation, and a mean that sinks for ever is one long fall.
+        // A fall does not change the variation. While the mean still falls, the variation therefore
+        // stays as large as before.
         "eifel" => Algorithm {
             bounds: (Duration::ZERO, ms(60_000)),
             settles: |rtt| (rtt + ms(2), LONGEST),

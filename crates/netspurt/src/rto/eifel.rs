@@ -11,8 +11,8 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Eifel`]. The paper gives no bounds; these are those of RFC 2988, without its
-/// minimum.
+/// The constants of [`Eifel`]. The paper gives no bounds. The bounds here are those of RFC 2988,
+/// without the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EifelConfig {
     /// The host's tick. The timer is at least two ticks longer than the last sample.
@@ -83,7 +83,7 @@ pub struct Eifel {
     backoff: Backoff,
 }
 
-/// The smallest n, so that the gain is at most a third.
+/// The smallest n. It limits the gain to a third.
 const FLIGHT_SEGS_MIN: u64 = 3;
 /// The largest n.
 const FLIGHT_SEGS_MAX: u64 = 1 << 16;

@@ -15,15 +15,15 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7), for which no
-    /// algorithm backs off. In QUIC it is the probe timer (RFC 9002 §6.2), because QUIC has no
+    /// A probe timer. In TCP this is the timer of a tail loss probe (RFC 8985 §7); no algorithm for
+    /// TCP backs off after it. In QUIC this is the probe timer (RFC 9002 §6.2), because QUIC has no
     /// other retransmission timer.
     Probe,
 }
 
 /// An algorithm that turns round-trip samples and timeouts into a retransmission timer.
 ///
-/// A new algorithm implements the first four methods. The defaults of the others suit most
+/// A new algorithm implements the first four methods. The defaults of the other methods suit most
 /// algorithms.
 ///
 /// ```
@@ -80,8 +80,9 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         let _ = (now, wire_bytes);
     }
 
-    /// Called once, when the handshake is complete, with the handshake's round trip. It takes the
-    /// place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was retransmitted.
+    /// Called once, when the handshake is complete, with the handshake's round trip. The caller
+    /// does not pass this sample to [`on_sample`](Self::on_sample). The sample is ambiguous if a
+    /// SYN was retransmitted.
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
     }
@@ -89,7 +90,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// Called when a timeout proved spurious. `sample` is the sample of the ACK that proved it.
     /// [`on_sample`](Self::on_sample) does not get this sample.
     ///
-    /// By default the [backoff ends](Self::end_backoff), and the sample is taken.
+    /// By default this [ends the backoff](Self::end_backoff) and then processes the sample.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
         self.end_backoff();
         if let Some(sample) = sample {
@@ -108,8 +109,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
-    /// least one tick of a ticking clock. The algorithms of BSD count one tick more themselves, so
-    /// they allow a span of zero.
+    /// least one tick of a ticking clock. The algorithms of BSD allow a span of zero, because they
+    /// add one tick themselves.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
@@ -123,13 +124,14 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The state without the constants, to be packed while the connection is idle; `None` if the
-    /// algorithm cannot be packed. The idle connection then takes as much memory as an active one.
+    /// algorithm cannot be packed. Without packing, an idle connection takes as much memory as an
+    /// active one.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }
 
-    /// The state of [`packed`](Self::packed), into which a packed state is read. The estimator is
-    /// new and has the same constants.
+    /// The state of [`packed`](Self::packed), as the place into which a packed state is read. The
+    /// caller calls this on a new estimator with the same constants.
     fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
         None
     }

@@ -57,7 +57,7 @@ impl Default for ExpertsConfig {
     }
 }
 
-/// The maximum number of experts. Each sample asks all of them.
+/// The maximum number of experts. Each sample updates the weights of all experts.
 const EXPERTS_MAX: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
@@ -94,17 +94,17 @@ impl Keys for ExpertsConfig {
 }
 
 /// The estimator of B. Nunes et al., "A machine learning framework for TCP round-trip time
-/// estimation", EURASIP JWCN 2014:47, under Jacobson's variation and RFC 6298's timer.
+/// estimation", EURASIP JWCN 2014:47, combined with Jacobson's variation and RFC 6298's timer.
 ///
 /// Each of N experts has a fixed guess x_i = RTT_min + RTT_max 2^((i - N)/4). A sample y causes a
 /// loss for each guess x: (x - y)² if x is at least y, and 2 y if x is below y. The weight of the
 /// guess is multiplied by e^(-η loss), and then a part α of all weights is shared evenly. The mean
 /// S is the weighted mean of the guesses. The variation V moves by a quarter towards the distance
-/// of the sample from the mean before it. The timer is S + max(G, 4V).
+/// of the sample from the previous mean. The timer is S + max(G, 4V).
 ///
-/// Losses are computed in seconds, and guesses go up to 400 ms, as in the published program for
-/// ns-3, from which the constants come. The text of the paper was not available. A path with longer
-/// round trips needs another `rtt_max`.
+/// The constants are those of the published program for ns-3: losses are computed in seconds, and
+/// guesses go up to 400 ms. The text of the paper was not available. A path with longer round trips
+/// needs another `rtt_max`.
 ///
 /// departs: the published ns-3 program - the mean is computed after the experts have learned from
 /// the sample.
@@ -158,13 +158,15 @@ impl Experts {
         }
     }
 
-    /// Lets every expert learn from the sample `y`, and returns the new mean. Both are in units.
+    /// Updates the weight of every expert for the sample `y`. Returns the new mean. Both are in
+    /// units.
     fn learn(&mut self, y: f64) -> f64 {
         let (eta, alpha) = (self.config.eta.value(), self.config.alpha.value());
         let below = self.guesses.partition_point(|guess| *guess < y);
         let loss = |guess: f64| (guess - y) * (guess - y);
-        // The weights are divided by their sum, so a common factor does not matter. It is chosen so
-        // that the smallest loss has the factor 1; then the weights cannot all become zero.
+        // The weights are divided by their sum, so a common factor does not matter. The common
+        // factor is chosen so that the smallest loss has the factor 1. Then the weights cannot all
+        // become zero.
         let too_short = if below > 0 { 2.0 * y } else { f64::INFINITY };
         let least = self.guesses.get(below).map_or(too_short, |near| loss(*near).min(too_short));
         let (short, long) = self.weights.split_at_mut(below);

@@ -42,7 +42,7 @@ impl Keys for FixedConfig {
 /// A constant timer, with or without a backoff: the baseline for all algorithms.
 ///
 /// Samples do not change the timer. An unambiguous sample ends the backoff (Karn and Partridge
-/// 1987). A spurious timeout ends it as well.
+/// 1987). A spurious timeout also ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};
@@ -59,7 +59,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A timer without a backoff.
+    /// A timer whose backoff has not begun.
     ///
     /// # Panics
     /// When `max` is below `rto`.

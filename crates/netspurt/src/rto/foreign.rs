@@ -24,7 +24,7 @@ pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 pub struct ForeignConfig(&'static dyn ForeignTimer);
 
 impl ForeignConfig {
-    /// The configuration that stands for `timer`.
+    /// The configuration of `timer`.
     pub fn of(timer: &'static dyn ForeignTimer) -> Self {
         Self(timer)
     }

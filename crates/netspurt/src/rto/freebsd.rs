@@ -1,4 +1,4 @@
-//! The timer of FreeBSD: that of 4.4BSD with finer scales, finer ticks and an added slop.
+//! The timer of FreeBSD: the timer of 4.4BSD with finer scales, finer ticks and an added slop.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -56,11 +56,11 @@ impl Keys for FreeBsdConfig {
 /// `tcp_timer.c`), in whole ticks.
 ///
 /// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
-/// counted as with timestamps: one tick is added to each, and subtracted again except from the
-/// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms of
-/// slop. After a sample that is counted as R ticks, the timer is at least R + 2 ticks. Timeouts of
-/// the handshake multiply the initial timer. After more than three timeouts, the next sample counts
-/// as the first.
+/// counted as FreeBSD counts them with timestamps: one tick is added to the first sample, and none
+/// to later samples. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms
+/// of slop. After a sample that is counted as R ticks, the timer is at least R + 2 ticks. Timeouts
+/// of the handshake multiply the initial timer. After more than three timeouts, the next sample
+/// counts as the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
 /// spurious.
@@ -86,8 +86,8 @@ pub struct FreeBsd {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: FreeBSD's sender gives up after this many timeouts; here the count only
-/// stops.
+/// `TCP_MAXRXTSHIFT`: the count of timeouts stops at this number. FreeBSD's sender gives up after
+/// this many timeouts.
 const MAX_SHIFT: u32 = 12;
 /// From the tenth on, all factors of the table are 512: nine doublings.
 const MAX_DOUBLINGS: u32 = 9;

@@ -235,7 +235,7 @@ impl Constant<'_> {
         }
     }
 
-    /// The span, if the constant is one.
+    /// The span; `None` if the constant is not a span.
     pub(super) fn span(&self) -> Option<Duration> {
         match self {
             Self::Span(span) => Some(**span),
@@ -244,7 +244,7 @@ impl Constant<'_> {
         }
     }
 
-    /// Sets the span, if the constant is one.
+    /// Sets the constant to `to`, if the constant is a span.
     pub(super) fn set_span(&mut self, to: Duration) {
         match self {
             Self::Span(span) => **span = to,

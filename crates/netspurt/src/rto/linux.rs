@@ -33,11 +33,11 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// The maximum number of retransmissions of a SYN, and the span since the first SYN, if the
-    /// sysctl allows `retries` retransmissions (`tcp_write_timeout`, `tcp_model_timeout`). The
-    /// kernel gives up at the first timeout after this number of retransmissions or after this
-    /// span. The number is the sum of `retries` and the linear timeouts. The span is computed as if
-    /// the timer doubled from the first timeout on.
+    /// The limits for a SYN if the sysctl allows `retries` retransmissions (`tcp_write_timeout`,
+    /// `tcp_model_timeout`): a number of retransmissions, and a span since the first SYN. The
+    /// kernel gives up at the first timeout after either limit is reached. The number is the sum of
+    /// `retries` and the linear timeouts. The span is computed as if the timer doubled from the
+    /// first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -88,9 +88,10 @@ impl Keys for LinuxConfig {
 ///
 /// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
 /// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
-/// above the mean would add. A path that becomes faster is no reason to wait longer. Second, rttvar
-/// rises immediately to the largest deviation of a round trip, and falls by a quarter of the way at
-/// the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
+///       above the mean would add. A path that becomes faster is no reason to wait longer. Second,
+///       rttvar rises immediately to the largest deviation of a round trip. At the end of each
+///       round trip it falls by a quarter of its distance to the largest deviation of that round
+///       trip. Third, the minimum `rto_min` applies to rttvar.
 ///
 /// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
 /// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
@@ -366,8 +367,8 @@ mod tests {
 
     /// Decay, by hand: all samples are 400 ms. mdev is 800, 600, 450, 337.5 and 253.125 ms. At the
     /// first new round mdev_max is still 800, so rttvar does not change and mdev_max is set to 200.
-    /// At the second mdev_max is 450, so rttvar is 800 - 350/4 = 712.5. At the third mdev_max is
-    /// 337.5, so rttvar is 712.5 - 375/4 = 618.75.
+    /// At the second new round mdev_max is 450, so rttvar is 800 - 350/4 = 712.5. At the third new
+    /// round mdev_max is 337.5, so rttvar is 712.5 - 375/4 = 618.75.
     #[test]
     fn rttvar_falls_once_per_round_trip() {
         let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
@@ -462,10 +463,10 @@ mod tests {
     }
 
     /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the retransmissions leave
-    /// after 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It depends on the
-    /// place in the bucket of the timer wheel where the first timer fired. It is 420 ms if that
-    /// timer fired at a count of jiffies that is 7 modulo 8. The test therefore arms the first
-    /// timer at a count that is 3 modulo 8.
+    /// after 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It depends on
+    /// when the first timer fired within a bucket of the timer wheel. The second gap is 420 ms if
+    /// the first timer fired at a count of jiffies that is 7 modulo 8. The test therefore arms the
+    /// first timer at a count that is 3 modulo 8.
     #[test]
     fn in_jiffies_a_short_path_retransmits_as_measured() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });

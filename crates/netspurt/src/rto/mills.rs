@@ -10,8 +10,8 @@ use super::by_length::LengthFit;
 use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Mills`]. By default they are those that RFC 889 §3.3 chooses: 15/16, 3/4 and
-/// 2.
+/// The constants of [`Mills`]. The defaults are the values that RFC 889 §3.3 chooses: 15/16, 3/4
+/// and 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MillsConfig {
     /// F1: the weight of the estimate if a sample is below it.
@@ -31,9 +31,9 @@ pub struct MillsConfig {
     /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
     /// Partridge 1987 are later than RFC 889.
     pub karn: bool,
-    /// Whether the timer depends on the length of the packet, which RFC 889 §2.2 suggests but does
-    /// not try. The cost of a packet's length is learned, subtracted from the samples of the
-    /// estimate, and added to the timer of the packet that leaves.
+    /// Whether the timer depends on the length of the packet. RFC 889 §2.2 suggests this but does
+    /// not try it. The algorithm learns how much delay the length of a packet adds. It subtracts
+    /// this delay from the samples, and adds it to the timer of the packet that is sent.
     pub by_length: bool,
 }
 
@@ -100,8 +100,9 @@ impl MillsConfig {
 ///
 /// The RFC has neither bounds nor a backoff, and every sample counts. `karn` adds a backoff, which
 /// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line of delay
-/// over length is fitted to the samples by least squares, and older samples fade. A delay above the
-/// timer counts as the timer's value, so that a single outlier does not tilt the line.
+/// over length is fitted to the samples by least squares. The weight of older samples fades. In
+/// this fit, a delay above the timer counts as the timer's value, because a single outlier would
+/// otherwise tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
@@ -146,7 +147,7 @@ impl Mills {
         self.line.to(octets, timer)
     }
 
-    /// The round trip of a sample, converted to that of a segment of mean length.
+    /// The round trip of a sample, converted to the round trip of a segment of mean length.
     fn usual(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;

@@ -92,7 +92,8 @@ struct QuicMean {
 }
 
 impl QuicMean {
-    /// The values after the first sample, and those that are assumed before it (RFC 9002 §5.3).
+    /// The values after the first sample `rtt` (RFC 9002 §5.3). Before the first sample, they are
+    /// computed from the initial round trip.
     fn first(rtt: Duration) -> Self {
         let srtt = Smooth::of(rtt);
         Self { min_rtt: rtt, srtt, rttvar: srtt.half() }

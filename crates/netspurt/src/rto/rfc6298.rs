@@ -89,8 +89,8 @@ impl Rfc6298Config {
 /// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
 ///
 /// With `spread_gains`, the gains for samples of echoed timestamps or of each segment are divided
-/// by ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G). FlightSize is its value when the ACK
-/// arrived.
+/// by ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G). FlightSize is the flight size just
+/// before the ACK.
 ///
 /// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
 /// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
@@ -116,9 +116,10 @@ pub struct Rfc6298 {
     syn_timed_out: bool,
     /// The estimate before the first timeout of the present backoff.
     before_timeout: Option<MeanDeviation>,
-    /// When the last timeout was.
+    /// When the last timeout happened.
     timed_out: Time,
-    /// Whether a timeout proved spurious, and the first sample of data sent after it is still due.
+    /// True if a timeout proved spurious, and no data that was sent after the timeout has given a
+    /// sample.
     response_due: bool,
 }
 
@@ -283,9 +284,9 @@ mod tests {
         (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
     }
 
-    /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: with a
-    /// later sample the variation moves first, by a quarter and against the old mean; then the mean
-    /// moves by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The sample of 180 ms
+    /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: a
+    /// later sample first moves the variation by a quarter, with the old mean, and then moves the
+    /// mean by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The sample of 180 ms
     /// gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. The
     /// sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of
     /// 103.75 + 222.5 = 326.25.

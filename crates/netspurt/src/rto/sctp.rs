@@ -64,9 +64,8 @@ impl Keys for SctpConfig {
 /// 6298. A variation of zero is replaced by G.
 ///
 /// Timeouts double the timer (§6.3.3). The backoff ends with an unambiguous sample (Karn and
-/// Partridge 1987), or when a timeout proves spurious. The RFC has no rule for handshakes. It has
-/// no rule for several samples in a window either, because §6.3.1 allows one sample in a round
-/// trip.
+/// Partridge 1987), or when a timeout proves spurious. The RFC has no rule for handshakes. It also
+/// has no rule for several samples in a window, because §6.3.1 allows one sample in a round trip.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Sctp, SctpConfig};

@@ -65,10 +65,11 @@ impl Keys for SolarisConfig {
 ///
 /// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
 /// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
-/// mean is added to the timer, for ACKs of bursts. Third, a new connection has an estimate that the
-/// first sample does not replace. Timeouts double this sum, or the minimum if the sum is below the
-/// minimum. After ten seconds without an answer, the mean is added to the deviation, and the next
-/// sample counts as the first.
+/// mean is added to the mean and the deviations, to allow for the ACKs of bursts. Third, a new
+/// connection has an estimate that the first sample does not replace. A timeout doubles the sum of
+/// the mean, the deviations and this quarter, or the minimum if the sum is below the minimum. After
+/// ten seconds without an answer, the mean is added to the deviation, and the next sample counts as
+/// the first.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///

@@ -23,7 +23,7 @@ pub struct Bounds {
 }
 
 impl EstimatorConfig {
-    /// Names for certain constants of an algorithm that has another name.
+    /// Names that stand for an algorithm with certain constants.
     pub const ALIASES: &[&str] = &["rfc2988", "mills-single"];
 
     /// The algorithm and the constants that `alias` names.
@@ -80,7 +80,8 @@ impl EstimatorConfig {
         config.check().map(|()| config)
     }
 
-    /// Whether the settings in `text` set the first timer, the minimum and the maximum.
+    /// Returns for the first timer, the minimum and the maximum whether the settings in `text` set
+    /// it.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
@@ -95,7 +96,7 @@ impl EstimatorConfig {
         Ok(bounds.map(|bound| bound.is_some_and(|key| given.contains(&key))))
     }
 
-    /// The constants that `text` names on a host with this clock, and the keys that it sets.
+    /// The timer that `text` describes on a host with this clock, and the keys that the text sets.
     fn read_on(
         text: &str,
         timer_clock: Clock,
@@ -152,7 +153,7 @@ impl EstimatorConfig {
         self
     }
 
-    /// All constants as texts, each with its key. Together with the name they read as the same
+    /// All constants as texts, each with its key. The name with these settings reads as the same
     /// timer.
     ///
     /// ```

@@ -17,8 +17,8 @@ pub enum ShimTimer {
 pub struct ShimConfig {
     /// The timer of the shim.
     pub timer: ShimTimer,
-    /// The maximum number of retransmissions of one segment. After that many, the shim does not
-    /// send the segment again before the host's TCP retransmits it.
+    /// The maximum number of retransmissions of one segment. After that number, the shim does not
+    /// send the segment again until the host's TCP retransmits it.
     pub retransmissions_max: u8,
 }
 

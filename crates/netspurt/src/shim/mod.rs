@@ -2,10 +2,10 @@
 //! unchanged host and the path, and retransmits the first outstanding segment when its timer fires.
 //!
 //! The shim sees the segments that the host sends and receives, and keeps copies of outstanding
-//! segments. Its retransmissions have no congestion window, and the host does not know of them. The
-//! shim does not retransmit SYNs, because no round trip is known before them. The shim does no
-//! input or output of its own and gets the time as a parameter. So a live run, a replay or a test
-//! can drive it.
+//! segments. No congestion window limits its retransmissions, and the host does not know of them.
+//! The shim does not retransmit SYNs, because no round trip is known before the handshake. The shim
+//! does no input or output of its own and gets the time as a parameter. So a live run, a replay or
+//! a test can drive it.
 
 mod config;
 

@@ -20,14 +20,13 @@ impl Fitted {
     }
 }
 
-/// The least ratio of the noise's spread to the row's spread with which the least delay is above
-/// zero.
+/// The minimum ratio of the noise's spread to the row's spread. It keeps all delays above zero.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;
 
-/// Returns the bound below which the coefficient of variation of `answered` delays must stay, so
-/// that all delays can be above zero.
+/// Returns a bound for the coefficient of variation of `answered` delays. Below this bound, all
+/// delays can be above zero.
 pub(super) fn limit(answered: u32) -> f64 {
     f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
 }
@@ -60,7 +59,7 @@ fn scale_of(scale: f64, middle: f64) -> f64 {
     if middle == 1.0 { 1.0 } else { scale }
 }
 
-/// Raises the noise to the least power, of 1, 1.25, 1.25² and so on, for which its spread is at
+/// Raises the noise to a power: the least of 1, 1.25, 1.25² and so on for which the spread is at
 /// least [`MARGIN`] times `cov`.
 fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     let highest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));

@@ -1,10 +1,10 @@
-//! Surrogates: recordings that are made up to fit a printed summary, because its own recording is
+//! Surrogates: invented recordings that fit a printed summary, because the original recording is
 //! lost.
 //!
-//! A printed mean, a spread and a number of losses do not say how delays followed each other. But a
-//! retransmission timer depends on exactly that. So a surrogate can have one of several
-//! [`Structure`]s, which all fit the same row. A result that holds for every structure follows from
-//! the row. Any other result does not.
+//! A printed mean, a spread and a number of losses do not say how delays followed each other. But
+//! the results of a retransmission timer depend on this order. So a surrogate can have one of
+//! several [`Structure`]s, which all fit the same row. A result that holds for every structure
+//! follows from the row. Any other result does not.
 
 mod fit;
 mod lengths;

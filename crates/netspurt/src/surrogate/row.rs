@@ -1,4 +1,4 @@
-//! A printed row of statistics, and the making of delays that fit it.
+//! A printed row of statistics, and the generation of delays that fit the row.
 
 use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 use crate::rng::Stream;
@@ -35,7 +35,8 @@ pub struct Row {
     /// The mean delay of the answered probes.
     pub mean: Duration,
     /// The coefficient of variation of the answered probes: the standard deviation of their delays
-    /// divided by the mean. The variance is divided by the number of delays, not by one less.
+    /// divided by the mean. The variance is the sum of squares divided by the number of delays, not
+    /// by this number minus one.
     pub cov: f64,
     /// The number of lost probes.
     pub lost: u32,
@@ -43,11 +44,11 @@ pub struct Row {
     pub losses: Losses,
     /// The lengths of the probes.
     pub lengths: Lengths,
-    /// The delay as a function of the length. A factor that follows from the mean scales it.
+    /// The delay as a function of the length. The delays are scaled to fit the mean.
     pub line: DelayByLength,
     /// The number of glitches of [`Structure::Glitches`].
     pub glitches: u32,
-    /// The kind of the delays: RFC 889's are [`Measure::OneWay`].
+    /// The kind of the delays. The delays of RFC 889 are [`Measure::OneWay`].
     pub measure: Measure,
 }
 
@@ -81,8 +82,8 @@ pub enum SurrogateError {
         /// The number of lost probes.
         lost: u32,
     },
-    /// The coefficient of variation is too great for the number of delays, or is not a number from
-    /// zero on.
+    /// The coefficient of variation is too great for the number of delays, is negative, or is not a
+    /// number.
     #[error("cov = {cov}: with {answered} answered probes it must be from 0 to below {limit:.3}")]
     Spread {
         /// The coefficient of variation.
@@ -101,8 +102,8 @@ pub enum SurrogateError {
 }
 
 impl Row {
-    /// Makes a recording that fits this row. `structure` is the model of the way in which its
-    /// delays follow each other.
+    /// Makes a recording that fits this row. `structure` is the model of how the delays follow each
+    /// other.
     ///
     /// The recording has the row's mean and coefficient of variation, up to the rounding of
     /// nanoseconds, and exactly the row's number of losses. The same row, structure and seed give
@@ -151,8 +152,8 @@ impl Row {
         )
     }
 
-    /// Returns the probes in the order of sending. Each probe leaves when the probe before it was
-    /// answered or given up.
+    /// Returns the probes in the order of sending. Each probe leaves when the previous probe is
+    /// answered or reaches the give-up time.
     fn probes_of(&self, rtts: &[Option<Duration>], lengths: &[u32]) -> Vec<Probe> {
         let trips = if self.measure == Measure::OneWay { 2 } else { 1 };
         let mut sent = Time::ZERO;

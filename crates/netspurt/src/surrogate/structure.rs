@@ -15,12 +15,12 @@ pub enum Structure {
     Glitches,
     /// Delays stay at a level for about fifty probes. A slow cycle of load changes the levels.
     Levels,
-    /// Delays are the waits in a queue. Its load alternates between a low one and one above its
-    /// capacity.
+    /// Delays are the waits in a queue. The load of the queue alternates between a low value and a
+    /// value above its capacity.
     Queue,
 }
 
-/// Gives the random stream of a structure for an effect, by the effect's name.
+/// A function that returns the random stream for an effect. Its argument is the name of the effect.
 pub(super) type Draws<'a> = &'a mut dyn FnMut(&str) -> Stream;
 
 impl Structure {
@@ -122,8 +122,8 @@ const RISES: f64 = 0.02;
 /// The probability, for each probe, that the load falls.
 const FALLS: f64 = 0.1;
 
-/// Draws the waits in a queue by Lindley's recursion: each wait is the wait before it plus the work
-/// that arrived, less the work that was done.
+/// Draws the waits in a queue by Lindley's recursion: each wait is the previous wait plus the work
+/// that arrived, minus the work that was done.
 fn queue(n: u32, draws: Draws) -> Vec<f64> {
     let (mut state, mut work) = (draws("state"), draws("work"));
     let (mut busy, mut wait) = (false, 0.0_f64);

@@ -1,4 +1,4 @@
-//! Tests of surrogates: that they fit their row, and how their delays, lengths and losses follow
+//! Tests of surrogates: whether they fit their row, and how their delays, lengths and losses follow
 //! each other.
 
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 #[test]
 fn every_structure_fits_the_row_and_differs_from_the_others() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
-    // and the one with the most losses. In the last row here the mixed lengths alone spread the
+    // and the one with the most losses. In the fourth row, the mixed lengths alone spread the
     // delays further than the row allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);

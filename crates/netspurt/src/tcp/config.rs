@@ -62,7 +62,8 @@ impl From<RfcConfig> for TcpConfig {
 }
 
 impl TcpConfig {
-    /// Octets of payload in a full segment (SMSS of RFC 5681 §2), between two ends alike.
+    /// Octets of payload in a full segment (SMSS of RFC 5681 §2), if both ends have the same
+    /// configuration.
     pub fn smss(&self) -> u16 {
         match self {
             TcpConfig::Ns(config) => config.smss(),
@@ -87,23 +88,23 @@ impl TcpConfig {
     }
 }
 
-/// The switches of ns-2's senders and sinks; each names ns-2's variable for it.
+/// The switches of ns-2's senders and sinks. The names in parentheses are ns-2's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NsConfig {
     /// Octets of a full IP datagram: headers and payload; with `headers_on_top` the payload alone.
     pub packet_bytes: u16,
     /// Octets of headers in each packet; also the size of an ACK without options.
     pub header_bytes: u16,
-    /// The headers come on top of `packet_bytes`; packet 0 has none if it carries data
+    /// The headers are added to `packet_bytes`. Packet 0 has no headers if it carries data
     /// (`useHeaders_`).
     pub headers_on_top: bool,
     /// Segments sent at the start of the connection (`windowInit_`). Later slow starts begin with
     /// one segment.
     pub initial_window_segs: u32,
     /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`, RFC
-    /// 3390). After a timeout before the first ACK it is `initial_window_segs`.
+    /// 3390). After a timeout before the first ACK, the initial window is `initial_window_segs`.
     pub initial_window_by_size: bool,
-    /// The receiver's window in segments. The sender never sends beyond it.
+    /// The receiver's window in segments. The sender never sends beyond this window.
     pub receive_window_segs: u32,
     /// The kind of sender.
     pub variant: NsVariant,
@@ -155,14 +156,14 @@ pub struct NsNewReno {
     /// (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
-    /// acknowledged. Without this switch, more than that must be acknowledged (`lessCareful_`; RFC
-    /// 2582 §5).
+    /// acknowledged. Without this switch, at least one more octet must be acknowledged
+    /// (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
     /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
     /// segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
-    /// With `bugfix`: a fast retransmit is also allowed if the echoed timestamp is that of the last
-    /// transmission of the segment acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
+    /// With `bugfix`: a fast retransmit is also allowed if the last ACK echoed the timestamp of the
+    /// last transmission of the segment that this ACK acknowledged (`bugFix_ts_`; RFC 3782 §6.2).
     pub bugfix_ts: bool,
 }
 
@@ -173,8 +174,8 @@ pub struct NsSink {
     pub gaps_at_once: bool,
     /// Packet 0 is acknowledged immediately (`SYN_immediate_ack_`).
     pub first_at_once: bool,
-    /// The timestamp of the segment that continues the last ACK is echoed even if it is older than
-    /// the one echoed before (`ts_echo_rfc1323_`).
+    /// The sink echoes the timestamp of a segment that begins at the last ACK, even if the previous
+    /// echo is newer (`ts_echo_rfc1323_`).
     pub echoes_next: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct ConnectionTotals {
     pub times: Option<SendTimes>,
     /// The counts of its receiving half.
     pub received: ReceiveCount,
-    /// The reason, if the connection did not end by closing.
+    /// The reason for which the connection failed; `None` if it has not failed.
     pub failure: Option<Failure>,
 }
 
@@ -92,7 +92,8 @@ impl Flavour {
         }
     }
 
-    /// The logical time of the event that is due at `due`.
+    /// The logical time of the event that is due at `due`. The end of a hold is due slightly after
+    /// its logical time.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -131,8 +132,8 @@ impl Connection {
         }
     }
 
-    /// Accepts `octets` more octets to send; they leave as the windows allow. Opens the connection
-    /// if it is not open.
+    /// Accepts `octets` more octets to send. They are sent when cwnd and the peer's window allow
+    /// it. Opens the connection if it is not open.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -174,8 +175,7 @@ impl Connection {
         }
     }
 
-    /// Lets arrived data fill the receive window, from now on, until [`read`](Self::read) is
-    /// called.
+    /// From now on, arrived data fills the receive window until [`read`](Self::read) is called.
     pub fn read_by_hand(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().set_reads_at_once(false);
@@ -201,8 +201,8 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
-    /// Ends the connection with a reset, because the peer does not answer (RFC 9293 §3.8.4: the
-    /// probes of keep-alive).
+    /// Ends the connection with a reset, because the peer did not answer keep-alive probes (RFC
+    /// 9293 §3.8.4).
     pub fn break_off(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, control::break_off);
     }
@@ -229,8 +229,8 @@ impl Connection {
         }
     }
 
-    /// Returns the initial sequence number of a new connection, if `segment` asks for one that may
-    /// replace this connection in TIME-WAIT (RFC 9293 §3.6.1, RFC 6191 §2).
+    /// Returns the initial sequence number of a new connection if `segment` may open one in place
+    /// of this connection, which is in TIME-WAIT (RFC 9293 §3.6.1, RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -283,8 +283,8 @@ impl Connection {
     }
 
     /// Sets whether the host's own queue drops everything that leaves. With
-    /// [`learns_drops`](super::SendRules::learns_drops) the sender knows of this immediately and
-    /// keeps its data.
+    /// [`learns_drops`](super::SendRules::learns_drops) the sender learns of each drop immediately
+    /// and keeps its data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
@@ -303,7 +303,8 @@ impl Connection {
     }
 
     /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). The connection
-    /// need not be woken for this, because it is closed for any later segment.
+    /// need not be woken at that end, because it treats any later segment as a closed connection
+    /// does.
     pub fn only_lingers(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -311,7 +312,7 @@ impl Connection {
         }
     }
 
-    /// The reason, if the connection did not end by closing.
+    /// The reason for which the connection failed; `None` if it has not failed.
     pub fn failure(&self) -> Option<Failure> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -436,7 +437,7 @@ impl Connection {
         });
     }
 
-    /// Runs one step at `now` with a place for its effects.
+    /// Runs one step at `now`. The step puts its segments into the outbox.
     fn step(
         &mut self,
         now: Time,
@@ -554,12 +555,12 @@ impl Stage<Segment> for Connection {
         }
         let segment = self.outbox.pop_front()?;
         if self.outbox.is_empty() {
-            // The queue starts again at its first element, which is in the cache.
+            // After `clear` the queue starts again at its first element, which is in the cache.
             self.outbox.clear();
         }
         // The segment is copied field by field, because it has just been written field by field.
-        // Wider loads would wait until all fields have left the processor's store buffer, and so
-        // would all code that needs the segment's destination.
+        // Wider loads would wait until all fields have left the processor's store buffer. Code that
+        // needs the segment's destination would then wait, too.
         Some((self.ready, 0, Segment { dest: self.end.peer(), ..segment }))
     }
 }

@@ -2,8 +2,8 @@
 //! parameters, and returns segments.
 //!
 //! One [`Connection`] serves every profile. The shared parts are in [`transmit`], [`timer`] and
-//! [`receiver`]: the sequence space, segments, the timer and its clock, the receiving half. The
-//! parts that differ, when to send and what a loss means, are in a sender algorithm. The algorithms
+//! [`receiver`]: the sequence space, segments, the timer and its clock, the receiving half. A
+//! sender algorithm has the parts that differ: when to send, and what a loss means. The algorithms
 //! of ns-2's one-way senders are in [`ns`].
 
 mod config;

@@ -9,10 +9,10 @@ use crate::units::{Duration, Time};
 use super::config::{AckPolicy, NsConfig, NsSink};
 use crate::ranges::{Range, Ranges};
 
-/// At the end of a hold (the wait of a delayed acknowledgment), instants that differ by no more
-/// than this count as the same. Each idle line starts at a whole nanosecond. So a packet that
-/// should arrive exactly when a hold ends may arrive slightly earlier or later: by 20 ns after some
-/// hundred round trips.
+/// Two instants that differ by at most this time count as one at the end of a hold (the wait of a
+/// delayed acknowledgment). A transmission on an idle link starts at a whole nanosecond. Because of
+/// this rounding, a packet that should arrive exactly at the end of a hold may arrive slightly
+/// earlier or later. After some hundred round trips the difference is 20 ns.
 const GRAIN: Duration = Duration::from_nanos(50);
 
 /// The maximum number of SACK blocks in an acknowledgment (ns-2's `max_sack_blocks_`).
@@ -39,7 +39,7 @@ pub(super) struct NsReceiver {
     /// The octet at which packet 0 starts: 0 if packet 0 is a SYN, else 1.
     first: u64,
     next: u64,
-    /// `next` in the last acknowledgment.
+    /// The value of `next` in the last acknowledgment.
     last_ack: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
@@ -49,9 +49,9 @@ pub(super) struct NsReceiver {
     sink: NsSink,
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
-    /// The timestamp to echo: the newest one of segments that were at or below the last
-    /// acknowledgment when they came. So this is the timestamp of the segment whose acknowledgment
-    /// was held, and not of the segment that released the acknowledgment.
+    /// The timestamp to echo. A segment sets it if the segment begins at or below the last
+    /// acknowledgment and its timestamp is not older. After a hold, the echo is therefore the
+    /// timestamp of the segment that began the hold, and not of the segment that ended it.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,
@@ -60,11 +60,11 @@ pub(super) struct NsReceiver {
 
 /// The fields of an acknowledgment, without the sender's own fields and the SACK blocks.
 pub(super) struct Acknowledgment {
-    /// Whether it answers a SYN.
+    /// Whether the acknowledgment answers a SYN.
     pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
-    /// The octets of the segment that it answers.
+    /// The octets of the segment that the acknowledgment answers.
     pub(super) newest: Range,
 }
 
@@ -91,7 +91,7 @@ impl NsReceiver {
         self.deadline
     }
 
-    /// The instant from which the end of the hold certainly precedes the next arrival.
+    /// When the connection must be woken to end the hold. Each later arrival comes after the end.
     pub(super) fn wakeup(&self) -> Time {
         self.deadline + GRAIN
     }
@@ -109,9 +109,10 @@ impl NsReceiver {
 
     /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent immediately.
     ///
-    /// Only one acknowledgment is held at a time. It is held only if the segment ends at the next
-    /// octet expected: it is the newest segment or a copy of it. By default the acknowledgment of
-    /// packet 0 is never held (ns-2's delayed-ACK sink).
+    /// Only one acknowledgment is held at a time. An acknowledgment is held only if the segment
+    /// ends at the next expected octet. This is true of the newest segment in order, and of a copy
+    /// of that segment. By default the acknowledgment of packet 0 is never held (ns-2's delayed-ACK
+    /// sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);
@@ -161,7 +162,7 @@ impl NsReceiver {
         }
     }
 
-    /// Whether the octets are new.
+    /// Adds the octets of a segment. Returns whether any of them are new.
     #[inline]
     fn add(&mut self, left: u64, right: u64) -> bool {
         if right <= self.next {
@@ -190,10 +191,11 @@ impl NsReceiver {
         Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }
 
-    /// The blocks to report. The first is the run that contains the newest segment, if this run
-    /// lies above the ACK. Then come the first blocks of earlier ACKs that this run does not cover,
-    /// newest first (RFC 2018 §4). As in ns-2's sink, an earlier block is repeated unchanged, so it
-    /// may lie below the ACK. The history ends when nothing lies above the ACK.
+    /// The blocks to report. The first block is the run that contains the newest segment, if this
+    /// run lies above the ACK. The other blocks are the first blocks of earlier ACKs, newest first
+    /// (RFC 2018 §4). Blocks that the run covers are left out. As in ns-2's sink, an earlier block
+    /// is repeated unchanged, so it may lie below the ACK. The history is cleared when nothing lies
+    /// above the ACK.
     ///
     /// Must be called once for each acknowledgment.
     #[inline(always)]

@@ -68,19 +68,20 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms the timer again. The deadline is fixed now: a later sample does not move it.
+    /// Arms the timer again. A later sample does not move the deadline.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }
 
-    /// Arms the timer again at `now`. The timer counts from `from` and fires by `clock`.
+    /// Arms the timer again at `now`. The RTO counts from the instant `from`. The clock `clock`
+    /// says when the timer fires.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);
         self.deadline = clock.expiry(now, wait);
     }
 
-    /// Sets the deadline without asking the estimator.
+    /// Sets the deadline, whatever the estimator's RTO is.
     pub(super) fn fire_at(&mut self, deadline: Time) {
         self.deadline = deadline;
     }
@@ -131,8 +132,8 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
-    /// Called when the last timeout proved spurious. The ACK that proved this brought `sample`;
-    /// `None` if [`sample`](Self::sample) has taken the sample already.
+    /// Called when the last timeout proved spurious. `sample` is the sample of the ACK that proved
+    /// this. It is `None` if [`sample`](Self::sample) has already taken it.
     pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
         if let Some(sample) = &mut sample {
             self.read(sample, cx.now);

@@ -30,14 +30,14 @@ pub struct SendCount {
     pub reported_duplicates: u64,
     /// How often the retransmission timer fired while octets were outstanding.
     pub timeouts: u64,
-    /// How often a repair began without a timeout: by ACKs, or by RACK's timer.
+    /// How often ACKs or RACK's timer started a repair, and not a timeout.
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
     /// Cuts that were undone, because their cause proved spurious.
     pub undone: u64,
-    /// In ns-2's senders: how often the receive window held back data that cwnd allowed. `None` in
-    /// other senders, which measure how long this lasted.
+    /// In ns-2's senders: how often the receive window held back data that cwnd allowed. Other
+    /// senders have `None`, because they measure the duration of this limit.
     pub window_limited: Option<u64>,
 }
 
@@ -57,15 +57,14 @@ packed!(SendCount {
 
 /// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets from 1.
 ///
-/// ns-2 counts its SYN as a packet like any other. Here the SYN takes as many octets as a full
-/// segment, beginning at octet 1, as packet 0 of data would. On the wire the SYN has the number 0,
-/// and data start at 1.
+/// ns-2 counts its SYN as a packet. So here the SYN takes the octets of a full segment, from octet
+/// 1 on. On the wire the SYN has the number 0, and data start at 1.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     smss: u64,
     /// Octets of headers in an ACK, and in a segment with data.
     header_bytes: [u16; 2],
-    /// Whether the headers of the first packet, if it has data, are not counted.
+    /// True if the headers of a first packet with data are not counted.
     first_is_bare: bool,
     /// The octets that the SYN takes; 0 without a handshake.
     syn_room: u64,
@@ -73,9 +72,9 @@ pub(super) struct Transmitter {
     pub(super) una: u64,
     /// The next octet to send. It is below `max` during go-back-N.
     pub(super) nxt: u64,
-    /// The octet after the highest ever sent.
+    /// The octet after the highest octet ever sent.
     pub(super) max: u64,
-    /// The octet after the last one the application wrote.
+    /// The octet after the last octet that the application wrote.
     pub(super) end: u64,
     pub(super) timer: RetransmitTimer,
     timed: Option<Timed>,
@@ -96,13 +95,13 @@ struct Timed {
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     count: u64,
-    /// A sample from beyond this octet begins the next round.
+    /// A sample of an ACK beyond this octet begins the next round.
     end: u64,
 }
 
 impl Round {
-    /// Called when a sample came with the cumulative ACK `ack`. `max` is the next octet that was
-    /// never sent.
+    /// Called when the cumulative ACK `ack` gave a sample. `max` is the next octet that was never
+    /// sent.
     fn on_sample(&mut self, ack: u64, max: u64) {
         if ack > self.end {
             *self = Round { count: self.count + 1, end: max };
@@ -138,7 +137,7 @@ impl Transmitter {
         self.smss
     }
 
-    /// Whole segments in a span of octets, a shorter last one included.
+    /// The number of segments in a span of octets. A shorter last segment counts as one.
     pub(super) fn segs(&self, octets: u64) -> u64 {
         octets.div_ceil(self.smss)
     }
@@ -158,8 +157,8 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// Called when the application wrote `octets` more octets. A SYN is queued before the first of
-    /// them.
+    /// Called when the application wrote `octets` more octets. A SYN is queued before the first
+    /// octet.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);
@@ -183,7 +182,7 @@ impl Transmitter {
         1 + whole_bytes
     }
 
-    /// The octet that `wire` refers to in an ACK.
+    /// The octet for the number `wire` of an ACK.
     #[inline]
     pub(super) fn count(&self, wire: u32) -> u64 {
         let near = self.una.saturating_sub(self.syn_room);
@@ -207,7 +206,8 @@ impl Transmitter {
         self.una < self.max
     }
 
-    /// Sends the segment that starts at octet `seq`. `cause` is the cause if it was sent before.
+    /// Sends the segment that starts at octet `seq`. If the segment was sent before, `cause` is the
+    /// cause of the retransmission.
     ///
     /// New data is timed if no other data is being timed. The timer starts if it is idle, or if
     /// everything was acknowledged (RFC 6298 §5.1).
@@ -253,7 +253,7 @@ impl Transmitter {
         segment
     }
 
-    /// A segment without payload, never sent before.
+    /// A new segment without payload.
     #[inline]
     pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
         self.sent += 1;
@@ -269,7 +269,7 @@ impl Transmitter {
         }
     }
 
-    /// Moves the cumulative ACK to `ack`, and takes its sample.
+    /// Takes the sample of the timed segment if the cumulative ACK `ack` covers this segment.
     pub(super) fn take_sample(&mut self, ack: u64, acked_bytes: u64, cx: &mut Context<'_>) {
         let Some(timed) = self.timed.take_if(|timed| ack > timed.seq) else { return };
         let sample = self.label(ack, acked_bytes);
@@ -308,8 +308,9 @@ impl Transmitter {
 mod tests {
     use super::*;
 
-    /// Linux's rule: a round ends with a sample of an ACK beyond the octet that was next to be sent
-    /// when the last round ended. An ACK of exactly this octet does not end the round.
+    /// Linux's rule: at the end of a round, the sender stores the next octet to be sent. The first
+    /// sample of an ACK beyond this octet ends the next round. An ACK of exactly this octet does
+    /// not.
     #[test]
     fn a_round_ends_with_an_ack_beyond_what_was_next_to_be_sent() {
         let mut round = Round::default();

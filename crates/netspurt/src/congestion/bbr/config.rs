@@ -24,7 +24,8 @@ pub struct BbrConfig {
     pub cwnd_gain: (u32, u32),
     /// The pacing gains of PROBE_BW. Each phase lasts about one minimum round trip.
     pub cycle: [(u32, u32); PHASES],
-    /// The phase in which PROBE_BW begins, 0 to 7. In the draft it is random, but never the second.
+    /// The phase in which PROBE_BW begins, 0 to 7. In the draft the phase is random, but never the
+    /// second phase.
     pub first_phase: u8,
     /// The number of rounds over which the maximum of the delivery rate is taken.
     pub bw_window_rounds: u32,
@@ -34,9 +35,9 @@ pub struct BbrConfig {
     pub probe_rtt_time: Duration,
     /// cwnd in PROBE_RTT, in segments. It is also the minimum cwnd outside loss recovery.
     pub min_cwnd_segs: u32,
-    /// The growth of the bandwidth in a round, as a factor. With less growth the pipe may be full.
+    /// A factor. If the bandwidth grows by less than this factor in a round, the pipe may be full.
     pub full_pipe_growth: (u32, u32),
-    /// The number of rounds with less growth after which the pipe counts as full.
+    /// The pipe counts as full after this number of rounds without that growth.
     pub full_pipe_rounds: u32,
     /// The percentage by which pacing stays below the estimate: 1 in Linux, 0 in the draft.
     pub pacing_margin_percent: u32,

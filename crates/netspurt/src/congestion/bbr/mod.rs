@@ -1,11 +1,11 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
 //!
 //! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
-//! this rate, and keeps about twice the product of the two in the network. Losses do not change the
-//! model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows Linux, and a
-//! comment states the difference. Four things are left out: Linux's allowance for ACK aggregation,
-//! its detection of policers, the test for delayed ACKs among samples that renew an expired
-//! minimum, and any reaction to marks.
+//! this rate. It keeps about twice the product of this rate and this round trip in the network.
+//! Losses do not change the model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code
+//! follows Linux, and a comment states the difference. Four things are left out: Linux's allowance
+//! for ACK aggregation, Linux's detection of policers, any reaction to marks, and Linux's rule that
+//! the sample of a delayed ACK does not renew an expired minimum.
 
 mod config;
 mod max_filter;
@@ -145,7 +145,7 @@ impl Bbr {
     }
 
     /// The octets that should be in the network for `gain` bandwidth-delay products (§4.2.3.2).
-    /// Three bursts are added, so that the hosts can work in bursts.
+    /// Three bursts are added, because hosts send and acknowledge segments in bursts.
     fn inflight(&self, gain: (u32, u32), smss: u64) -> u64 {
         let Some(bdp) = self.model.bdp(gain) else { return self.initial_cwnd };
         // As in Linux, two segments are added, so that probing has an effect on short paths.

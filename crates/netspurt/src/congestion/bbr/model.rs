@@ -18,10 +18,11 @@ pub(super) struct Model {
     bandwidth: MaxFilter,
     /// The octets that the connection has delivered since its start.
     pub(super) delivered: u64,
-    /// The number of rounds. A round ends when data is acknowledged that was sent after its start.
+    /// The number of rounds. A round ends with the first ACK of data that was sent after the round
+    /// began.
     rounds: u64,
-    /// The round ends with the ACK of a segment that was sent after this number of octets was
-    /// delivered.
+    /// The octets delivered when the round began. The round ends with the ACK of a segment that was
+    /// sent at or after that time.
     next_round: u64,
     /// Whether this ACK began a round.
     pub(super) round_start: bool,
@@ -73,12 +74,12 @@ impl Model {
         self.next_round = self.delivered;
     }
 
-    /// Marks that BBR from now on holds cwnd below the capacity of the path.
+    /// Notes that BBR now begins to hold cwnd below the capacity of the path.
     pub(super) fn hold(&mut self) {
         self.held = (self.delivered, self.delivered);
     }
 
-    /// Marks that BBR still holds cwnd down, with `pipe` octets in the network.
+    /// Notes that BBR still holds cwnd down, with `pipe` octets in the network.
     pub(super) fn keep_holding(&mut self, pipe: u64) {
         self.held.1 = self.delivered.saturating_add(pipe);
     }

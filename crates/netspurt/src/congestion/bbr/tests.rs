@@ -348,8 +348,8 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
     assert_eq!(bbr.cwnd_gain(), (2885, 1000));
 }
 
-/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above, it is
-/// the octets of a millisecond, but at most 64 kB.
+/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above 24
+/// Mbit/s a burst has the octets of a millisecond, but at most 64 kB.
 #[test]
 fn a_burst_is_as_long_as_the_rate_allows() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -362,8 +362,8 @@ fn a_burst_is_as_long_as_the_rate_allows() {
 }
 
 /// §4.2.3.4: in recovery the window begins as the sum of the pipe and the octets just delivered,
-/// and grows with deliveries for a round. At the end of recovery the window from before it is
-/// restored.
+/// and grows with deliveries for a round. At the end of recovery the window from before the
+/// recovery is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -432,7 +432,7 @@ fn an_undo_clears_the_count_of_rounds_without_growth() {
     assert!(!bbr.filled_pipe);
 }
 
-/// An action of a network.
+/// An event that the algorithm gets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack(AckInfo),
@@ -509,8 +509,8 @@ proptest! {
     }
 }
 
-/// If the SYN was retransmitted and the first segment was probed, there is no round trip. A rate of
-/// one octet in three seconds is not used for pacing.
+/// If neither the SYN nor the first segment gave a sample, no round trip is known. A rate of one
+/// octet in three seconds is not used for pacing.
 #[test]
 fn nothing_is_paced_before_the_first_round_trip() {
     let mut bbr = Bbr::new(BbrConfig::default());

@@ -4,8 +4,8 @@ use crate::units::Duration;
 
 use super::super::Window;
 
-/// The longest time on the curve, in nanoseconds: 73 minutes. No stage of congestion avoidance that
-/// matters is longer. The cube of this number has 126 bits.
+/// The longest time on the curve, in nanoseconds: 73 minutes. Stages of congestion avoidance are
+/// shorter in practice. The cube of this number has 126 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.
@@ -18,8 +18,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The distance *C · dt³* of the curve from its plateau, in octets, `dt` before or after the
-    /// plateau.
+    /// The distance *C · dt³* of the curve from its plateau, in octets, at the time `dt` before or
+    /// after the curve reaches the plateau.
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;

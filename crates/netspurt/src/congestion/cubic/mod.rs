@@ -44,9 +44,9 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// While the plateau is unknown, before any congestion and after a timeout, cwnd grows by at
+    /// The plateau is unknown before any congestion and after a timeout. Then cwnd grows by at
     /// least one segment for this number of acknowledged segments: 20 in Linux. `None`, as in RFC
-    /// 9438, sets no such minimum.
+    /// 9438, sets no minimum.
     pub initial_segs_per_increase_max: Option<u32>,
     /// Which time is left out when an idle flow starts to send again. True: the time since the last
     /// transmission, as in Linux (`CA_EVENT_TX_START`). False: the time since the last ACK (RFC
@@ -119,9 +119,9 @@ struct CubicState {
 packed_value!(CubicState { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// Returns alpha_cubic as a fraction of 1 (§4.3). The value is less than Reno's until `reno`,
-    /// the cwnd that Reno would have, reaches the cwnd from before the reduction. After that it
-    /// equals Reno's.
+    /// Returns alpha_cubic as a fraction of 1 (§4.3). `reno` is the cwnd that Reno would have.
+    /// Until `reno` reaches `cwnd_prior`, the value is less than Reno's value of 1. After that it
+    /// is 1.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
         let recovered = cwnd_prior.is_none_or(|prior| reno >= prior);
@@ -129,7 +129,8 @@ impl CubicConfig {
     }
 }
 
-/// CUBIC: cwnd grows with time, and not with round trips.
+/// CUBIC: the growth of cwnd depends on the time since the last congestion, and not on the round
+/// trip.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Cubic, CubicConfig, Window};

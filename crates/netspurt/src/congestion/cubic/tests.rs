@@ -1,5 +1,5 @@
-//! Tests of RFC 9438's formulas at instants that were computed by hand, and of properties that hold
-//! for any ACKs.
+//! Tests of RFC 9438's formulas against values that were computed by hand, and of properties that
+//! hold for any ACKs.
 
 use proptest::prelude::*;
 
@@ -159,9 +159,10 @@ fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     (every * 8) as f64 * rtt.as_nanos() as f64 / (now - half).as_nanos() as f64
 }
 
-/// §5.1, tables 1 and 2, the columns for C = 0.4. They have the average windows that the response
-/// function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's window if
-/// that is larger. The formulas hold for a continuous window, so an error of 6 % is allowed.
+/// §5.1, tables 1 and 2, the columns for C = 0.4. The tables have the average windows that the
+/// response function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's
+/// window if that is larger. The formulas hold for a continuous window, so an error of 6 % is
+/// allowed.
 #[test]
 fn the_average_windows_agree_with_the_tables_of_the_rfc() {
     for (rtt_ms, every, segments) in [
@@ -297,7 +298,7 @@ fn the_cube_root_agrees_with_floating_point() {
     }
 }
 
-/// An action of a network that concerns an algorithm.
+/// An event that the algorithm gets.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },
@@ -389,8 +390,8 @@ proptest! {
     }
 }
 
-/// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged ones until a
-/// loss shows where the plateau is.
+/// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged segments until
+/// a loss shows where the plateau is.
 #[test]
 fn the_window_grows_by_at_most_a_segment_for_twenty_before_any_congestion() {
     let grown = |initial_segs_per_increase_max, congested: bool| {

@@ -1,8 +1,8 @@
 //! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
-//! The curve is a number of segments, and the distance to the plateau is rounded down. So the
-//! window is often a segment larger than a window that is computed in octets. An ACK does not open
+//! The curve is a whole number of segments, and its distance to the plateau is rounded down. So
+//! cwnd is often one segment larger than a cwnd that is computed in octets. An ACK does not open
 //! cwnd by its share of the gap. Instead, cwnd opens by one segment after `count` acknowledged
 //! segments. An undo does not restore the plateau from before the cut, and a timeout clears the
 //! plateau.
@@ -21,8 +21,8 @@ const JIFFY: Duration = Duration::from_millis(4);
 const UNITS: u64 = 1024;
 /// `count` is computed again for the same window only after more jiffies than this (`HZ / 32`).
 const COUNT_JIFFIES: u64 = 7;
-/// Round trips in this number of jiffies at the start of a stage are ignored, because those of a
-/// repair are too long.
+/// For this number of jiffies after the start of a stage, round trips are ignored, because they may
+/// belong to a repair and are then too long.
 const REPAIR_JIFFIES: u64 = 250;
 /// The minimum of `count`: cwnd opens by at most one segment for this number of acknowledged
 /// segments.
@@ -78,8 +78,9 @@ packed!(WholeCubic { slow_start, memory } keeps { config });
 /// 341/1024 for a third. The start value follows from the leading bits. The error of the root is up
 /// to 0.3 %.
 ///
-/// Linux reads the start value from a table that was refined by hand. The straight line here is
-/// fitted to this table. It gives the same root for 47 of the 59 smallest gaps.
+/// Linux reads the start value from a table that was refined by hand. Here the start value is on a
+/// straight line that is fitted to the table. For 47 of the 59 smallest gaps the root is the same
+/// as in Linux.
 fn rough_cube_root(x: u64) -> u64 {
     let bits = u64::BITS - x.leading_zeros();
     if bits < 7 {
@@ -154,8 +155,8 @@ impl WholeCubic {
         }
     }
 
-    /// Returns the `count` after an ACK of `acked` segments: the count of the curve or of Reno's
-    /// window.
+    /// Returns the `count` after an ACK of `acked` segments: the smaller of the curve's count and
+    /// the count of Reno's window.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.memory.stage.is_none();
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
@@ -184,8 +185,8 @@ impl WholeCubic {
         self.memory.count
     }
 
-    /// Opens cwnd for `acked` acknowledged segments: by one for each `count` of them
-    /// (`tcp_cong_avoid_ai`).
+    /// Opens cwnd for `acked` acknowledged segments: by one segment for each `count` acknowledged
+    /// segments (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
         if self.memory.credit >= count {
             // This credit was collected while `count` was larger.
@@ -218,7 +219,7 @@ impl CongestionControl for WholeCubic {
         }
     }
 
-    /// A repair ends a stage, so the round trips of its ACKs count (`cubictcp_acked`).
+    /// A repair ends a stage, so the round trips of the repair's ACKs count (`cubictcp_acked`).
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         self.measure(jiffies(now), rtt);
     }
@@ -299,8 +300,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// All first round trips may belong to a repair, so these count. Afterwards, the round trips in
-    /// the first second of a stage are ignored.
+    /// Round trips outside of a stage count, even those of a repair. Round trips in the first
+    /// second of a stage are ignored.
     #[test]
     fn the_minimum_round_trip_includes_round_trips_of_a_repair() {
         let mut cubic = cubic();
@@ -314,9 +315,9 @@ mod tests {
     }
 
     /// Measured in a conversation on Linux 6.18: cwnd was cut from 24 to 16 segments. 42 jiffies
-    /// later it was 17, and opened by one when 8 segments were acknowledged. With 2778, the exact
-    /// root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
-    /// segments would be needed.
+    /// later cwnd was 17, and became 18 when 8 segments were acknowledged. The exact root for the
+    /// gap of 8 is 2778. With this root the curve would be a segment lower at that time, and 17
+    /// acknowledged segments would be needed.
     #[test]
     fn the_curve_uses_the_inexact_cube_root_of_the_kernel() {
         let mut cubic = cubic();

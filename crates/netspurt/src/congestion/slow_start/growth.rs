@@ -2,15 +2,16 @@
 
 use crate::congestion::AckInfo;
 
-/// From this number of segments on, the growth for an ACK is not limited. All acknowledged octets
-/// count, even after a timeout, but cwnd does not grow beyond the threshold. Linux does so.
+/// A limit of this number of segments or more does not limit the growth for an ACK. As in Linux,
+/// all acknowledged octets then count, even after a timeout, but cwnd does not grow beyond the
+/// threshold.
 pub const NO_ABC_LIMIT: u32 = 1_000_000;
 
 /// The octets by which an ACK opens cwnd, at most `limit_segs` segments.
 pub(super) fn growth(ack: &AckInfo, limit_segs: Option<u32>) -> u64 {
     match limit_segs {
         Some(NO_ABC_LIMIT..) => ack.acked_bytes,
-        // RFC 3465 §2.3: the limit is 1 while the repair of a timeout goes on.
+        // RFC 3465 §2.3: the limit is 1 until the repair after a timeout is finished.
         Some(_) if ack.after_timeout => ack.acked_bytes.min(ack.smss),
         Some(limit) => ack.acked_bytes.min(u64::from(limit).saturating_mul(ack.smss)),
         None => ack.acked_bytes,

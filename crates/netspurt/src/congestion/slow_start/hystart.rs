@@ -23,7 +23,7 @@ pub struct HyStartConfig {
     pub low_window_segs: u32,
     /// Whether a growing round trip ends slow start.
     pub delay_increase: bool,
-    /// The number of samples in a round before the round trip is judged.
+    /// The number of samples that a round must have before its round trip may end slow start.
     pub min_samples: u32,
     /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
     pub delay_divisor: u32,
@@ -35,8 +35,8 @@ pub struct HyStartConfig {
     pub ack_train: bool,
     /// The maximum time between two ACKs of a train.
     pub ack_spacing: Duration,
-    /// The time that is added to the path's round trip before it is compared with a train: Linux's
-    /// allowance for segmentation offload.
+    /// Linux's allowance for segmentation offload. HyStart compares the length of a train with the
+    /// path's round trip plus this time.
     pub train_allowance: Duration,
     /// Whether the sender paces. A train must then last a whole round trip, and not half of one.
     pub paced: bool,
@@ -75,7 +75,7 @@ struct HyStartRound {
     /// The next octet to be sent when the round began.
     end: u64,
     start: Time,
-    /// The last ACK of the train that began with the round.
+    /// When the last ACK arrived of the train that began with the round.
     last_ack: Time,
     min_rtt: Option<Duration>,
     samples: u32,
@@ -150,7 +150,8 @@ impl HyStart {
         now.saturating_since(round.start) > length
     }
 
-    /// Whether the minimum round trip of this round exceeds that of all rounds by the threshold.
+    /// Whether the minimum round trip of this round exceeds the minimum of all rounds by more than
+    /// the threshold.
     fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, min_rtt: Duration) -> bool {
         let of_round = round.min_rtt.map_or(rtt, |min_rtt| min_rtt.min(rtt));
         round.min_rtt = Some(of_round);
@@ -168,7 +169,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// Makes a HyStart that judges round trips only.
+    /// Makes a HyStart that uses round trips only, and not trains of ACKs.
     fn delays() -> HyStart {
         HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     /// The minimum round trip may grow by an eighth, but at least by 4 ms and at most by 16 ms. A
-    /// round is judged after its eighth sample.
+    /// round must have eight samples before it can end slow start.
     #[test]
     fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
@@ -252,8 +253,8 @@ mod tests {
     }
 
     /// Slow start ends if ACKs come at most 2 ms apart from the start of the round for more than
-    /// half of the minimum round trip. If the sender paces, they must come for more than the whole
-    /// minimum round trip.
+    /// half of the minimum round trip. If the sender paces, they must come at this distance for
+    /// more than the whole minimum round trip.
     #[test]
     fn a_train_of_acks_as_long_as_half_the_path_ends_slow_start() {
         for (spacing_us, paced, end_us) in

@@ -25,7 +25,7 @@ pub struct HyStartPpConfig {
     /// The divisor of the last round's round trip. The quotient is the growth that counts
     /// (MIN_RTT_DIVISOR).
     pub min_rtt_divisor: u32,
-    /// The number of samples after which a round is judged (N_RTT_SAMPLE).
+    /// The number of samples that a round must have before its round trip counts (N_RTT_SAMPLE).
     pub n_rtt_sample: u32,
     /// The divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR).
     pub css_growth_divisor: u32,
@@ -185,7 +185,7 @@ mod tests {
             (1..=10).map(|n| self.ack(rtt_us, SMSS, nxt(n))).collect()
         }
 
-        /// The state after two rounds. Only the second one was delayed.
+        /// The state after two rounds. Only the second round was delayed.
         fn delayed() -> Self {
             let mut bench = Self::new(HyStartPpConfig::default());
             bench.round(100_000);
@@ -195,8 +195,8 @@ mod tests {
     }
 
     /// RFC 9406 §4.2: RttThresh is an eighth of the last round's round trip, but at least 4 and at
-    /// most 16 ms. With the eighth sample of a round that grew by RttThresh the algorithm enters
-    /// CSS.
+    /// most 16 ms. The algorithm enters CSS at the eighth sample of a round whose round trip grew
+    /// by RttThresh.
     #[test]
     fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
         for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {

@@ -49,7 +49,7 @@ enum Exit {
     HyStartPp(HyStartPp),
 }
 
-/// The configuration fixes the kind of exit, so only its state is packed.
+/// The configuration fixes the kind of exit, so only the state of the exit is packed.
 impl Packed for Exit {
     fn pack(&self, into: &mut Vec<u8>) {
         match self {

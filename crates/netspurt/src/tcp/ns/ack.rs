@@ -9,7 +9,7 @@ pub(super) struct Ack<'a> {
     /// The next octet the receiver expects.
     pub(super) ack: u64,
     pub(super) blocks: &'a [SackBlock],
-    /// The timestamp that it echoes.
+    /// The timestamp that the ACK echoes.
     pub(super) echo: Time,
     /// By how much the sender's octet numbers exceed the numbers on the wire.
     pub(super) syn_room: u64,
@@ -24,8 +24,8 @@ impl Ack<'_> {
     }
 
     /// Whether a block starts in `low..high`, ends in this range, or spans it. `low` and `high` are
-    /// octets at which packets start. A block that ends at `high` counts; one that ends at `low`
-    /// does not.
+    /// octets at which packets start. A block that ends at `high` counts. A block that ends at
+    /// `low` does not.
     pub(super) fn reports(&self, una: u64, (low, high): (u64, u64)) -> bool {
         self.ranges(una).any(|(left, right)| {
             let ends = right > low && right <= high;

@@ -40,9 +40,9 @@ impl NsSender {
         }
     }
 
-    /// Handles the progress, the timer and the sample of each ACK in recovery. Outside of recovery
-    /// it handles duplicate ACKs and ACKs with SACK blocks. The sample is taken even if the segment
-    /// was retransmitted, because fack does not follow Karn's rule.
+    /// Moves `una`, restarts the timer and takes the sample. In recovery this happens on each ACK.
+    /// Outside of recovery it happens on duplicate ACKs and on ACKs with SACK blocks. The sample is
+    /// taken even if the segment was retransmitted, because fack does not follow Karn's rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;
@@ -63,7 +63,7 @@ impl NsSender {
     }
 
     fn fack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        // As in ns-2, an ACK that was overtaken is handled, too, and moves `last` back.
+        // As in ns-2, an ACK that arrives out of order is also processed, and moves `last` back.
         self.fack_old_ack(ack, cx);
         self.advance_forward(ack);
         self.fack.update(self.tx.una, ack);

@@ -18,15 +18,16 @@ impl NsSender {
         }
     }
 
-    /// The window that lets two new segments leave (`force_wnd`), while F-RTO sets it.
+    /// The window with which F-RTO allows two new segments (`force_wnd`); `None` while F-RTO does
+    /// not set the window.
     #[inline]
     pub(super) fn frto_window_segs(&self) -> Option<u64> {
         let beyond = || self.tx.segs(self.recover.saturating_sub(self.tx.una)) + 2;
         (self.trial.step == TrialStep::Probes).then(beyond)
     }
 
-    /// Called on a new ACK. The first one lets new segments leave, if there are any and the
-    /// receiver's window has room. The second one proves the timeout spurious.
+    /// Called on a new ACK. The first new ACK allows new segments, if there are any and the
+    /// receiver's window has room. The second new ACK proves the timeout spurious.
     #[inline]
     pub(super) fn frto_on_new_ack(&mut self) {
         match self.trial.step {
@@ -48,7 +49,7 @@ impl NsSender {
     }
 
     /// Undoes the timeout (`spurious_response_ 1`): cwnd becomes the data outstanding before the
-    /// last new ACK and one segment, and ssthresh has its value from before the timeout.
+    /// last new ACK, plus one segment. ssthresh becomes the value saved before the timeout.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn frto_spurious(&mut self) {
         self.trial.step = TrialStep::Off;
@@ -59,7 +60,7 @@ impl NsSender {
     }
 
     /// Called on a duplicate ACK. Returns whether this ACK proves that the timeout was not
-    /// spurious. The sender then goes back as without F-RTO.
+    /// spurious. The sender then starts go-back-N, as without F-RTO.
     pub(super) fn frto_fails(&mut self) -> bool {
         let cwnd_segs = match self.trial.step {
             TrialStep::Off => return false,
@@ -73,8 +74,8 @@ impl NsSender {
     }
 
     /// Called on a duplicate ACK in sack. Blocks that report only octets sent before the timeout
-    /// prove the timeout spurious. Any other blocks prove that it was not. `news` says whether the
-    /// blocks report anything new.
+    /// prove the timeout spurious. Any other blocks prove that the timeout was not spurious. `news`
+    /// says whether the blocks report anything new.
     pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
         if self.trial.step != TrialStep::Probes {
             return;

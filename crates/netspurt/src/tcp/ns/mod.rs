@@ -1,12 +1,13 @@
 //! The five one-way senders of ns-2.35: tahoe, reno, newreno, sack1 and fack.
 //!
-//! They count whole packets. Here a packet is a full segment, and a packet's number in ns-2 is the
-//! octet at which the next packet starts. cwnd is a double in segments, as in ns-2, so that sums of
-//! `1/cwnd` have the same bits. This file has the common parts of the five senders. The file with a
-//! sender's name has what that sender does with an ACK.
+//! ns-2 counts whole packets, and this code counts octets. A packet is a full segment here. For the
+//! number of a packet in ns-2, this code has the octet at which the next packet starts. cwnd is a
+//! double in segments, as in ns-2, so that sums of `1/cwnd` have the same bits. This file has the
+//! common parts of the five senders. Each sender's processing of an ACK is in the file with the
+//! sender's name.
 //!
-//! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, with which `authorities/ns2`
-//! compares packet by packet. [`NsConfig`] has ns-2's switches. Others are as in that release:
+//! The rules follow Debian's ns2 2.35+dfsg-5; `authorities/ns2` compares the packets of both.
+//! [`NsConfig`] has most of ns-2's switches. The other switches have the values of that release:
 //! slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_, aggressive_maxburst_ on;
 //! LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_ 0; spurious_response_ 1.
 
@@ -188,7 +189,7 @@ impl NsSender {
         octet < self.tx.una + u64::from(self.config.receive_window_segs) * self.tx.smss()
     }
 
-    /// cwnd with its inflation, within the receiver's window (`windowd()`).
+    /// The sum of cwnd and its inflation, limited to the receiver's window (`windowd()`).
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn window_segs(&self) -> f64 {
         let inflated = self.cwnd_segs + self.inflation_segs as f64;
@@ -213,8 +214,8 @@ impl NsSender {
         }
     }
 
-    /// Sets ssthresh to half the window, in whole segments, but to at least two. Returns half the
-    /// window.
+    /// Sets ssthresh to half the window, in whole segments, and at least to two segments. Returns
+    /// half the window.
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn cut(&mut self) -> f64 {
         let half = if self.config.precise_cut {
@@ -264,8 +265,8 @@ impl NsSender {
         self.restart_timer(ack.ack, cx);
     }
 
-    /// Takes a sample from the echoed timestamp. The acknowledgment of the timed segment only ends
-    /// the backoff.
+    /// Takes a sample from the echoed timestamp. An acknowledgment of the timed segment gives no
+    /// other sample, but ends the backoff.
     fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
         self.stamps.echo = ack.echo;
         let sample = self.tx.label(ack.ack, acked);
@@ -328,7 +329,8 @@ impl NsSender {
         self.send(seq, cause, cx);
     }
 
-    /// Sends the packet at octet `seq`; `cause` is the cause if it was sent before.
+    /// Sends the packet at octet `seq`. If it was sent before, `cause` is the cause of the
+    /// retransmission.
     #[inline]
     fn send(&mut self, seq: u64, cause: Cause, cx: &mut Context<'_>) {
         self.tx.send(seq, Some(cause), cx);
@@ -342,7 +344,7 @@ impl NsSender {
         self.dupacks = if self.frto_fails() { 0 } else { self.dupacks + 1 };
     }
 
-    /// Sends as long as the window has room and there is data.
+    /// Sends segments while the window has room and there is data.
     fn send_step(&mut self, cx: &mut Context<'_>) {
         match self.config.variant {
             NsVariant::Sack => self.sack_send(cx),
@@ -353,7 +355,7 @@ impl NsSender {
         }
     }
 
-    /// Counts an event after which data waits because of the receive window while cwnd allows more.
+    /// Counts an event after which the receive window holds back data that cwnd allows.
     fn count_window_limit(&mut self) {
         let allowed = whole(self.cwnd_segs) + self.inflation_segs;
         let beyond = allowed > u64::from(self.config.receive_window_segs);
@@ -399,7 +401,7 @@ impl NsSender {
 
 /// The whole part of a number of segments.
 ///
-/// The conversion to a signed number first takes fewer instructions.
+/// The number is first converted to a signed number, because this takes fewer instructions.
 #[expect(clippy::cast_possible_truncation, reason = "below 2^63 segments")]
 fn whole(segs: f64) -> u64 {
     (segs as i64).cast_unsigned()

@@ -9,7 +9,8 @@ use crate::ranges::Ranges;
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
-    /// The octet below which the holes were retransmitted in this recovery; 0 if none was.
+    /// The octet below which the holes were retransmitted in this recovery; 0 if no hole was
+    /// retransmitted.
     pub(super) retransmitted: u64,
     pub(super) in_recovery: bool,
     /// Whether duplicates are ignored, because no new ACK has come since a timeout.
@@ -37,7 +38,8 @@ impl SackScoreboard {
         self.arrived.total() != total || moved && !self.arrived.is_empty()
     }
 
-    /// The first octet below the highest reported one that was neither reported nor retransmitted.
+    /// The first octet that was neither reported nor retransmitted; `None` if no octet above it was
+    /// reported.
     pub(super) fn hole_to_send(&self, una: u64) -> Option<u64> {
         let hole = self.after_block(self.retransmitted.max(una));
         (hole < self.arrived.top()?).then_some(hole)
@@ -53,10 +55,10 @@ impl SackScoreboard {
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,
-    /// Retransmissions not known to have arrived: the first octet of each, and `nxt` at its
-    /// sending.
+    /// Retransmissions not known to have arrived: the first octet of each, and `nxt` when it was
+    /// sent.
     pub(super) retransmitted: VecDeque<(u64, u64)>,
-    /// The octet after the highest known to have arrived.
+    /// The octet after the highest octet known to have arrived.
     pub(super) forward: u64,
     pub(super) in_recovery: bool,
     /// Whether a retransmission was lost, so that no segment leaves until a timeout or the end of
@@ -80,8 +82,8 @@ impl FackScoreboard {
         self.retransmitted.clear();
     }
 
-    /// Reads an ACK up to `una` and its blocks. A retransmission counts as lost when a block ends
-    /// beyond the `nxt` at which it was sent.
+    /// Processes an ACK of the octets below `una`, with its blocks. A retransmission counts as lost
+    /// when a block ends beyond the `nxt` at which it was sent.
     pub(super) fn update(&mut self, una: u64, ack: &Ack<'_>) {
         self.arrived.remove_below(una);
         for (left, right) in ack.ranges(una) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::units::Time;
 
-/// The last transmissions of the outstanding segments and of the one before them.
+/// The last transmissions of the outstanding segments and of the segment before them.
 #[derive(Debug, Default)]
 pub(super) struct SentStamps {
     /// The timestamp that the last new ACK echoed (`ts_echo_`).
@@ -27,7 +27,7 @@ impl SentStamps {
         }
     }
 
-    /// Whether the timestamp echoed last is that of the last transmission of the segment at `seq`.
+    /// Whether the last echo is the timestamp of the last transmission of the segment at `seq`.
     pub(super) fn echoes_last_of(&self, seq: u64) -> bool {
         let place = self.sent.binary_search_by_key(&seq, |(known, _)| *known);
         place.is_ok_and(|place| self.sent[place].1 == self.echo)

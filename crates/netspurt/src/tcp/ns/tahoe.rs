@@ -19,7 +19,7 @@ impl NsSender {
                 self.retransmission_cause = Cause::Fast;
             }
         }
-        // After every ACK, duplicates and old ones included.
+        // Every ACK may release segments, even a duplicate or an old ACK.
         self.send_in_window(u64::MAX, cx);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of ns-2's senders with a handshake, and of what F-RTO restores.
+//! Tests of ns-2's senders: the handshake, and the undo by F-RTO.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{FlowId, Side};
@@ -36,7 +36,7 @@ impl End {
             .collect()
     }
 
-    /// Hands over an acknowledgment, and returns the segments that follow immediately.
+    /// Delivers an ACK to the end. Returns the segments that the end then sends immediately.
     fn acked(&mut self, now: Time, ack: u32) -> Vec<Segment> {
         let segment = Segment { ack, size_bytes: 40, flags: Flags::ACK, ..Segment::default() };
         self.connection.push(now, 0, segment, &mut self.events);

@@ -21,7 +21,7 @@ packed!(SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
 /// The reason why the next octets are held back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HeldBy {
-    /// Nothing: the next octets may be sent, or there are none.
+    /// Nothing: the next octets may be sent, or there are no octets to send.
     #[default]
     Nothing,
     /// The congestion window.
@@ -52,8 +52,8 @@ impl TimeAccount {
         self.times
     }
 
-    /// Counts the time since the last step, in which nothing changed. Counts none if the sender is
-    /// not `busy`.
+    /// Counts the time since the last step, in which nothing changed. The time does not count if
+    /// the sender is not `busy`.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, busy: bool, repairing: bool) {
         let span = now.saturating_since(self.counted_until);

@@ -56,9 +56,9 @@ impl RfcSender {
         true
     }
 
-    /// Whether no repair is in progress and no retransmission in doubt when an ACK of new octets
-    /// without reports arrives. Such ACKs are by far the most common, and most of this file has no
-    /// effect for them.
+    /// True for an ACK of new octets that arrives while no repair is in progress and no
+    /// retransmission can be due. The caller checks that the ACK has no SACK blocks. Such ACKs are
+    /// by far the most common, and most of this file has no effect for them.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
@@ -71,7 +71,7 @@ impl RfcSender {
 
     /// Handles an ACK for which [`is_calm`](Self::is_calm) is true, with the same effect as
     /// [`on_doubtful_ack`](Self::on_doubtful_ack). Each segment that the ACK covers was sent once.
-    /// The function is inlined, because no other ACK is as frequent.
+    /// The function is inlined, because such ACKs are the most frequent.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -131,8 +131,8 @@ impl RfcSender {
         self.moved |= news.acked > 0;
     }
 
-    /// Handles an ACK that a later one overtook: only its SACK blocks are news. An ACK older than
-    /// any window is not the peer's (RFC 5961 §5.2).
+    /// Handles an ACK that arrives after a later ACK. Only its SACK blocks are news. An ACK that is
+    /// older than the largest window does not come from the peer (RFC 5961 §5.2).
     fn on_old_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         if self.window.is_too_old(ack.ack) {
             return false;
@@ -187,8 +187,8 @@ impl RfcSender {
         news
     }
 
-    /// Handles the octets that the ACK covers in order. Octets up to `fack` were known to have
-    /// arrived before it.
+    /// Handles the octets that the ACK covers in order. Before the ACK, `fack` was the end of the
+    /// highest octet known to have arrived.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
         // If the ACK echoes an earlier copy, the last copy was not needed (RFC 8985 §6.2 step 2).
         // This holds only for octets that are acknowledged in order, because the timestamps of
@@ -330,7 +330,7 @@ impl RfcSender {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
             self.count.fast_retransmits += 1;
-            // The segment that a probe replaced is part of this loss (RFC 8985 §7.4.2).
+            // A repair has begun, so the probe is no longer judged (RFC 8985 §7.4.2).
             self.tail_probe = TailProbe::default();
             self.meter.stop_timing();
         }

@@ -11,8 +11,8 @@ use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The minimum MSS to which a small window leads. Every IP accepts a packet of 68 octets (RFC 791
-/// §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
+/// The minimum MSS to which a small window leads. Every host accepts an IP packet of 68 octets (RFC
+/// 791 §3.2), and Linux subtracts only the TCP header (`tcp_bound_to_half_wnd`).
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
@@ -194,9 +194,9 @@ impl Tcb {
         }
     }
 
-    /// Called on the peer's SYN in SYN-RECEIVED. If it acknowledges our SYN, both ends opened
-    /// simultaneously, and the connection is established (RFC 9293 §3.5). If not, our SYN-ACK did
-    /// not arrive.
+    /// Called on the peer's SYN in SYN-RECEIVED. If the segment acknowledges our SYN, both ends
+    /// opened simultaneously, and the connection is established (RFC 9293 §3.5). Otherwise our
+    /// SYN-ACK did not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             if self.rx.may_challenge(cx.now, &self.config) {
@@ -287,8 +287,8 @@ impl Tcb {
         self.rx.on_data(segment, &at, &self.config);
     }
 
-    /// Handles the peer's SYN: the number of its first octet, and its offers. `takes_marks` says
-    /// whether its flags ask for ECN.
+    /// Handles the peer's SYN: its sequence number, and the options that it offers. `takes_marks`
+    /// says whether its flags ask for ECN.
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;

@@ -91,8 +91,8 @@ impl BufferTuning {
     }
 
     /// Called when the application has read up to `read_to`, and `unread` octets wait. Once per
-    /// round trip, returns the number of octets that the application read in it minus `unread`, if
-    /// this result is greater than in any round trip before.
+    /// round trip, computes the number of octets that the application read in that round trip,
+    /// minus `unread`. Returns this number if it is greater than in any earlier round trip.
     #[inline]
     pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
         if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {

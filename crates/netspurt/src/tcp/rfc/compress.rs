@@ -1,4 +1,4 @@
-//! SACK reports that wait, so that one ACK carries several of them, as in Linux.
+//! Delays SACK reports, so that one ACK carries several of them, as in Linux.
 
 use crate::packed::packed;
 use crate::units::Duration;
@@ -18,16 +18,16 @@ const WAIT_PART: u64 = 20;
 /// latest instant. One nanosecond is added, so that the ACK also reports a segment that arrives
 /// exactly at the latest instant.
 const SLACK: Duration = Duration::from_nanos(100_001);
-/// The waiting ACK is sent before a segment changes a block that follows at least this number of
-/// newer blocks in the list, or adds a block while the list has at least this number
-/// (`TCP_SACK_BLOCKS_EXPECTED`).
+/// This number of blocks at the beginning of the list may change while an ACK waits. Before a
+/// segment changes a later block, or adds a block to a list of at least this length, the waiting
+/// ACK is sent (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
 /// How the receiver joins ACKs that report segments after a gap (`__tcp_ack_snd_check`).
 ///
-/// The first three ACKs for a gap are sent immediately. After them, an ACK waits for a twentieth of
-/// a round trip, but at most for 1 ms, plus the slack. It then reports all segments that have
-/// arrived meanwhile.
+/// The first three ACKs for a gap are sent immediately. Each later ACK waits for a twentieth of a
+/// round trip, but at most for 1 ms, plus the slack. It then reports all segments that arrived
+/// during the wait.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     is_wanted: bool,
@@ -72,8 +72,8 @@ impl SackCompression {
 
     /// Called when a segment arrived after the gap that begins with the octet `gap`. Returns how
     /// long its report waits; `None` if the report is sent immediately. `rtt` is the smaller of
-    /// this host's two measurements: the receiver's round trip and its own sender's srtt. It is
-    /// zero if the receiver has not measured one.
+    /// this host's two measurements: the round trip of its receiver and the srtt of its sender.
+    /// `rtt` is zero if the receiver has measured no round trip.
     pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;

@@ -43,13 +43,13 @@ pub enum DelayedAck {
     /// Every second full segment is acknowledged immediately, any other after this time (RFC 5681
     /// §4.2, RFC 9293 §3.8.6.3).
     Fixed(Duration),
-    /// Linux's: the first acknowledgments are sent immediately. Then they wait for a time that
-    /// follows the gaps between arrivals, from `min` up to `max`. They do not wait if the peer set
-    /// PSH and the application has read all data.
+    /// Linux's rule: the first acknowledgments are sent immediately. Later acknowledgments wait for
+    /// a time that follows the gaps between arrivals, from `min` up to `max`. No acknowledgment
+    /// waits if the peer set PSH and the application has read all data.
     Adaptive {
         /// The shortest wait, which is also the first.
         min: Duration,
-        /// The longest.
+        /// The longest wait.
         max: Duration,
     },
 }
@@ -62,8 +62,8 @@ pub enum Sampling {
     /// The oldest segment that an ACK newly covers.
     EachAck,
     /// Linux's rule: the same segment as for [`EachAck`](Self::EachAck), unless the ACK covers
-    /// retransmitted octets. The sample is then the echo of a timestamp. Without timestamps there
-    /// is then no sample.
+    /// retransmitted octets. For such an ACK the sample is the echo of a timestamp. Without
+    /// timestamps such an ACK gives no sample.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -149,7 +149,7 @@ pub struct RfcConfig {
     pub rack_checks_echo: bool,
     /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
     /// of the timer do not change the window, and the timer sends no new data
-    /// (`tcp_rack_reo_timeout`). Without the switch it always counts as an ACK that delivered
+    /// (`tcp_rack_reo_timeout`). Without the switch, each firing counts as an ACK that delivered
     /// nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
     /// A short segment waits only while another short segment is outstanding (Minshall 1999,
@@ -168,15 +168,15 @@ pub struct RfcConfig {
     pub undo: Undo,
     /// Reports duplicates (RFC 2883).
     pub dsack: bool,
-    /// Undoes a cut if all its retransmissions were reported as duplicates (RFC 3708).
+    /// Undoes a cut if all retransmissions of the repair were reported as duplicates (RFC 3708).
     pub dsack_undo: bool,
     /// Super Fast Retransmit.
     pub sfr: Option<SfrConfig>,
     /// The effect of a Super Fast Retransmit on the congestion window.
     pub sfr_response: SfrResponse,
-    /// How long Super Fast Retransmit waits before the next segment if only a part of the
-    /// outstanding data was acknowledged after its last one, in halves of the handshake's round
-    /// trip. `None`: its timer stops.
+    /// After a Super Fast Retransmit, an ACK may cover only a part of the data that was
+    /// outstanding. This is how long the timer then waits before it retransmits the next segment,
+    /// in halves of the handshake's round trip. `None`: the timer stops.
     pub sfr_next_halves: Option<u32>,
     /// Whether the timer of Super Fast Retransmit stops when another repair sends the first
     /// unacknowledged segment.
@@ -189,9 +189,9 @@ pub struct RfcConfig {
     pub karn: bool,
     /// The effect of an ACK on a running timer.
     pub restart: Restart,
-    /// How round trips are measured.
+    /// The clock that measures round trips.
     pub clock: Clock,
-    /// How timers fire.
+    /// The clock that decides when timers fire.
     pub timer_clock: Clock,
     /// The algorithm of the congestion window.
     pub congestion: CongestionConfig,
@@ -242,15 +242,15 @@ pub struct RfcConfig {
     /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
     /// 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// The time that other probes and RACK's timer add to their round trips: nothing in RFC 8985, 2
-    /// ms in Linux.
+    /// The time that RACK's timer adds to its wait: nothing in RFC 8985, 2 ms in Linux. A tail loss
+    /// probe also adds this time if more than one segment is outstanding.
     pub timer_slack: Duration,
 }
 
 /// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// ssthresh is restored. cwnd becomes the outstanding data and one burst. The retransmission
+    /// ssthresh is restored. cwnd becomes the outstanding data plus one burst. The retransmission
     /// timer adapts (RFC 4015 §3).
     Rfc4015,
     /// cwnd and ssthresh are restored, as in Linux. The timer does not adapt.
@@ -327,7 +327,7 @@ impl RfcConfig {
     }
 
     /// The profile from which scripts start: `rfc_2026` with Reno and NewReno and an ACK for every
-    /// segment. It lacks mechanisms that could hide the one that a script shows.
+    /// segment. It lacks mechanisms that could hide the mechanism that a script tests.
     pub fn plain() -> Self {
         Self {
             recovery: Recovery::NewReno,

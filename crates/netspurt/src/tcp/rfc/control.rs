@@ -13,8 +13,8 @@ use super::config::RfcConfig;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
-/// The distance of the initial number of a new connection from the next number of the old one
-/// (`tcp_timewait_state_process`).
+/// The distance from the next sequence number of an old connection to the initial sequence number
+/// of the new connection (`tcp_timewait_state_process`).
 const ISS_DISTANCE: u32 = 65_537;
 
 /// Ends the connection by a reset, because the peer does not answer.

@@ -52,7 +52,8 @@ impl CwndControl {
         }
     }
 
-    /// Continues with another algorithm from the same window, after a handshake of `rtt`.
+    /// Continues with another algorithm from the same window. `rtt` is the round trip of the
+    /// handshake.
     pub(super) fn replace(&mut self, config: &CongestionConfig, rtt: Option<Duration>) {
         self.algorithm = config.build();
         self.is_owned = self.algorithm.owns_window();
@@ -103,7 +104,7 @@ impl CwndControl {
         self.window.ssthresh = (ssthresh - over).max(2 * met.smss);
     }
 
-    /// Returns the octets of which a cut takes a share, with `flight` octets outstanding.
+    /// Returns the octets from which a cut is computed: cwnd, or the `flight` outstanding octets.
     pub(super) fn cut_base(&self, flight: u64, rules: &CwndRules) -> u64 {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }
@@ -128,8 +129,9 @@ impl CwndControl {
         };
     }
 
-    /// Undoes a cut of the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev` octets
-    /// were outstanding at the cut. `resumed` octets, one burst included, are in the network now.
+    /// Undoes a cut that proved spurious (RFC 4015 §3). The cut reduced the window `before`.
+    /// `pipe_prev` octets were outstanding at the cut. `resumed` is the number of octets that are
+    /// in the network now, plus one burst.
     pub(super) fn undo_cut(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
@@ -156,7 +158,7 @@ impl CwndControl {
         self.usage.refresh(info.now);
     }
 
-    /// Counts what a sender uses of cwnd.
+    /// Measures how much of cwnd the sender uses.
     pub(super) fn count_usage(&mut self, sending: &Sending) {
         self.usage.count(sending, &mut self.window, self.is_owned);
     }
@@ -268,7 +270,8 @@ mod tests {
         assert_eq!(after(2000, CwndRules::LINUX).cwnd, 10_000);
     }
 
-    /// RFC 4015 §3.2: ssthresh becomes pipe_prev, cwnd what is outstanding and one burst.
+    /// RFC 4015 §3.2: ssthresh becomes pipe_prev. cwnd becomes the outstanding octets plus one
+    /// burst.
     #[test]
     fn an_undone_cut_restores_ssthresh_or_the_whole_window() {
         let before = Window { cwnd: 15_000, ssthresh: 12_000 };

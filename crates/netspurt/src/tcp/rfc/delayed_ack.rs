@@ -76,16 +76,16 @@ packed_variants!(Pushed { Never, Once, Again });
 ///   sent earlier if the peer set PSH and the application has read all data.
 /// - If the application answers within `ato`, the flow is interactive (`pingpong`): an
 ///   acknowledgment waits for the next answer. The flow stops being interactive when the delay ends
-///   without one.
+///   without an answer.
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
-    /// How time is counted.
+    /// The clock by which times are counted.
     clock: Clock,
     /// The number of acknowledgments that are still to be sent immediately, and its maximum.
     quick: u32,
     quick_max: u32,
-    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms those of the longest
+    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the octets of the longest
     /// segment so far.
     full: u64,
     /// Octets of the last segment, if it was shorter than `full` but may be a full one; otherwise
@@ -150,7 +150,8 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// Called when a segment arrived beyond a hole. It also shows how long a full segment is.
+    /// Called when a segment arrived beyond a hole. Such a segment also shows how long a full
+    /// segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
@@ -272,8 +273,8 @@ impl AckDelay {
 
     /// True if the acknowledgment must not wait, even if the application has read nothing.
     pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
-        // In Linux more than one full segment is enough, in RFC 5681 two are needed. For full
-        // segments this is the same.
+        // Linux asks for more octets than one full segment has, and RFC 5681 asks for two full
+        // segments. If all segments are full, the two rules agree.
         let is_full = held > self.full && (!self.full_needs_reader || reader.keeps_window);
         let is_quick = self.quick > 0 && !self.interactive;
         is_quick || is_full || self.algorithm == DelayedAck::Never
@@ -305,7 +306,8 @@ impl AckDelay {
     pub(super) fn wait(&self, at: &Moment) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
-        // The wait need not be longer than the round trip, for which the peer waits in any case.
+        // The wait need not be longer than the round trip, because the peer waits for a round trip
+        // in any case.
         at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
     }
 

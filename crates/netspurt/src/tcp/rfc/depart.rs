@@ -22,7 +22,7 @@ impl Tcb {
         }
     }
 
-    /// Sends a packet for offload of new data, if it may be sent now (`tcp_push_one`).
+    /// Sends a packet for offload with new data, if it may be sent now (`tcp_push_one`).
     pub(super) fn output_packet(&mut self, cx: &mut Context<'_>) {
         if !self.life.state().may_send() {
             return;
@@ -50,7 +50,7 @@ impl Tcb {
         self.tx.end_burst(self.header.sent > sent_before, waited, cx.now);
     }
 
-    /// Sends full segments while both windows have room and no retransmission is in doubt. Returns
+    /// Sends full segments while both windows have room and no retransmission can be due. Returns
     /// true if only cwnd stopped this, so that nothing else can be sent.
     #[inline]
     fn send_full(&mut self, cx: &mut Context<'_>) -> bool {

@@ -52,8 +52,8 @@ impl LossDetector {
     }
 
     /// The estimate of octets in the network: the outstanding octets, minus those that arrived or
-    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, duplicate ACKs stand for
-    /// arrivals.
+    /// are lost, plus retransmissions (RFC 6675 §4). Without SACK, each duplicate ACK counts as the
+    /// arrival of a segment.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         let in_network = if config.cwnd_rules.whole_segments {
@@ -64,7 +64,8 @@ impl LossDetector {
             debug_assert!(all >= gone, "{gone} octets gone of {all}");
             all - gone
         };
-        // Duplicates stand for segments that are neither lost nor known to have arrived.
+        // Each duplicate ACK counts as the arrival of a segment that is neither lost nor known to
+        // have arrived.
         in_network.saturating_sub(self.dup_bytes)
     }
 
@@ -86,8 +87,8 @@ impl LossDetector {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicate ACKs. Without SACK each one stands for a segment that arrived. An ACK of
-    /// new octets then shows which segments arrived (RFC 6582 §3.2).
+    /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
+    /// An ACK of new octets then shows which segments arrived (RFC 6582 §3.2).
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
         let &Scene { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;
@@ -182,8 +183,8 @@ impl LossDetector {
         }
     }
 
-    /// The number of duplicates that indicates a loss. It is smaller if fewer duplicates can come
-    /// (RFC 5827 §3).
+    /// The number of duplicates that indicates a loss. The number is smaller if fewer duplicates
+    /// can arrive (RFC 5827 §3).
     fn dup_thresh(&self, scene: &Scene<'_>) -> u32 {
         let usual = scene.config.dup_thresh;
         let limited_segs = scene.window.segs(self.limited);
@@ -257,9 +258,9 @@ impl LossDetector {
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// Called after a timeout. Marks everything outstanding as lost. With RACK, it marks only the
-    /// head and segments that were sent long enough ago. The others may be on their way (RFC 8985
-    /// §6.3).
+    /// Called after a timeout. Marks everything outstanding as lost. With RACK, marks only the head
+    /// and the segments that were sent long enough ago. The other segments may still be on their
+    /// way (RFC 8985 §6.3).
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -276,7 +277,7 @@ impl LossDetector {
         }
     }
 
-    /// Marks the head as lost, and all segments that left more than `late` ago.
+    /// Marks the head as lost, and all segments that were sent at least `late` ago.
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {
@@ -342,7 +343,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681 §3.2: the third duplicate shows a loss, and each stands for a segment that arrived.
+    /// RFC 5681 §3.2: the third duplicate shows a loss, and each duplicate counts as the arrival of
+    /// a segment.
     #[test]
     fn three_duplicate_acks_mark_the_head_as_lost() {
         let mut bench = bench(Recovery::NewReno);
@@ -390,7 +392,8 @@ mod tests {
         assert_eq!(bench.detect(at(100)).0, [0, 1000]);
     }
 
-    /// RFC 8985 §6.2: rack.rtt 98 ms and a window of a quarter of the minimum round trip.
+    /// RFC 8985 §6.2: rack.rtt is 98 ms, and the reordering window is a quarter of the minimum
+    /// round trip.
     #[test]
     fn segments_later_than_the_reordering_window_are_lost_and_rack_checks_the_others_again() {
         let mut bench = bench(Recovery::Rack);
@@ -416,7 +419,7 @@ mod tests {
         assert_eq!(lost_at(Recovery::Sack, at(110)), 9000);
     }
 
-    /// Segments of half the MSS fill twice as much of the window as they have octets.
+    /// A segment of half the MSS fills as much of cwnd as a full segment.
     #[test]
     fn if_cwnd_counts_segments_the_pipe_counts_segments_too() {
         let pipe = |rules| {

@@ -27,7 +27,7 @@ pub(super) enum Timeout {
     Repair,
 }
 
-/// The result of waiting with a closed window or with a short segment.
+/// The result when the timer of window probes fires.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Persisted {
     /// The octets for which the peer's window has room are sent, even if they are few.

@@ -31,8 +31,9 @@ impl GsoPacket {
         if seq == self.next { self.end.saturating_sub(seq) } else { 0 }
     }
 
-    /// Returns the place of a segment of `len` octets starting at `seq`. It is the next segment of
-    /// the packet, or else the first segment of a new packet that ends at `end`.
+    /// Returns the place of a segment of `len` octets starting at `seq`. The segment is the next
+    /// one of the current packet, or the first one of a new packet. `end` returns the end of a new
+    /// packet.
     pub(super) fn step(&mut self, seq: u64, len: u64, end: impl FnOnce() -> u64) -> PacketPlace {
         let next = seq + len;
         if seq != self.next || seq >= self.end {

@@ -65,8 +65,8 @@ impl Agreed {
     }
 }
 
-/// The shift of a Linux host suffices for at least this buffer (`rmem_max`), unless the application
-/// asked for a smaller one.
+/// A Linux host chooses a shift that suffices for at least this buffer (`rmem_max`), unless the
+/// application asked for a smaller buffer.
 const BUFFER_ALLOWED: u64 = 4 << 20;
 
 /// The shift with which the window field can advertise the whole buffer.
@@ -175,8 +175,8 @@ impl HeaderState {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// The SACK blocks that fit into a segment with `spare` octets of payload fewer than a full
-    /// one.
+    /// The SACK blocks that fit into a segment whose payload is `spare` octets shorter than that of
+    /// a full segment.
     #[inline]
     pub(super) fn sack_room_in(&self, spare: u64) -> usize {
         // With padding the option has 4 octets, and 8 for each block.

@@ -17,7 +17,7 @@ pub struct ConnectionInfo {
     pub phase: Phase,
     /// The number of consecutive timeouts.
     pub retries: u32,
-    /// Probes of a closed window, or of a full queue of the host's own.
+    /// Probes of a closed window, or of a full queue in this host.
     pub probes: ProbesInfo,
     /// The options on which both ends agreed.
     pub options: OptionsInfo,

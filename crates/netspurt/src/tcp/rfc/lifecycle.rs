@@ -51,7 +51,7 @@ impl Lifecycle {
         matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
     }
 
-    /// The reason, if the connection did not end by closing.
+    /// The reason for which the connection failed; `None` if it has not failed.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure
     }

@@ -12,7 +12,7 @@ pub(super) struct MarkEcho {
     in_text_only: bool,
     /// Whether ECN was agreed on.
     is_on: bool,
-    /// Whether marks are echoed now, until the peer says that it reacted.
+    /// Whether marks are echoed now. This ends when the peer says that it reacted.
     pub(super) is_echoed: bool,
     /// Whether any segment so far was ECN-capable.
     pub(super) is_seen: bool,
@@ -31,9 +31,9 @@ impl MarkEcho {
         self.is_on = ecn;
     }
 
-    /// Called when a segment arrived. Returns whether it must be acknowledged immediately, because
-    /// it is marked. If marks count only in new data, the reason is not a mark, but CWR in a
-    /// segment with data. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// Called when a segment arrived. Returns whether the segment must be acknowledged immediately.
+    /// The reason is a mark. If marks count only in new data, the reason is CWR in a segment with
+    /// data, SYN or FIN. CWR says that the peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -51,9 +51,9 @@ impl MarkEcho {
     }
 
     /// Called when new data arrived and marks count only in new data. Returns whether the next
-    /// acknowledgments must be sent immediately. This is so after the first mark that is echoed,
-    /// and after data that is not ECN-capable although earlier data was. Such data is probably a
-    /// retransmission (`tcp_data_ecn_check`).
+    /// acknowledgments must be sent immediately. This is necessary after the first mark that is
+    /// echoed. It is also necessary after data that is not ECN-capable although earlier data was
+    /// ECN-capable. Such data is probably a retransmission (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;

@@ -7,7 +7,8 @@ use crate::units::Time;
 /// The maximum number of octets that an IP packet has.
 const PACKET_MAX: u32 = 65_535;
 
-/// Data segments that arrived and wait for others that continue them, as one segment.
+/// Arrived data segments that were merged into one segment. The merged segment waits for segments
+/// that continue it.
 ///
 /// As in Linux (`tcp_gro_receive`), a segment is merged only if it continues the segments before
 /// it, with the same acknowledgment, timestamps, congestion mark and length. The last segment may

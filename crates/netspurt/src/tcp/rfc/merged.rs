@@ -1,4 +1,4 @@
-//! Handles arriving segments if some of them wait to be merged with later ones.
+//! Handles arriving segments if some of them wait to be merged with later segments.
 
 use crate::segment::Segment;
 

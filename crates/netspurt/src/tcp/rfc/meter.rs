@@ -106,7 +106,7 @@ impl RttMeter {
         newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
-    /// Gives the timer the round trips that the kind of sampling asks for.
+    /// Passes samples to the timer, as the kind of sampling requires.
     #[inline]
     pub(super) fn measure(
         &mut self,
@@ -162,8 +162,8 @@ impl RttMeter {
         }
     }
 
-    /// Returns when the oldest segment was sent of those that an ACK newly covers and that were
-    /// sent once.
+    /// An ACK may newly cover segments that were sent once. Returns when the oldest of them was
+    /// sent.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
@@ -205,8 +205,8 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). It is unambiguous even for
-    /// segments that were sent twice.
+    /// Takes a sample from the echo of a timestamp (RFC 7323 §4.1). The sample is unambiguous even
+    /// for segments that were sent twice.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -248,8 +248,8 @@ impl RttMeter {
     }
 
     /// Processes exact round trips of segments that were sent once: the round trip of the `newest`
-    /// segment, and the one to be `smoothed`. Linux smooths its samples, which are the round trips
-    /// of the oldest segment.
+    /// segment, and the round trip to be `smoothed`. Linux smooths the round trip of the oldest
+    /// segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
@@ -279,7 +279,8 @@ struct SampleLabels<'a> {
 }
 
 impl SampleLabels<'_> {
-    /// Returns the sample of a round trip from an echo, which belongs to one copy only.
+    /// Returns the sample of a round trip from an echo. The sample is unambiguous, because an echo
+    /// belongs to one copy.
     fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
         let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
         let trip = self.trip(Time::from_nanos(sent), 1);
@@ -425,7 +426,8 @@ mod tests {
         assert_eq!(echo(Sampling::EachAck, &[]), []);
     }
 
-    /// RFC 6298 §3, as Linux reads it: the ACK may have waited for the copy.
+    /// RFC 6298 §3, as Linux understands it: the receiver may have sent the ACK only after the copy
+    /// arrived.
     #[test]
     fn in_linux_an_ack_of_a_retransmission_gives_no_sample() {
         let trips = |sampling, echo| {
@@ -465,7 +467,8 @@ mod tests {
         assert_eq!(bench.ack(100, &[], news), [(20, 80)]);
     }
 
-    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond what was next to be sent.
+    /// With Linux's `rtt_seq`, a round ends only with an ACK beyond the octet that was next to be
+    /// sent.
     #[test]
     fn a_round_ends_when_all_that_was_outstanding_is_acknowledged_or_in_linux_more() {
         let rounds = |rounds_end_beyond| {

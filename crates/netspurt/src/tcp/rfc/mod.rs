@@ -2,14 +2,14 @@
 //!
 //! One [`Tcb`] is one end of a connection: its [`lifecycle`] through the [states](state) of RFC
 //! 9293, a sending and a receiving half, and the [header fields](header) of both. [`arrive`]
-//! processes arriving segments by state, and [`predict`] those that were expected next. [`depart`]
-//! assembles segments. [`wake`] does the work of timers.
+//! processes arriving segments by state, and [`predict`] processes the segments that were expected
+//! next. [`depart`] assembles segments. [`wake`] does the work of timers.
 //!
 //! The sending half, [`sender`], has parts that own their state: the sequence space and the peer's
 //! window ([`send_window`]), round trips ([`meter`]), [`recovery`], the timers ([`send_timers`]),
 //! probes ([`tail_probe`], [`persist`], [`super_fast`]), the [`pacer`], delivery [`rate`] samples,
-//! and the [account](account) of its time. Recovery has loss detection ([`detect`], with its
-//! [`scoreboard`] and [`rack`]), the phases of a [`repair`], with [`prr`], proofs of spurious
+//! and the [account](account) of the sender's time. Recovery has loss detection ([`detect`], with
+//! its [`scoreboard`] and [`rack`]), the phases of a [`repair`], with [`prr`], proofs of spurious
 //! retransmissions ([`undo`]), and the congestion window ([`cwnd`]). [`ack`], [`output`] and
 //! [`due`] combine these parts. Octets are counted from the SYN, which is 0, in 64 bits.
 

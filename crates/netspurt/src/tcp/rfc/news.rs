@@ -39,11 +39,11 @@ pub(super) struct News {
     pub(super) delivered_segs: u64,
     /// Octets whose arrival duplicate ACKs had indicated before this ACK.
     pub(super) stood_for: u64,
-    /// When the oldest segment was sent of those that the ACK newly reports by SACK and that were
-    /// sent once.
+    /// The ACK may newly report by SACK segments that were sent once. This is when the oldest of
+    /// them was sent.
     pub(super) sacked_oldest: Option<Time>,
-    /// When the oldest of the newly covered retransmitted segments was last sent. `None`
-    /// if it matters that the ACK may answer another copy.
+    /// When the oldest of the newly covered retransmitted segments was last sent. `None` with
+    /// Karn's rule, because the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
     /// Whether the ACK covers, in order, octets that were retransmitted.
     pub(super) covers_copy: bool,
@@ -73,8 +73,8 @@ impl News {
     }
 
     /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
-    /// A duplicate was also delivered. The rules may ignore a reported duplicate if no copy of it
-    /// can have been sent.
+    /// A reported duplicate also counts as a delivery. The rules may ignore a reported duplicate if
+    /// no copy of it can have been sent.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,

@@ -26,10 +26,10 @@ const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait only if the last segment was sent less than this time ago, and if an ACK is
 /// expected within this time. Linux also counts a segment that was sent exactly 1 ms ago as recent.
-/// On a real host slightly more time has passed by then, so it does not count here.
+/// On a real host such a segment is always slightly older, so here it does not count as recent.
 const RECENT_TIME_MAX: Duration = Duration::from_millis(1);
-/// Segments are sent immediately if they fill at least the smaller of cwnd and the peer's window,
-/// divided by this (`tcp_tso_win_divisor`).
+/// Segments are sent immediately if they fill a large part of the window: at least the smaller of
+/// cwnd and the peer's window, divided by this number (`tcp_tso_win_divisor`).
 const WINDOW_PART: u64 = 3;
 
 /// Returns the octet up to which new data may be sent now, if the last segments that cwnd and the
@@ -79,9 +79,9 @@ pub(super) fn place_of_new(sender: &mut RfcSender, len: u64) -> PacketPlace {
     place
 }
 
-/// The segment at the place `at` of the scoreboard is retransmitted. Returns its place in its
-/// packet. Other lost segments of the same original packet may share the packet
-/// (`tcp_retransmit_skb`).
+/// Called when the segment at the place `at` of the scoreboard is retransmitted. Returns the place
+/// of the segment in its packet. Other lost segments of the same original packet may share the
+/// packet (`tcp_retransmit_skb`).
 pub(super) fn place_of_copy(sender: &mut RfcSender, at: usize, cause: Cause) -> PacketPlace {
     if !sender.config.send_rules.pushes_packets {
         return PacketPlace::default();
@@ -125,8 +125,8 @@ pub(super) fn grow_packet(sender: &mut RfcSender) {
     }
 }
 
-/// Returns the maximum number of segments of a packet, so that at least two packets can be in
-/// flight (`tcp_cwnd_test`).
+/// Returns the maximum number of segments of a packet. With this maximum, at least two packets can
+/// be in flight (`tcp_cwnd_test`).
 fn half_of_cwnd(sender: &RfcSender) -> u64 {
     (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
 }

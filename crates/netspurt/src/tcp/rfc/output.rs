@@ -58,17 +58,18 @@ impl NextSegment {
 }
 
 /// The octets up to which full segments may be sent while no repair is in progress and no
-/// retransmission is in doubt.
+/// retransmission can be due.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// The limit that the peer's window sets. The last octets that were written lie beyond it.
+    /// The limit that the peer's window sets. The last octet that was written lies beyond this
+    /// limit.
     pub(super) peer: u64,
     /// The limit that cwnd and the peer's window set.
     pub(super) both: u64,
 }
 
 impl RfcSender {
-    /// True if no octet is outstanding and none is to be sent.
+    /// True if no octet is outstanding and no octet is to be sent.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
@@ -83,8 +84,8 @@ impl RfcSender {
     }
 
     /// Returns up to which octet [`send_fresh`](Self::send_fresh) may send full segments without
-    /// the checks of [`next`](Self::next). `None` during a repair, while a retransmission is in
-    /// doubt, and with pacing. `next` sends the last octets written.
+    /// the checks of [`next`](Self::next). `None` during a repair, while a retransmission can be
+    /// due, and with pacing. `next` sends the last octets written.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
@@ -107,8 +108,8 @@ impl RfcSender {
         self.window.nxt + self.window.smss <= edge
     }
 
-    /// Returns the next segment that may leave now: first lost ones, then new ones (RFC 6675 §4,
-    /// NextSeg). With `only_copies`, no new segment is returned.
+    /// Returns the next segment that may leave now: lost segments first, then new segments (RFC
+    /// 6675 §4, NextSeg). With `only_copies`, no new segment is returned.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -162,8 +163,8 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// Sets whether the host's own queue drops segments that leave. The sender knows this at once,
-    /// so that it keeps such segments.
+    /// Sets whether the host's own queue drops segments that leave. If the rules let the sender
+    /// learn of drops, it sends nothing in this time.
     pub(super) fn set_refused(&mut self, refused: bool) {
         self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
@@ -190,7 +191,7 @@ impl RfcSender {
         let of_cwnd = self.recovery.cwnd.window.cwnd.saturating_sub(filled);
         let next = if repairs { smss } else { self.window.unsent_data().min(smss) };
         let full = if self.config.cwnd_rules.whole_segments { smss } else { next };
-        // Room for less than a segment counts as none, because of silly window avoidance.
+        // Room for less than a segment counts as no room, because of silly window avoidance.
         if of_peer >= next && of_cwnd >= full {
             HeldBy::Nothing
         } else if of_cwnd <= of_peer {

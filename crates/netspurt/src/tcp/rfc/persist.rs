@@ -5,16 +5,16 @@ use crate::units::Duration;
 
 use super::info::ProbesInfo;
 
-/// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this one is BSD's.
+/// The longest time between probes of a closed window. §3.8.6.1 sets no limit; this limit is BSD's.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest time that a short segment waits for more octets (§3.8.6.2.1).
 const OVERRIDE: Duration = Duration::from_millis(200);
 
-/// How long the sender waits before it offers octets again that the host's own queue refused
+/// The host's own queue may refuse octets. The sender waits this long before it offers them again
 /// (`TCP_RESOURCE_PROBE_INTERVAL`).
 const QUEUE_WAIT: Duration = Duration::from_millis(500);
 
-/// The state of probing a closed window, or a full queue of the host's own.
+/// The state of the probes of a closed window, or of a full queue in this host.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
     /// The number of probes since the window closed.
@@ -60,8 +60,9 @@ impl Persist {
         core::mem::take(&mut self.backoff) > 0
     }
 
-    /// Returns how long to wait until a window of `peer` octets opens or has room for more than a
-    /// short segment. A short segment that is held back may wait as long.
+    /// Returns how long the sender waits before it probes the peer's closed window, or before it
+    /// sends a short segment that is held back. The peer's window has `peer` octets. With
+    /// `for_rto`, a short segment waits for an RTO, as a probe does.
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {
             return QUEUE_WAIT;

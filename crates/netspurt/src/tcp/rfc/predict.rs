@@ -1,5 +1,5 @@
-//! Header prediction: most segments are the one that was expected next (Jacobson, "4BSD TCP Header
-//! Prediction", Computer Communication Review 20(2), 1990).
+//! Header prediction: most arriving segments are the segment that was expected next (Jacobson,
+//! "4BSD TCP Header Prediction", Computer Communication Review 20(2), 1990).
 //!
 //! The fast path is for a segment in sequence without anything unusual. The segment either brings
 //! octets to an end that has nothing outstanding, or acknowledges octets of a sender that suspects
@@ -14,7 +14,7 @@ use super::tcb::Tcb;
 use crate::seq::is_before;
 
 impl Tcb {
-    /// Handles a segment if it is the expected one. Returns whether it was.
+    /// Handles a segment if it is the expected one. Returns whether the segment was handled.
     #[inline]
     pub(super) fn take_predicted(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         if !self.is_next(segment) {

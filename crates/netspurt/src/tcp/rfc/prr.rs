@@ -82,7 +82,7 @@ mod tests {
     }
 
     /// RFC 9937 §6.2, first branch: if ssthresh is half of cwnd, one segment is sent for every two
-    /// delivered.
+    /// segments that are delivered.
     #[test]
     fn above_the_threshold_sending_is_in_proportion_to_delivery() {
         let mut prr = Prr::default();
@@ -123,8 +123,9 @@ mod tests {
         assert_eq!(sent(false), [1, 0, 0, 1, 0, 1]);
     }
 
-    /// RFC 9937 §6.2, second branch: with pipe below ssthresh, as much is sent as was delivered,
-    /// and one segment more while no further loss shows. pipe never exceeds ssthresh.
+    /// RFC 9937 §6.2, second branch: with pipe below ssthresh, the sender sends as many octets as
+    /// were delivered. It sends one segment more if the ACK shows no further loss. pipe never
+    /// exceeds ssthresh.
     #[test]
     fn below_ssthresh_at_most_one_segment_more_than_delivered_is_sent() {
         for (safe, room) in [(false, SMSS), (true, 2 * SMSS)] {

@@ -1,4 +1,5 @@
-//! RACK: a segment is lost when one sent sufficiently later has arrived (RFC 8985 §6).
+//! RACK: a segment is lost when a segment that was sent sufficiently later has arrived (RFC 8985
+//! §6).
 
 use crate::packed::{packed, packed_value};
 use crate::segment::Cause;
@@ -13,8 +14,8 @@ const PERSISTENCE: u8 = 16;
 /// The number of consecutive arrived segments that loss detection checks one by one.
 const STEPS: u32 = 4;
 
-/// The order in which segments were sent: by the instant, then by the number of the transmission
-/// among those of this instant, then by the end of the segment.
+/// The order in which segments were sent: by the instant, then by the turn at this instant, then by
+/// the end of the segment.
 ///
 /// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and
 /// not the one that ends last. Simulated time stands still between transmissions; a sender's clock
@@ -38,7 +39,7 @@ impl SentOrder {
 /// RACK's state for a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// The last sent of the segments known to have arrived.
+    /// The segment that was sent last, of all segments known to have arrived.
     newest: SentOrder,
     /// The round trip of that segment.
     rtt: Duration,
@@ -75,20 +76,20 @@ pub(super) struct Circumstances {
     pub(super) srtt: Duration,
     /// The reordering window in hundredths of the minimum round trip, before it grows.
     pub(super) window_percent: u32,
-    /// Whether recovery is in progress, or SACK reports as many segments as would start it.
+    /// Whether recovery is in progress, or SACK reports enough segments to start recovery.
     pub(super) eager: bool,
 }
 
 impl Rack {
-    /// Whether later segments, which end at `fack`, overtook `sent`, which is newly known to have
-    /// arrived.
+    /// Whether later segments overtook `sent`, whose arrival an ACK has just shown. The highest
+    /// octet that was known to have arrived before ends at `fack`.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
 
-    /// Called when `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that
-    /// the ACK echoes an earlier copy. Such a retransmission does not count, and neither does one
-    /// that was sent less than a minimum round trip ago.
+    /// Called when an ACK shows for the first time that `sent` has arrived (§6.2 steps 2 and 3).
+    /// `early` says that the ACK echoes an earlier copy. A retransmission does not count if `early`
+    /// is true, or if it was sent less than a minimum round trip ago.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -115,12 +116,13 @@ impl Rack {
         self.reordered_segs = self.reordered_segs.max(segs);
     }
 
-    /// Whether segments were overtaken by more than `segs`.
+    /// Whether a segment was overtaken by more than `segs` segments.
     pub(super) fn is_reordered_beyond(&self, segs: u32) -> bool {
         self.reordered_segs > u64::from(segs)
     }
 
-    /// Called when a duplicate was reported: the reordering window was too small (§6.2 step 4).
+    /// Called when a duplicate was reported, which shows that the reordering window was too small
+    /// (§6.2 step 4).
     pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
@@ -151,7 +153,7 @@ impl Rack {
         (with.min_rtt * percent / 100).min(with.srtt)
     }
 
-    /// The time after its transmission at which a segment is late.
+    /// How long after its transmission a segment counts as late.
     pub(super) fn late(&self, with: &Circumstances) -> Duration {
         self.rtt + self.window(with)
     }
@@ -169,7 +171,8 @@ impl Rack {
         while place < scoreboard.len() {
             let sent = scoreboard.get(place);
             if sent.sacked {
-                // The first arrived segments of a run are passed one by one, the rest in one step.
+                // The loop skips the first arrived segments of a run one by one, and the rest of
+                // the run in one step.
                 run += 1;
                 place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;

@@ -20,8 +20,8 @@ pub(super) struct Delivery {
     /// The last rate that [`DeliveredInfo`] reports.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
-    /// The count of delivered octets at which the last flight that the application limited is
-    /// delivered.
+    /// When the count of delivered octets exceeds this value, the last flight that the application
+    /// limited is delivered. Zero if there is no such flight.
     app_limited_until: u64,
 }
 
@@ -58,8 +58,8 @@ impl Delivery {
         }
     }
 
-    /// Returns the state to keep with a segment that leaves at `now`, with or without outstanding
-    /// octets.
+    /// Returns the state to keep with a segment that leaves at `now`. `outstanding` says whether
+    /// octets are outstanding.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
             return None;
@@ -100,7 +100,7 @@ impl Delivery {
         self.app_limited_until = (self.octets + in_flight).max(1);
     }
 
-    /// Takes the sample of an ACK that arrived at `now` and delivered `octets` more.
+    /// Takes the sample of an ACK that arrived at `now` and delivered `octets` more octets.
     pub(super) fn sample(&mut self, now: Time, octets: u64) -> Option<RateSample> {
         if octets == 0 {
             return None;

@@ -24,7 +24,7 @@ pub(in crate::tcp) struct RfcReceiver {
     irs: u32,
     /// The next octet expected.
     pub(super) nxt: u64,
-    /// `nxt` in the last acknowledgment.
+    /// The value of `nxt` in the last acknowledgment.
     pub(super) last_ack: u64,
     /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
     pub(super) edge: u64,
@@ -172,7 +172,7 @@ impl RfcReceiver {
         may
     }
 
-    /// Forgets the challenge ACKs of the handshake, which do not limit later ones.
+    /// Forgets the challenge ACKs of the handshake, so that they do not limit later challenge ACKs.
     pub(super) fn forget_challenge(&mut self) {
         self.challenged = None;
     }
@@ -202,10 +202,10 @@ impl RfcReceiver {
     }
 
     /// Called when the application read `octets`. Returns whether an acknowledgment must be sent,
-    /// because one waited for the reading, or because the window opened enough to be advertised
-    /// immediately. The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to
-    /// twice the window that the peer knows. So a wide window is not advertised at every reading.
-    /// After the peer's FIN no window is advertised.
+    /// because an acknowledgment waited for the reading, or because the window opened enough to be
+    /// advertised immediately. The window must open by the step of RFC 9293 §3.8.6.2.2 and, as in
+    /// Linux, to twice the window that the peer knows. So a wide window is not advertised at every
+    /// reading. After the peer's FIN no window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -336,7 +336,7 @@ impl RfcReceiver {
         }
     }
 
-    /// Lets the acknowledgment wait, unless its time is up.
+    /// Lets the acknowledgment wait, unless its wait is nearly over.
     fn hold(&mut self, at: &Moment, config: &RfcConfig) {
         if self.deadline <= self.ack_delay.nearly_over(at) {
             self.need = AckNeed::Now;
@@ -346,7 +346,7 @@ impl RfcReceiver {
         self.deadline = self.deadline.min(due);
     }
 
-    /// Returns whether the octets contained new octets.
+    /// Accepts the octets `left..right`. Returns whether any of them are new.
     fn take_in(&mut self, left: u64, right: u64, config: &RfcConfig) -> bool {
         if right <= self.nxt {
             self.report_duplicate(left, right, config);
@@ -447,8 +447,8 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.must_precede_change(place.unwrap_or(self.blocks.len())) {
-            // This acknowledgment shows nothing of the current segment, except that a block became
-            // longer.
+            // The acknowledgment that waits reports nothing of the current segment, except that a
+            // block became longer.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);
@@ -480,7 +480,8 @@ impl RfcReceiver {
         self.blocks.iter().map(|block| block.1).max() == Some(octet)
     }
 
-    /// Accepts the peer's FIN if everything before it has arrived. Returns whether it did.
+    /// Accepts the peer's FIN if everything before it has arrived. Returns whether the FIN was
+    /// accepted.
     pub(super) fn take_fin(&mut self) -> bool {
         let reached = self.fin == Some(self.nxt);
         if reached {
@@ -499,7 +500,7 @@ impl RfcReceiver {
     }
 
     /// The blocks of an acknowledgment, at most `room`. A duplicate is reported first (RFC 2883
-    /// §4), then the block of the newest segment, then the ones most recently reported (RFC 2018
+    /// §4), then the block of the newest segment, then the most recently reported blocks (RFC 2018
     /// §4).
     fn blocks(&self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();

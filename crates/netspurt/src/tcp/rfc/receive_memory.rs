@@ -17,8 +17,7 @@ const HEAD_ROOM: u64 = 424;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The unit in which the share of memory that is window is counted: a 256th. At first the share is
-/// one half.
+/// The share of memory that is window is counted in 256ths. At first the share is one half.
 const WHOLE: u64 = 256;
 /// Segments with fewer octets do not raise the threshold (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
@@ -73,7 +72,7 @@ pub(super) struct Load {
 /// A packet whose octets wait for the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WaitingPacket {
-    /// The octet after the last one of the packet.
+    /// The octet after the last octet of the packet.
     end: u64,
     memory: u64,
 }
@@ -234,7 +233,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// Returns what was measured of the application's reading.
+    /// Returns the measurements of the application's reading.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }
@@ -290,7 +289,7 @@ impl ReceiveMemory {
     }
 
     /// Called when a hole was filled: of `before` octets beyond it, `left` are still beyond a hole.
-    /// Returns the memory of the others.
+    /// Returns the memory of the other octets.
     ///
     /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
     /// packet by packet.
@@ -317,8 +316,8 @@ impl ReceiveMemory {
         self.tuning.bound(clamp);
     }
 
-    /// Lets the threshold grow with an arrival, if it may. Returns whether it did. `full` octets
-    /// count as a full segment.
+    /// Raises the threshold for an arrival, if the rules allow it. Returns whether the threshold
+    /// rose. `full` octets count as a full segment.
     pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
         let &Load { len, memory, .. } = load;
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
@@ -356,9 +355,9 @@ impl ReceiveMemory {
         0
     }
 
-    /// Enlarges the buffer, if reading or data beyond a hole needs it. It must hold twice the
-    /// octets of a round trip, the octets that the sender adds in slow start, and `beyond` octets
-    /// beyond a hole.
+    /// Enlarges the buffer, if reading or data beyond a hole needs it. The buffer must hold twice
+    /// the octets of a round trip, the octets that the sender adds in slow start, and `beyond`
+    /// octets beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {
@@ -374,8 +373,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Whether there is memory for more data. The buffer grows if it may. A full buffer makes the
-    /// window small.
+    /// Whether there is memory for more data. The buffer grows if the rules allow it. A full buffer
+    /// makes the window small.
     pub(super) fn takes_more(&mut self) -> bool {
         let used = self.used();
         if used <= self.size {
@@ -390,8 +389,8 @@ impl ReceiveMemory {
         used <= self.size
     }
 
-    /// Returns the window to advertise, if the last one was `advertised` and `full` octets are a
-    /// full segment, and whether more than half of the buffer is occupied.
+    /// Returns the window to advertise, and whether more than half of the buffer is occupied.
+    /// `advertised` is the last advertised window. A full segment has `full` octets.
     pub(super) fn window(&self, advertised: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
@@ -434,7 +433,8 @@ impl ReceiveMemory {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
 
-    /// Whether a window with `left` octets left is so small that a larger one is worth advertising.
+    /// Whether a window of which `left` octets remain is so small that the host should advertise a
+    /// larger one.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }

@@ -159,8 +159,8 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// Called when a hole is filled. Some of the `before` octets beyond it then wait for the
-    /// application.
+    /// Called when a hole may have been filled. `before` octets were beyond holes until now. The
+    /// octets that are now in order wait for the application.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
@@ -171,7 +171,8 @@ impl RfcReceiver {
         }
     }
 
-    /// Called when an application that reads data as it arrives has read.
+    /// Called when data was delivered. An application that reads data as it arrives has then read
+    /// it.
     #[inline]
     pub(super) fn note_delivery(&mut self, now: Time) {
         if self.reads_at_once {
@@ -199,8 +200,8 @@ impl RfcReceiver {
         Reader { reads, keeps_window: reads || looks && self.keeps_window() }
     }
 
-    /// Whether the window is as wide as it was advertised. This is needed when more than a full
-    /// segment waits for its acknowledgment.
+    /// Whether the window is at least as wide as it was advertised. The result matters only if more
+    /// than a full segment waits for its acknowledgment. Otherwise it is false.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (advertised, full) = (self.advertised_window(), self.ack_delay.full());
         if self.nxt - self.last_ack <= full {

@@ -44,7 +44,7 @@ pub(super) struct Reaction {
     pub(super) next_look: NextLook,
     /// Whether a repair began.
     pub(super) began: bool,
-    /// The state before the cut that was undone, if one was.
+    /// If a cut was undone: the state before this cut.
     pub(super) undone: Option<Prior>,
 }
 
@@ -64,8 +64,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// True if no repair is in progress, no retransmission is in doubt, and no retransmission is
-    /// outstanding at or above `una`.
+    /// True if no repair is in progress, F-RTO is off, the scoreboard is quiet, and no
+    /// retransmission is outstanding at or above `una`.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -190,9 +190,9 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost, and
-    /// returns whether it did. Otherwise determines whether segments are out of order. On a `calm`
-    /// ACK, outstanding copies do not count for this.
+    /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost.
+    /// Returns whether a repair began. Otherwise determines whether segments are out of order. On a
+    /// `calm` ACK, outstanding copies do not count for this.
     fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -256,12 +256,12 @@ impl LossRecovery {
         }
     }
 
-    /// Cuts the threshold for congestion.
+    /// Reduces the threshold because of congestion.
     pub(super) fn cut(&mut self, kind: Congestion, scene: &Scene<'_>) {
         self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
     }
 
-    /// Reduces the threshold for congestion with `flight` octets outstanding.
+    /// Reduces the threshold because of congestion, with `flight` octets outstanding.
     fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &Scene<'_>) {
         self.note_prior(kind == Congestion::Timeout, scene.window);
         let met = Met { now: scene.now, kind, flight, smss: scene.window.smss };
@@ -309,12 +309,13 @@ impl LossRecovery {
         }
     }
 
-    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the cut.
+    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the state before
+    /// the cut.
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
         if self.reopens_beyond(scene) {
-            // An ACK of data after the repair ends it (`tcp_is_non_sack_preventing_reopen`).
+            // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
             self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
@@ -362,8 +363,8 @@ impl LossRecovery {
         let is_repeated_loss = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
         if !is_repeated_loss && !is_cut {
-            // RFC 5681 §3.1: the threshold falls once for each loss, not at each retransmission of
-            // it.
+            // RFC 5681 §3.1: the threshold falls once for each loss, and not at each retransmission
+            // of the lost segment.
             self.cut(Congestion::Timeout, scene);
         }
         // Linux starts F-RTO again after a repeated timeout, and checks the phase
@@ -415,8 +416,8 @@ impl LossRecovery {
         }
         let smss = scene.window.smss;
         if news.acked > 0 && news.stood_for > 0 {
-            // DeliveredData of RFC 6937: the octets for which duplicates stood have already been
-            // counted, except for one segment.
+            // DeliveredData of RFC 6937: the octets whose arrival duplicate ACKs indicated have
+            // already been counted, except for one segment.
             let delivered_rest = info.delivered_bytes.saturating_sub(news.stood_for);
             info.delivered_bytes = delivered_rest.max(smss.min(info.delivered_bytes));
         }
@@ -444,8 +445,8 @@ impl LossRecovery {
     }
 
     /// True if an ACK may increase cwnd. An ACK of new octets may. An ACK that only reports an
-    /// arrival may if the rules allow it and segments overtake each other by more than indicates a
-    /// loss.
+    /// arrival may if the rules allow it and a segment was overtaken by more segments than the
+    /// number that indicates a loss.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
@@ -465,7 +466,7 @@ impl LossRecovery {
 
     /// Returns the octets that fill the congestion window; `pipe` of them are in the network.
     /// Before a repair, without Limited Transmit, octets that were reported as arrived still fill
-    /// it.
+    /// cwnd.
     pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
         let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
         if careful { self.loss.counted_flight(window, config) } else { pipe }
@@ -509,8 +510,8 @@ impl LossRecovery {
     }
 
     /// RFC 6675 §4 rules 3 and 4 apply if no segment is lost and no new data can be sent. Rule 3
-    /// retransmits segments below the highest report that may be lost. Rule 4 retransmits the last
-    /// segment, once in a recovery. Returns the place of the segment.
+    /// retransmits segments that may be lost, below the highest reported octet. Rule 4 retransmits
+    /// the last segment, once in a recovery. Returns the place of the segment.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

@@ -48,7 +48,7 @@ pub(super) struct Repair {
     /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`).
     pub(super) point: u64,
     /// The value of `point` in the last repair, kept after the end of that repair. Duplicate ACKs
-    /// below it start no new repair (RFC 6582 §3.2, `recover`).
+    /// below this octet start no new repair (RFC 6582 §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
     /// Whether one retransmission is due regardless of the window.
@@ -57,7 +57,7 @@ pub(super) struct Repair {
     head_cause: Option<Cause>,
     /// Whether a partial ACK has already restarted the timer (RFC 6582 §3.2 step 3).
     partial_seen: bool,
-    /// Whether the rescue retransmission of RFC 6675, of which each recovery has one, was sent.
+    /// Whether the rescue retransmission of RFC 6675 was sent. Each recovery has at most one.
     pub(super) rescued: bool,
     /// Whether the present ACK has already set the window, because it ended or undid a repair.
     pub(super) settled: bool,
@@ -80,7 +80,7 @@ packed!(Repair {
 });
 
 impl Repair {
-    /// Called when the connection is open: no duplicate ACK is older than its first octet.
+    /// Called when the connection is open. Duplicate ACKs count from the first octet of data on.
     pub(super) fn open(&mut self) {
         self.recover = 1;
     }
@@ -94,7 +94,7 @@ impl Repair {
     }
 
     /// Called when everything outstanding up to `nxt` counts as lost. The head is then
-    /// retransmitted for `cause`.
+    /// retransmitted with this `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
@@ -124,7 +124,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// Called when a segment was sent that counts for `octets`.
+    /// Called when a segment was sent. For cwnd the segment counts as `octets`.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64) {
         self.prr.sent(octets);
@@ -137,9 +137,9 @@ impl Repair {
         }
     }
 
-    /// Whether the octets up to `una` include all that were outstanding when this phase began and,
-    /// with `beyond`, one more. Disorder does not end at such an octet, but lasts as long as there
-    /// are duplicate ACKs.
+    /// Whether all octets that were outstanding when this phase began are acknowledged, and with
+    /// `beyond` one more octet. Disorder does not end at a certain octet: it lasts while duplicate
+    /// ACKs arrive.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
@@ -161,7 +161,7 @@ impl Repair {
         self.partial_seen = true;
     }
 
-    /// Whether an ACK of new octets does not restart the timer. If holes are found by partial ACKs,
+    /// True if an ACK of new octets must not restart the timer. If holes are found by partial ACKs,
     /// only the first partial ACK of a recovery restarts the timer (RFC 6582 §3.2 step 3).
     pub(super) fn keeps_timer(&self, una: u64, by_partial_acks: bool) -> bool {
         let Repair { phase, partial_seen, point, .. } = *self;

@@ -12,7 +12,7 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
-    /// cwnd counts segments: a short segment fills as much of it as a full one
+    /// cwnd counts segments: a short segment fills as much of cwnd as a full segment
     /// (`tcp_packets_in_flight`). The amounts that are outstanding, reported, lost or retransmitted
     /// are also counted in segments. Thresholds are whole segments. Proportional rate reduction
     /// counts segments, and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
@@ -30,33 +30,33 @@ pub struct CwndRules {
     /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
     pub timeout_keeps_cut: bool,
     /// After a timeout cwnd is one segment larger than the data that may still be on its way
-    /// (`tcp_enter_loss`). In RFC 5681 §3.1 it is one segment.
+    /// (`tcp_enter_loss`). In RFC 5681 §3.1 cwnd is one segment.
     pub timeout_adds_to_pipe: bool,
     /// The ACK that ends a recovery may already open cwnd (`tcp_ack`). Without the switch, only the
     /// next ACK may open it.
     pub last_repair_ack_grows: bool,
-    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
-    /// it acknowledged, some of which SACK had reported before.
+    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the octets
+    /// that it acknowledged. SACK may have reported some of these before.
     pub growth_by_delivery: bool,
-    /// cwnd grows only if it is used. After an RTO in which no ACK could open cwnd, half of its
-    /// unused part is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch cwnd grows
-    /// by octets that left while it was full, and no part of it is given up.
+    /// cwnd grows only if it is used. After an RTO in which no ACK could open cwnd, cwnd loses half
+    /// of its unused part (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch, ACKs of octets
+    /// that were sent while cwnd was full open cwnd, and cwnd loses no unused part.
     pub validation: bool,
-    /// SACK reports open cwnd as well, if segments were overtaken by more others than indicate a
-    /// loss (`tcp_may_raise_cwnd`).
+    /// SACK reports also open cwnd, if a segment was overtaken by more segments than the number
+    /// that indicates a loss (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
-    /// A cut for a mark ends with an ACK that covers more than the data outstanding when it began
-    /// (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
+    /// A cut for a mark ends with an ACK that covers more than the data outstanding when the cut
+    /// began (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
     pub mark_cut_ends_beyond: bool,
     /// Without SACK a repair ends only with an ACK that covers more than the data outstanding when
-    /// it began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this data
-    /// ends it.
+    /// the repair began (`tcp_is_non_sack_preventing_reopen`). In RFC 6582 §3.2 an ACK of just this
+    /// data ends the repair.
     pub repair_ends_beyond: bool,
     /// A loss that is found while cwnd is cut for a mark is repaired within that cut. If a segment
-    /// left since the cut, the first retransmission does not leave immediately
+    /// was sent since the cut, the first retransmission is not sent immediately
     /// (`tcp_enter_recovery`).
     pub mark_cut_goes_on: bool,
-    /// A mark that the last ACK of a repair echoes cuts cwnd again (`tcp_try_to_open`).
+    /// If the last ACK of a repair echoes a mark, cwnd is cut again (`tcp_try_to_open`).
     ///
     /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one
     /// window of data; the RFC asks for one cut.
@@ -65,8 +65,8 @@ pub struct CwndRules {
     /// not reduced to the initial window immediately (RFC 5681 §4.1).
     pub idle_decay: bool,
     /// cwnd shrinks after an idle time (RFC 5681 §4.1), and after an RTO in which it was not fully
-    /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch it does
-    /// neither.
+    /// used (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`. Without the switch, cwnd shrinks
+    /// in neither case.
     pub idle_restart: bool,
 }
 
@@ -115,23 +115,24 @@ pub struct TimerRules {
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running
     /// timer; the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
-    /// The first ACK after RACK's timer was armed sets the timer from the last transmission of the
-    /// head (`tcp_rearm_rto`), and not from now. RACK's timer does the same when it fires.
+    /// The first ACK after RACK's timer was armed sets the retransmission timer from the last
+    /// transmission of the head (`tcp_rearm_rto`), and not from now. When RACK's timer fires, the
+    /// retransmission timer is set in the same way.
     pub counts_from_head: bool,
-    /// If after an ACK the oldest outstanding segment is one that SACK had reported, the sender
-    /// does not act upon this ACK. The timer fires half a round trip later, but not before 10 ms
-    /// (`tcp_check_sack_reneging`), and everything outstanding counts as lost, unless an ACK of new
-    /// octets comes earlier.
+    /// After an ACK, the oldest outstanding segment may be a segment that SACK had reported. The
+    /// sender does not act upon such an ACK. The timer fires half a round trip later, but not
+    /// before 10 ms (`tcp_check_sack_reneging`), and everything outstanding then counts as lost. An
+    /// earlier ACK of new octets prevents this.
     pub reneging_hurries: bool,
     /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
     /// the head (`tcp_rto_delta_us`), and not when the running timer fires.
     pub head_bounds_probes: bool,
-    /// A round of samples ends with an ACK that covers more than the octets sent before it began
-    /// (`rtt_seq`), and not already with an ACK of just these octets.
+    /// A round of samples ends with an ACK that covers more than the octets sent before the round
+    /// began (`rtt_seq`), and not already with an ACK of just these octets.
     pub rounds_end_beyond: bool,
     /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
-    /// lets one timer run at a time). It is set again when RACK's timer has fired, or with an ACK
-    /// of new octets.
+    /// lets one timer run at a time). The retransmission timer is set again when RACK's timer has
+    /// fired, or on an ACK of new octets.
     pub yields_to_rack: bool,
 }
 
@@ -163,9 +164,9 @@ impl TimerRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveRules {
-    /// If a segment brings new octets together with octets that had already arrived beyond a hole,
-    /// the latter are reported as duplicates (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883
-    /// §4.2).
+    /// A segment may bring new octets together with octets that had already arrived beyond a hole.
+    /// The receiver reports the octets that had already arrived as duplicates (`tcp_ofo_queue`,
+    /// `tcp_data_queue_ofo`; RFC 2883 §4.2).
     pub reports_overlaps: bool,
     /// The FIN counts as an octet of a reported duplicate. A repeated FIN without data is also a
     /// duplicate.
@@ -173,8 +174,8 @@ pub struct ReceiveRules {
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
     /// More than a full segment is acknowledged immediately only if the window has not shrunk
-    /// (`__tcp_ack_snd_check`). It does not shrink if the application reads, or if the last segment
-    /// lets it grow.
+    /// (`__tcp_ack_snd_check`). The window does not shrink if the application reads, or if the last
+    /// segment lets the window grow.
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application, like an acknowledgment
     /// of data (`tcp_fin`), and is not sent immediately.
@@ -187,7 +188,7 @@ pub struct ReceiveRules {
     /// discards it.
     pub takes_unstamped: bool,
     /// A FIN that arrives in order ends all reports, even the report of repeated octets that came
-    /// with it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
+    /// with the FIN (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
     pub fin_ends_reports: bool,
     /// A SACK block that had no room among the last four is forgotten: data that arrives next to
     /// this block is reported without the block (`tcp_sack_new_ofo_skb`).
@@ -230,16 +231,16 @@ pub struct ReceiveRules {
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
     pub takes_last_again: bool,
-    /// The receive buffer is counted in octets of memory, of which a share is window, and each
+    /// The receive buffer is counted in octets of memory. A share of this memory is window. Each
     /// segment that uses its memory well opens the window further (`tcp_grow_window`,
     /// `tcp_select_window`).
     pub counts_memory: bool,
     /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window
     /// and grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
-    /// the switch it has one size.
+    /// the switch, the size of the buffer is fixed.
     pub autotuning: bool,
-    /// How long a data segment waits for segments that continue it, so that all of them become one
-    /// (generic receive offload). Zero: it does not wait.
+    /// How long a data segment waits for segments that continue it. All of them are then merged
+    /// into one (generic receive offload). Zero: a segment does not wait.
     pub gro: Duration,
     /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
     /// between two answers to a repeated SYN, and between two answers to segments without payload
@@ -287,9 +288,9 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, the end sends an RST. It then retransmits its
-    /// first SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and
-    /// not after an RTO.
+    /// After a segment with a wrong acknowledgment, the end sends an RST. The end then retransmits
+    /// its first SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`),
+    /// and not after an RTO.
     pub again_after_reset: bool,
     /// If both ends open simultaneously, the SYN-ACK repeats all options that the SYN offered
     /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
@@ -350,16 +351,16 @@ pub struct SendRules {
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
     pub pushes_packets: bool,
-    /// A segment has at most half of the largest window that the peer offered, or all of it up to
-    /// 536 octets (`tcp_bound_to_half_wnd`).
+    /// A segment has at most half of the largest window that the peer offered, or all of this
+    /// window if the window has at most 536 octets (`tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
     /// The minimum number of segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
     /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
-    /// short one that fills the peer's window (`tcp_mss_split_point`).
+    /// short segment that fills the peer's window (`tcp_mss_split_point`).
     pub packets_fill_windows: bool,
-    /// A retransmission waits for room in a window that the peer has shrunk, unless it is of the
-    /// oldest segment (`__tcp_retransmit_skb`).
+    /// If the peer has shrunk its window, retransmissions wait for room in this window. Only a
+    /// retransmission of the oldest segment does not wait (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
     /// An ACK without new octets or new text makes the peer's window larger or closes it, but does
     /// not make it smaller (`tcp_may_update_window`).
@@ -371,7 +372,7 @@ pub struct SendRules {
     /// restarts the wait for the next probe. The backoff lasts until a window has room for that
     /// segment (`tcp_ack_probe`).
     pub acks_restart_probes: bool,
-    /// If cwnd has no room for the FIN, the FIN is the tail loss probe (`tcp_send_loss_probe`), and
+    /// If cwnd has no room for the FIN, the tail loss probe is the FIN (`tcp_send_loss_probe`), and
     /// not a copy of the last segment.
     pub fin_is_probe: bool,
     /// Lost segments are retransmitted only while the number of lost segments is larger than the
@@ -379,9 +380,10 @@ pub struct SendRules {
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
-    /// A segment that the host's own queue drops does not count as sent: it is offered again when
-    /// an ACK comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`,
-    /// `tcp_send_probe0`). Without the switch it counts as lost on its way.
+    /// A segment that the host's own queue drops does not count as sent. The sender offers the
+    /// segment again when an ACK arrives. If nothing is outstanding, the sender offers it every 500
+    /// ms (`tcp_write_xmit`, `tcp_send_probe0`). Without the switch, the sender does not learn of
+    /// the drop.
     pub learns_drops: bool,
 }
 
@@ -424,10 +426,11 @@ pub struct SpuriousRules {
     /// retransmission is outstanding. Otherwise new data is sent, and no further segment is marked
     /// as lost (`tcp_try_undo_partial`).
     pub waits_for_copies: bool,
-    /// A partial ACK with such an echo shows that the path reorders (`tcp_try_undo_partial`).
+    /// A partial ACK whose echo is older than the first retransmission shows that the path reorders
+    /// (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
-    /// The report of a duplicate in an ACK that a later ACK overtook counts even if nothing is
-    /// outstanding (`tcp_ack`).
+    /// An ACK that arrives after a later ACK may report a duplicate. This report counts even if
+    /// nothing is outstanding (`tcp_ack`).
     pub old_acks_report: bool,
     /// Once the sender has suspected a loss, it continues to do so until no copy is outstanding and
     /// the oldest segment was sent only once (`tcp_try_keep_open`). Until then it sends no tail
@@ -469,12 +472,12 @@ impl SpuriousRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackRules {
     /// If an ACK both reports and acknowledges, the segments that it reports by SACK are handled
-    /// before the segments that it acknowledges (`tcp_ack`). The last of them sets RACK's round
-    /// trip.
+    /// before the segments that it acknowledges (`tcp_ack`). The segment that is handled last sets
+    /// RACK's round trip.
     pub reports_first: bool,
-    /// RACK ignores the segments that it had called lost and that were not retransmitted when the
-    /// cut was undone, until they leave again (`tcp_rack_detect_loss`, which takes them off its
-    /// list).
+    /// When a cut is undone, some segments that RACK had called lost may not be retransmitted yet.
+    /// RACK ignores these segments until they are sent again (`tcp_rack_detect_loss` removes them
+    /// from its list).
     pub spares_unsent: bool,
     /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
     /// ACK of new octets stops RACK's timer (`tcp_rack_mark_lost`, `tcp_rearm_rto`).

@@ -9,15 +9,15 @@ use crate::units::Time;
 use crate::ranges::Ranges;
 
 /// An outstanding segment. SYN and FIN count as one octet each. The type has only 24 octets,
-/// because the windows of many connections must fit into the cache.
+/// because the scoreboards of many connections must fit into the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// First octet.
     pub(super) seq: u64,
     /// When the segment was last sent.
     pub(super) at: Time,
-    /// The number of octets, the number of its last transmission among those of the same instant,
-    /// and the bits `PUSHED` and `GOES_ON`.
+    /// Three values in one number: the number of octets, the [turn](Self::turn) of the last
+    /// transmission, and the bits `PUSHED` and `GOES_ON`.
     size: u32,
     /// The number of times that the segment was sent.
     pub(super) times: u8,
@@ -33,8 +33,8 @@ packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, 
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
-/// The state at a transmission that delivery rate samples need (draft-ietf-ccwg-bbr, "Delivery Rate
-/// Samples").
+/// The state of delivery when a segment was sent. Delivery rate samples need it
+/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     /// Octets delivered so far.
@@ -52,8 +52,7 @@ packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 /// The bits for the number of a segment's octets: enough for a packet and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// The position of the bits that hold the number of the transmission among those of one instant,
-/// and the largest such number.
+/// The position of the bits for [`SentSegment::turn`], and the largest turn.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
 /// The bit of a segment with PSH, which ends a write of the application.
@@ -87,7 +86,7 @@ impl SentSegment {
         self.size >> TURN_SHIFT & TURN_MAX
     }
 
-    /// The segment, sent as number `turn` of its instant.
+    /// The segment with this `turn`.
     #[inline]
     fn with_turn(self, turn: u32) -> Self {
         Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
@@ -109,7 +108,7 @@ impl SentSegment {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }
 
-    /// The octet after the last.
+    /// The octet after the last octet of the segment.
     pub(super) fn end(&self) -> u64 {
         self.seq + self.len()
     }
@@ -149,12 +148,12 @@ impl StateCount {
 
 /// Segments in the order of their octets, from the oldest outstanding on.
 ///
-/// Octets and segments are counted as they change state, so that `pipe` costs nothing:
-/// outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
+/// The counts of octets and segments change whenever a segment changes its state. So pipe is
+/// computed without a loop: outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
-    /// When the last segment was sent, and how many were sent before it at that instant.
+    /// When the last segment was sent, and how many segments were sent before it at that instant.
     newest: (Time, u32),
     /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
@@ -167,7 +166,7 @@ pub(super) struct Scoreboard {
     waiting: u64,
     /// No segment below this octet is lost and still to be retransmitted.
     waiting_from: u64,
-    /// Loss detection by SACK has judged all segments below this octet.
+    /// Loss detection by SACK has checked all segments below this octet.
     judged: u64,
     /// The octets of segments that no longer count as lost and were not retransmitted.
     spared: Ranges,
@@ -224,8 +223,8 @@ impl Scoreboard {
         self.retransmitted.octets
     }
 
-    /// Segments that may still arrive (Linux's `tcp_packets_in_flight`), if duplicate ACKs do not
-    /// stand for segments.
+    /// Segments that may still arrive (Linux's `tcp_packets_in_flight`). Duplicate ACKs are not
+    /// counted as arrivals.
     #[inline]
     pub(super) fn segs_in_network(&self) -> u64 {
         let all = self.segs.len() as u64 + self.retransmitted.segs;
@@ -244,7 +243,7 @@ impl Scoreboard {
         self.retransmitted.segs >= self.lost.segs
     }
 
-    /// Whether copies are outstanding, or the oldest segment left more than once.
+    /// Whether copies are outstanding, or the oldest segment was sent more than once.
     pub(super) fn has_copies(&self) -> bool {
         self.retransmitted.segs > 0 || self.segs.front().is_some_and(|head| head.times > 1)
     }
@@ -254,7 +253,7 @@ impl Scoreboard {
         self.waiting
     }
 
-    /// The octet after the highest reported as arrived (`snd.fack`).
+    /// The octet after the highest octet that was reported as arrived (`snd.fack`).
     pub(super) fn fack(&self) -> Option<u64> {
         self.arrived.top()
     }
@@ -328,7 +327,8 @@ impl Scoreboard {
         self.segs[place].size &= !GOES_ON;
     }
 
-    /// The place of the segment that holds `octet`, or where it would be.
+    /// The place of the first segment that ends above `octet`. This is the segment that contains
+    /// `octet`, if there is one.
     pub(super) fn place_of(&self, octet: u64) -> usize {
         self.segs.partition_point(|sent| sent.end() <= octet)
     }
@@ -363,8 +363,8 @@ impl Scoreboard {
         }
     }
 
-    /// Does the same for a quiet scoreboard without snapshots, where the removed segments are in no
-    /// count.
+    /// Does the same as [`ack`](Self::ack) for a quiet scoreboard without snapshots. Its segments
+    /// are in no count.
     pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {
@@ -378,8 +378,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes `gone` from the counts: a `whole` segment, or a part of a segment of which the rest
-    /// remains.
+    /// Removes `gone` from the counts. `gone` is a `whole` segment, or the acknowledged first part
+    /// of a segment.
     fn uncount(&mut self, gone: &SentSegment, whole: bool) {
         let octets = gone.len();
         if gone.sacked {
@@ -397,7 +397,8 @@ impl Scoreboard {
     }
 
     /// Called when octets `left..right` are reported as arrived. Calls `covered` for each segment
-    /// that is now covered completely and was not before, with its state before.
+    /// that is completely covered for the first time, with the state of the segment before the
+    /// report.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -417,7 +418,7 @@ impl Scoreboard {
         self.arrived.insert(left, right);
     }
 
-    /// Marks the segments that overlap `from..to` and lie within `left..right`.
+    /// Marks as arrived the segments that overlap `from..to` and lie within `left..right`.
     fn cover(
         &mut self,
         from: u64,
@@ -442,7 +443,7 @@ impl Scoreboard {
     }
 
     /// Marks the segment at `place` as lost, with every copy of it. A segment that already waits
-    /// keeps its cause.
+    /// for its retransmission keeps its cause.
     pub(super) fn lose(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
@@ -465,7 +466,7 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// Marks as lost all segments that have not arrived, start below `edge` and were not judged
+    /// Marks as lost all segments that have not arrived, start below `edge` and were not checked
     /// before. Returns the number of their octets.
     pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
@@ -492,7 +493,7 @@ impl Scoreboard {
     }
 
     /// Counts no segment as lost any more, because the originals are still on their way. With
-    /// `spared`, RACK does not look again at the segments that it had called lost and that were not
+    /// `spared`, RACK ignores from now on the segments that it had marked as lost and that were not
     /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {

@@ -24,7 +24,8 @@ pub(super) struct SendTimers {
     retries: u32,
     /// The effect of an ACK on the retransmission timer.
     restart: Restart,
-    /// Whether the retransmission timer counts from the head if RACK's timer was armed after it.
+    /// Whether the retransmission timer counts from the last transmission of the head if RACK's
+    /// timer was armed since the retransmission timer was last set.
     from_head: bool,
     /// Whether the retransmission timer does not run while RACK's timer runs.
     yields: bool,
@@ -39,7 +40,7 @@ pub(super) struct SendTimers {
     persist: Time,
     /// When the pacer allows the next segment.
     pace: Time,
-    /// How timers fire.
+    /// The clock that decides when timers fire.
     clock: Clock,
     /// The time that RACK's timer adds to its window.
     slack: Duration,
@@ -188,8 +189,8 @@ impl SendTimers {
         self.arm_from(from, scoreboard, now);
     }
 
-    /// Called when a Super Fast Retransmit has retransmitted the head. If the timer counts from the
-    /// head's last transmission, it restarts.
+    /// Called when a Super Fast Retransmit has retransmitted the head. The retransmission timer
+    /// restarts if it counts from the head's last transmission.
     pub(super) fn restart_for_head(&mut self, scoreboard: &Scoreboard, now: Time) {
         if self.restart == Restart::PerSegment {
             self.restart(scoreboard, false, now);

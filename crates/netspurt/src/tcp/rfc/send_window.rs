@@ -8,11 +8,12 @@ use crate::seq;
 use super::config::RfcConfig;
 use super::written::WrittenPart;
 
-/// The maximum receive window that is filled by one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+/// The largest receive window that one segment may fill completely (`TCP_MSS_DEFAULT`, RFC 9293
+/// §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The maximum number of octets of one of the host's buffers, which hold at most half of the peer's
-/// largest window.
+/// The maximum number of octets in a buffer of the host. A buffer also has at most half of the
+/// peer's largest window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
@@ -61,10 +62,10 @@ pub(in crate::tcp) struct SendWindow {
 
 packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, last_update, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
 
-/// The end of a record, or of a buffer of the host that is shorter than a full segment may be.
+/// The end of a record, or of a small buffer of the host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// The octet after the last one.
+    /// The octet after the last octet of the record or buffer.
     end: u64,
     /// Whether the octets after this end may join the octets before it in one packet.
     joins: bool,
@@ -134,7 +135,7 @@ impl SendWindow {
         }
     }
 
-    /// The octet after the last one that the next segment may have.
+    /// The octet after the last octet that the next segment may have.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
@@ -213,7 +214,7 @@ impl SendWindow {
         self.nxt - self.una
     }
 
-    /// Whole segments in a span of octets, a shorter last one included.
+    /// The number of segments in a span of octets. A shorter last segment counts as one.
     pub(super) fn segs(&self, octets: u64) -> u64 {
         octets.div_ceil(self.smss)
     }
@@ -238,7 +239,7 @@ impl SendWindow {
         self.peer
     }
 
-    /// The octet after the last one that the peer takes.
+    /// The octet after the last octet for which the peer's window has room.
     pub(super) fn peer_edge(&self) -> u64 {
         self.una + self.peer
     }
@@ -267,8 +268,8 @@ impl SendWindow {
         (self.peer, self.peer_max) = (window, window);
     }
 
-    /// Called when a segment with these numbers acknowledges our SYN. This segment also has a
-    /// new `window`, unless the segment is a SYN.
+    /// Called when a segment with these numbers acknowledges our SYN. `window` is the window in
+    /// this segment; `None` if the segment is a SYN.
     pub(super) fn open(&mut self, last_update: (u64, u64), window: Option<u64>) {
         self.una = 1;
         self.last_update = last_update;
@@ -312,7 +313,8 @@ impl SendWindow {
         moved
     }
 
-    /// Whether an acknowledgment of octets up to `ack` is older than any window (RFC 5961 §5.2).
+    /// Whether an acknowledgment of octets up to `ack` is too old: it lies more than the largest
+    /// window below `una` (RFC 5961 §5.2).
     pub(super) fn is_too_old(&self, ack: u64) -> bool {
         ack + self.peer_max < self.una
     }
@@ -337,9 +339,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record ends there, or
-    /// a write that needs PSH. The last segment of a packet also has PSH if such a write ends
-    /// within the packet.
+    /// Whether the next segment has PSH if it ends at `end`. It has PSH if a record or a write that
+    /// needs PSH ends there. The last segment of a packet also has PSH if such a write ends within
+    /// the packet.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -357,8 +359,8 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Returns the octets of the next new segment. `None` if it may not leave for another reason
-    /// than cwnd.
+    /// Returns the octets of the next new segment. `None` if something other than cwnd holds the
+    /// segment back.
     pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
             return None;

@@ -33,8 +33,8 @@ use super::tail_probe::TailProbe;
 /// The sending half of a connection.
 #[derive(Debug)]
 pub(in crate::tcp) struct RfcSender {
-    /// Connections of one kind share the configuration, so that a run of many connections has it in
-    /// the nearest cache.
+    /// Connections of one kind share the configuration. In a run of many connections it then stays
+    /// in the processor's nearest cache.
     pub(super) config: Arc<RfcConfig>,
     pub(in crate::tcp) window: SendWindow,
     pub(super) recovery: LossRecovery,
@@ -185,15 +185,16 @@ impl RfcSender {
         self.account.times()
     }
 
-    /// Accounts for the time since the last step, in which nothing changed, if the connection
-    /// `lives`. Time does not count while all data is acknowledged, even if the FIN is not.
+    /// Counts the time since the last step, in which nothing changed. The time counts only if the
+    /// connection `lives` and some data is not acknowledged. A FIN that is not acknowledged does
+    /// not count as data.
     #[inline]
     pub(super) fn account_for(&mut self, now: Time, lives: bool) {
         let busy = self.window.una < self.window.end && lives;
         self.account.advance(now, busy, self.recovery.repair.phase.is_repairing());
     }
 
-    /// Restarts the timer after an ACK of new data.
+    /// Restarts the retransmission timer after an ACK of new data.
     pub(super) fn restart_timer(&mut self, now: Time) {
         let all_sent = self.window.unsent() == 0;
         self.timers.restart(&self.recovery.loss.scoreboard, all_sent, now);

@@ -4,7 +4,7 @@ use crate::packed::packed;
 use crate::seq::is_before;
 use crate::units::{Duration, Time};
 
-/// How long a peer's timestamp is compared with later ones (RFC 7323 §5.5).
+/// How long a peer's timestamp is compared with later timestamps (RFC 7323 §5.5).
 const STAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
 /// The clock of the timestamps option: milliseconds.

@@ -12,15 +12,14 @@ use super::config::{RfcConfig, SfrResponse};
 /// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding
 /// starts the timer again, since the next segment may be lost, too; the paper waits for a new
 /// segment. The paper does not say what its timer does when another repair sends the same segment
-/// first: it goes on, and with `sfr.yields` it rests.
+/// first. Here the timer continues, or stops with `sfr.yields`.
 #[derive(Debug)]
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
     next_halves: Option<u32>,
     yields: bool,
-    /// Whether the timer does not run until new octets are sent, because the head was
-    /// retransmitted.
+    /// True if the timer stops until new octets are sent, because the head was retransmitted.
     rests: bool,
     /// The end of the octets that were outstanding at the first Super Fast Retransmit of a series;
     /// 0 before.
@@ -68,9 +67,9 @@ impl SuperFast {
     }
 
     /// How long the timer waits after an ACK of new octets up to `una`. While `una` is below
-    /// `until`, it waits `sfr.next` round trips, unless another repair `is_repairing`. Nothing more
-    /// is sent until an ACK comes, so there is no backoff: the timer of RFC 6298 repairs a lost
-    /// retransmission.
+    /// `until`, it waits `sfr.next` round trips, unless another repair `is_repairing`. This timer
+    /// sends nothing more until an ACK arrives, so it has no backoff. The timer of RFC 6298 repairs
+    /// a lost retransmission.
     pub(super) fn wait_after_ack(
         &self,
         una: u64,

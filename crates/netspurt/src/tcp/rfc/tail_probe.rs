@@ -31,7 +31,7 @@ impl TailProbe {
         self.end_seq.is_some()
     }
 
-    /// Whether such a probe ended at `end`.
+    /// Whether a probe that ended at `end` was sent and not yet judged.
     pub(super) fn ended_at(&self, end: u64) -> bool {
         self.end_seq == Some(end)
     }
@@ -46,8 +46,8 @@ impl TailProbe {
 
     /// Judges a probe by an ACK (§7.4.2). Returns whether the probe was a retransmission that
     /// repaired a loss, and not spurious. cwnd must then be cut. If the probe was a retransmission,
-    /// an ACK that ends with the probe and reports no duplicate does not decide: it may answer the
-    /// original. It may answer the original, and a report of a duplicate may follow.
+    /// an ACK that ends with the probe and reports no duplicate does not decide. This ACK may
+    /// answer the original, and a report of the duplicate may follow.
     pub(super) fn repaired_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(says(true, 5000, &News::default()), (false, false), "a duplicate ACK");
     }
 
-    /// RFC 8985 §7.2: two round trips, and the delay of an ACK for a lone segment.
+    /// RFC 8985 §7.2: two round trips, plus the delay of an ACK for a lone segment.
     #[test]
     fn a_probe_waits_two_round_trips_or_longer_for_a_lone_segment() {
         let config = RfcConfig::rfc_2026();

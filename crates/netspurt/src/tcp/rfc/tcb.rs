@@ -93,7 +93,7 @@ impl Tcb {
         self.life.listen();
     }
 
-    /// Returns to LISTEN as if no segment had come. The counts of sent segments stay.
+    /// Returns to LISTEN as if no segment had come. The counts of sent segments do not change.
     pub(super) fn listen_again(&mut self) {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
@@ -104,7 +104,7 @@ impl Tcb {
     }
 
     /// Accepts more octets to send. Opens the connection if it is not open. A connection that has
-    /// ended accepts none.
+    /// ended accepts no octets.
     pub(in crate::tcp) fn write(&mut self, part: &WrittenPart, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
@@ -149,15 +149,16 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Sets whether the next segments are acknowledged immediately. An owed acknowledgment is then
-    /// sent, in Linux only when all data is read.
+    /// Sets whether the next segments are acknowledged immediately. If immediate acknowledgments
+    /// are switched on and an acknowledgment is owed, it is sent now. In Linux it is sent only if
+    /// all data is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
         }
     }
 
-    /// Sets whether data is read as it arrives. Otherwise it waits for [`read`](Self::read).
+    /// Sets whether data is read as it arrives. Otherwise data waits for [`read`](Self::read).
     pub(in crate::tcp) fn set_reads_at_once(&mut self, at_once: bool) {
         self.rx.reads_at_once = at_once;
     }

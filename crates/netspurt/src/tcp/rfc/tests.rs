@@ -62,8 +62,8 @@ impl Play {
         }
     }
 
-    /// Plays the connection. One end writes from time to time, between a few octets and many
-    /// segments.
+    /// Plays the connection. One end writes from time to time. Each write has from one octet to
+    /// many segments.
     fn run(mut self) -> Vec<(Time, Segment)> {
         let mut events = Events::new(Wanted::default());
         let mut writes = Vec::new();

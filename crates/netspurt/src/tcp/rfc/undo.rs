@@ -7,7 +7,7 @@ use crate::seq::is_before;
 
 use super::news::News;
 
-/// F-RTO's watch over the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
+/// The state of F-RTO, which watches the first ACKs after a timeout (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Frto {
     /// F-RTO does not watch.
@@ -78,12 +78,12 @@ impl Prior {
 pub(super) struct SpuriousWatch {
     frto: Frto,
     prior: Option<Prior>,
-    /// Every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
+    /// True if every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
     all_reported: bool,
     /// The octet after the highest octet that was ever retransmitted.
     retransmitted_end: u64,
-    /// A duplicate of a segment that was sent once was reported. So the path duplicates segments,
-    /// and reports of duplicates prove nothing.
+    /// True if a duplicate of a segment was reported that was sent only once. Then the path
+    /// duplicates segments, and reports of duplicates prove nothing.
     path_duplicates: bool,
 }
 
@@ -156,8 +156,8 @@ impl SpuriousWatch {
     }
 
     /// Called when a segment that ends at `end` was retransmitted with a `stamp`. `tells` says
-    /// whether the next ACK's echo shows which copy the ACK answers. It shows this only for the
-    /// first retransmission of the oldest outstanding segment.
+    /// whether the next ACK's echo shows which copy the ACK answers. The echo shows this only for
+    /// the first retransmission of the oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -195,10 +195,10 @@ impl SpuriousWatch {
 
     /// Whether an ACK proves the timeout spurious by F-RTO. RFC 5682: after a timeout, ACKs of
     /// octets that were never retransmitted show that the originals are arriving. Without SACK, two
-    /// ACKs that move the window are needed (§2.1). With SACK, an ACK after the first one that
-    /// moves the window must cover such an octet, in order or not (§3.1). The first ACK proves
-    /// nothing, because it may cover octets that had arrived before the timeout and whose ACK was
-    /// lost.
+    /// ACKs that move the window are needed (§2.1). With SACK, the first ACK that moves the window
+    /// does not decide, and a later ACK must cover such an octet, in order or not (§3.1). The first
+    /// ACK proves nothing, because it may cover octets that had arrived before the timeout and
+    /// whose ACK was lost.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
         let step = self.frto;
         if step == Frto::Off {
@@ -224,9 +224,9 @@ impl SpuriousWatch {
         spurious
     }
 
-    /// Handles the report of a duplicate: a retransmission, or a copy that a link made. A duplicate
-    /// counts against the repair only if the repair retransmitted its octets, and never after a
-    /// link was seen to make duplicates.
+    /// Handles the report of a duplicate, which is a retransmission or a copy that a link made. The
+    /// duplicate counts as a spurious retransmission only if the repair retransmitted its octets.
+    /// After a report has shown that a link makes duplicates, no duplicate counts.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };

@@ -42,13 +42,14 @@ pub(super) struct Sending {
 }
 
 impl Usage {
-    /// Called when a rule other than growth by use has set cwnd.
+    /// Begins to measure again. Called when a rule has set cwnd, or when the sender has used cwnd
+    /// fully.
     pub(super) fn begin(&mut self, now: Time) {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// Called on an ACK that may open cwnd. The time of unused cwnd starts again
-    /// (`tcp_cong_avoid`).
+    /// Called on an ACK that may open cwnd. The time in which cwnd is not fully used starts again
+    /// at zero (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;
@@ -60,8 +61,8 @@ impl Usage {
         self.limited || window.in_slow_start() && window.cwnd < 2 * self.most_out
     }
 
-    /// Counts how much of the `window` is used. After an RTO in which cwnd was not fully used, half
-    /// of the unused part is given up, unless the algorithm `owns` cwnd.
+    /// Counts how much of the `window` is used. After an RTO in which cwnd was not fully used, cwnd
+    /// loses half of the unused part, unless the algorithm `owns` cwnd.
     pub(super) fn count(&mut self, sending: &Sending, window: &mut Window, owns: bool) {
         let &Sending { now, out, una, nxt, .. } = sending;
         let limited = sending.pipe + sending.smss > window.cwnd;
@@ -80,8 +81,8 @@ impl Usage {
         }
     }
 
-    /// After an RTO in which the application limited the sender, half of the unused part of cwnd is
-    /// given up (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
+    /// After an RTO in which the application limited the sender, cwnd loses half of its unused part
+    /// (RFC 2861 §3.1, `tcp_cwnd_application_limited`).
     fn give_up_unused(&mut self, sending: &Sending, window: &mut Window) {
         if sending.is_application_limited {
             let used = self.used.max(sending.initial);

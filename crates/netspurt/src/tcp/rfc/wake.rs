@@ -10,7 +10,7 @@ use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
 impl Tcb {
-    /// Does what is due at `now`, one thing at a time.
+    /// Carries out one action that is due at `now`.
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);
@@ -32,7 +32,7 @@ impl Tcb {
         self.report(cx);
     }
 
-    /// Called when another timer than the retransmission timer is due.
+    /// Called when a timer other than the retransmission timer is due.
     fn on_due(&mut self, due: Due, cx: &mut Context<'_>) {
         match due {
             Due::Pace => {

@@ -22,7 +22,7 @@ pub struct WrittenPart {
     pub starts: bool,
     /// Whether the last segment of the part has PSH because it is the last.
     pub pushed: bool,
-    /// The octets that leave now.
+    /// Which octets leave now.
     pub leaving: Leaving,
 }
 
