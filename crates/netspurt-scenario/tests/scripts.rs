@@ -114,7 +114,7 @@ fn each_change_that_a_script_names_makes_it_fail() {
 }
 
 /// A subject that sends exactly what its script expects. It ignores assertions.
-struct Parrot {
+struct ScriptedSubject {
     /// The packets to send: each with the number of calls and inbound packets before it, and its
     /// instant.
     lines: VecDeque<(usize, Time, ScriptPacket)>,
@@ -127,7 +127,7 @@ struct Parrot {
 
 const OWN_ISN: u32 = 0xffff_ff00;
 
-impl Parrot {
+impl ScriptedSubject {
     fn of(script: &Script) -> Self {
         let (mut lines, mut results, mut heard) = (VecDeque::new(), VecDeque::new(), 0);
         let mut now = Time::ZERO;
@@ -191,7 +191,7 @@ impl Parrot {
     }
 }
 
-impl Subject for Parrot {
+impl Subject for ScriptedSubject {
     fn call(&mut self, _: Time, _: &Call) -> CallResult {
         self.heard += 1;
         match self.results.pop_front().expect("as many as calls") {
@@ -254,7 +254,7 @@ fn without_checks(mut script: Script) -> Script {
 #[test]
 fn a_subject_that_sends_what_a_script_expects_passes_it() {
     for script in scripts().into_iter().map(without_checks) {
-        let transcript = run(&script, &mut Parrot::of(&script));
+        let transcript = run(&script, &mut ScriptedSubject::of(&script));
         let transcript = transcript.unwrap_or_else(|failure| panic!("{failure}"));
         let counts = |wanted: &dyn Fn(&ScriptEvent) -> bool| {
             script.events.iter().filter(|event| wanted(event)).count()
@@ -271,12 +271,12 @@ fn a_subject_that_sends_what_a_script_expects_passes_it() {
 #[test]
 fn a_subject_that_omits_or_changes_a_packet_fails_the_script() {
     for script in scripts().into_iter().map(without_checks) {
-        for line in 0..Parrot::of(&script).lines.len() {
-            let mut forgetful = Parrot::of(&script);
+        for line in 0..ScriptedSubject::of(&script).lines.len() {
+            let mut forgetful = ScriptedSubject::of(&script);
             forgetful.lines.remove(line);
-            let mut wrong = Parrot::of(&script);
+            let mut wrong = ScriptedSubject::of(&script);
             wrong.lines[line].2.seq += 1;
-            let mut late = Parrot::of(&script);
+            let mut late = ScriptedSubject::of(&script);
             late.lines.iter_mut().skip(line).for_each(|l| l.1 += Duration::from_secs(1));
             // A SYN may have any sequence number, so a change of this number is no mistake.
             let syn = wrong.lines[line].2.flags.has(Flags::SYN);

@@ -2,7 +2,7 @@
 
 use netspurt::units::Duration;
 
-use super::drawn::draw;
+use super::expand::expand_links;
 use super::link_spec::{LinkSpec, LossTable};
 use super::quantity::WordOr;
 use super::whole::Scenario;
@@ -24,8 +24,8 @@ impl Scenario {
     /// # Panics
     /// Never: the links were planned when the scenario was read.
     pub fn followed_ends(&self) -> Vec<FollowedEnd> {
-        let drawn = draw(&self.spec).expect("drawn when it was read");
-        let ended = drawn.iter().filter_map(|link| {
+        let expanded = expand_links(&self.spec).expect("expanded when it was read");
+        let ended = expanded.iter().filter_map(|link| {
             let at = last_change(link.spec).filter(|at| *at < self.spec.stop)?;
             let file = self.document.file_of(&link.path)?;
             Some(FollowedEnd { link: link.name.clone(), file, at })

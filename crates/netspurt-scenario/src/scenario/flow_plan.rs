@@ -9,7 +9,7 @@ use netspurt::units::{Duration, Time};
 
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family, FlowSpec, RequestsTable};
-use super::kernel::{KernelPart, kernel_tcp};
+use super::kernel::{KernelRole, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, all_switches};
@@ -43,7 +43,7 @@ impl FlowSpec {
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
-                kernel_tcp("", self.profile, &self.tcp, self.family, KernelPart::BothEnds);
+                kernel_tcp("", self.profile, &self.tcp, self.family, KernelRole::BothEnds);
             planned.map(|config| all_switches(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {
@@ -92,7 +92,7 @@ pub(super) fn planned_end(
     side: Side,
 ) -> Result<PlannedEnd, Problem> {
     if word == EndpointWord::Kernel {
-        let part = KernelPart::of(flow, side);
+        let part = KernelRole::of(flow, side);
         let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, part)?;
         return Ok(PlannedEnd::Kernel(tcp));
     }
@@ -124,13 +124,13 @@ pub(super) fn start(
         return Err(too_late(name, spec, i, stop));
     }
     let share = Stream::named(seed, &format!("flows.{name}.{i}/start")).uniform();
-    Ok(Time::ZERO + start + part(spec.spread, share))
+    Ok(Time::ZERO + start + fraction_of(spec.spread, share))
 }
 
 /// Returns the fraction `share` of `span`. The fraction is below one.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
-fn part(span: Duration, share: f64) -> Duration {
+fn fraction_of(span: Duration, share: f64) -> Duration {
     Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
 }
 

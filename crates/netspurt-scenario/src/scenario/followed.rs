@@ -93,7 +93,7 @@ pub(super) fn fill_in(
 /// file has one value in each line.
 fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> Result<(), Problem> {
     for (key, item) in population.iter_mut() {
-        let table = item.as_table_like().filter(|_| DRAWN.contains(&&*key));
+        let table = item.as_table_like().filter(|_| FOLLOWING_KEYS.contains(&&*key));
         let Some(file) = table.and_then(|table| table.get(KEY)?.as_str()) else { continue };
         let path = ["populations", name, &*key, KEY];
         let Some(text) = files.get(file) else {
@@ -108,7 +108,7 @@ fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> R
 }
 
 /// Keys of populations that may follow a file.
-const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
+const FOLLOWING_KEYS: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
 
 /// The values in a file that a population's `key` follows. A line has one value; empty lines and
 /// comments after a `#` are ignored. A size without a unit is in octets.

@@ -49,7 +49,7 @@ impl Grid {
         let single = document.clone().without_sweep();
         let varied = Varied::new(&single)?;
         let grid = Self { varied, document: single, seed: spec.seed.0, axes, drawn };
-        overwritten(&grid.by_axis()).map_err(blamed)?;
+        check_no_overwrite(&grid.by_axis()).map_err(blamed)?;
         grid.check().map_err(blamed)?;
         Ok(Some(grid))
     }
@@ -111,7 +111,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
 
 /// Checks that no axis overwrites a setting of an earlier axis. The earlier setting would have no
 /// effect.
-fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
+fn check_no_overwrite(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
     for (name, points) in axes {
         let settings = || points.iter().flat_map(|point| &point.settings);

@@ -14,7 +14,7 @@ use super::switch::{self, SwitchValue, TcpSpec};
 
 /// The role of the kernel's TCP in a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KernelPart {
+pub(super) enum KernelRole {
     /// The kernel's TCP is at both ends.
     BothEnds,
     /// A model sends, and the kernel receives.
@@ -26,7 +26,7 @@ pub(super) enum KernelPart {
     Peer,
 }
 
-impl KernelPart {
+impl KernelRole {
     /// The role of the kernel's TCP at the end `side` of a flow.
     pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
         match (flow.ends(), &flow.app, side) {
@@ -44,7 +44,7 @@ pub(super) fn kernel_tcp(
     profile: Profile,
     tcp: &TcpSpec,
     family: Family,
-    part: KernelPart,
+    part: KernelRole,
 ) -> Result<KernelTcp, Problem> {
     let Some(base) = profile.kernel() else {
         let problem =
@@ -56,12 +56,12 @@ pub(super) fn kernel_tcp(
     let base = KernelTcp { header_bytes: base.header_bytes + family.more_bytes(), ..base };
     let text = tcp.get("congestion").and_then(SwitchValue::text);
     let of_the_model = match part {
-        KernelPart::BothEnds | KernelPart::Sender => false,
-        KernelPart::Receiver => true,
-        KernelPart::Peer => text.is_some_and(|text| CongestionConfig::named(text).is_none()),
+        KernelRole::BothEnds | KernelRole::Sender => false,
+        KernelRole::Receiver => true,
+        KernelRole::Peer => text.is_some_and(|text| CongestionConfig::named(text).is_none()),
     };
     let tcp = if of_the_model { &tcp.without(&["congestion"]) } else { tcp };
-    let tcp = switch::kernel(name, &base, tcp, part == KernelPart::BothEnds)?;
+    let tcp = switch::kernel(name, &base, tcp, part == KernelRole::BothEnds)?;
     least_packet(name, family, tcp.packet_bytes)?;
     Ok(tcp)
 }

@@ -22,7 +22,10 @@ use super::queue_plan::queue;
 use super::tree::entry;
 
 /// The configurations of the forward link and the reverse link.
-pub(super) fn both_ways(spec: &LinkSpec, name: &LinkPlace<'_>) -> Result<[LinkConfig; 2], Problem> {
+pub(super) fn directed_configs(
+    spec: &LinkSpec,
+    name: &LinkPlace<'_>,
+) -> Result<[LinkConfig; 2], Problem> {
     Ok([one_way(spec, name, 0)?, one_way(spec, name, 1)?])
 }
 

@@ -6,11 +6,11 @@
 mod axis;
 mod combination;
 mod document;
-mod drawn;
 mod echo_probes_plan;
 mod echo_probes_spec;
 mod ends;
 mod error;
+mod expand;
 mod flow_plan;
 mod flow_spec;
 mod followed;

@@ -5,18 +5,18 @@ use serde::Serialize;
 
 use netspurt::units::{BitRate, Duration};
 
-use super::drawn::draw;
 use super::error::{Problem, ScenarioError};
+use super::expand::expand_links;
 use super::form;
 use super::link_place::LinkPlace;
 use super::link_spec::{HandoverTable, LinkSpec, RateTable, TimelineSpec};
 use super::quantity::{BothWays, WordOr};
-use super::slots_plan::moved;
+use super::slots_plan::with_drawn_slots;
 use super::whole::Scenario;
 
 /// The values of a link that change with time. Losses and duplicates are not among them.
 #[derive(Serialize)]
-struct Moves {
+struct LinkChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<BothWays<WordOr<Duration, TimelineSpec>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ struct Moves {
 }
 
 /// The reason why drawing the links again cannot fail.
-const DRAWN: &str = "the links were already drawn when the scenario was read";
+const EXPANDED: &str = "the links were already expanded when the scenario was read";
 
 impl Scenario {
     /// Returns the changes of the link called `name` during a run, as the text of a file that links
@@ -37,20 +37,20 @@ impl Scenario {
     /// When there is no such link, or none of these values changes.
     ///
     /// # Panics
-    /// Never: the links were already drawn when the scenario was read.
+    /// Never: the links were already expanded when the scenario was read.
     pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
         let blamed = |problem: Problem| self.document.blame(&problem);
-        let drawn = draw(&self.spec).expect(DRAWN);
-        let Some(link) = drawn.iter().find(|link| link.name == name) else {
-            let names: Vec<&str> = drawn.iter().take(8).map(|link| &*link.name).collect();
-            let more = if drawn.len() > names.len() { ", and more" } else { "" };
+        let expanded = expand_links(&self.spec).expect(EXPANDED);
+        let Some(link) = expanded.iter().find(|link| link.name == name) else {
+            let names: Vec<&str> = expanded.iter().take(8).map(|link| &*link.name).collect();
+            let more = if expanded.len() > names.len() { ", and more" } else { "" };
             let problem = Problem::at([], format!("no link is called `{name}`"));
             return Err(blamed(problem.fix(format!("the links are {}{more}", names.join(", ")))));
         };
         let place =
             LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
-        let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
-        let moves = Moves::of(&link);
+        let link = with_drawn_slots(link.spec, &place, self.spec.stop).map_err(blamed)?;
+        let moves = LinkChanges::of(&link);
         if moves.is_empty() {
             let message = format!(
                 "link `{name}` has no handovers, and its delay and rate do not change in a run"
@@ -64,11 +64,11 @@ impl Scenario {
     /// The names of the links that change during a run, in the order of the scenario.
     ///
     /// # Panics
-    /// Never: the links were already drawn when the scenario was read.
+    /// Never: the links were already expanded when the scenario was read.
     pub fn moving(&self) -> Vec<String> {
-        let drawn = draw(&self.spec).expect(DRAWN);
-        let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
-        drawn.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
+        let expanded = expand_links(&self.spec).expect(EXPANDED);
+        let moves = |spec: &LinkSpec| spec.slots.is_some() || !LinkChanges::of(spec).is_empty();
+        expanded.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
     }
 }
 
@@ -86,7 +86,7 @@ fn one_point_per_line(text: &str) -> String {
     text.lines().map(|line| spread(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }
 
-impl Moves {
+impl LinkChanges {
     fn of(link: &LinkSpec) -> Self {
         let moves = |delay: &&WordOr<_, _>| matches!(delay, WordOr::Table(_));
         let delay = link.delay.each().iter().any(moves).then(|| link.delay.clone());

@@ -9,20 +9,21 @@ use super::tree::entry;
 /// names of other flows.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
-        sound("link", name, &["links", name]).map_err(Problem::of_the_key)?;
+        check_characters("link", name, &["links", name]).map_err(Problem::of_the_key)?;
         for (n, node) in link.between.iter().flatten().enumerate() {
-            sound("node", node, &["links", name, "between", &entry(n)])?;
+            check_characters("node", node, &["links", name, "between", &entry(n)])?;
         }
     }
     for (n, node) in spec.path.iter().flat_map(|path| &path.nodes).enumerate() {
-        sound("node", node, &["path", "nodes", &entry(n)])?;
+        check_characters("node", node, &["path", "nodes", &entry(n)])?;
     }
     for name in spec.flows.keys() {
-        sound("flow", name, &["flows", name]).map_err(Problem::of_the_key)?;
+        check_characters("flow", name, &["flows", name]).map_err(Problem::of_the_key)?;
         alone(spec, name)?;
     }
     for name in spec.populations.keys() {
-        sound("population", name, &["populations", name]).map_err(Problem::of_the_key)?;
+        check_characters("population", name, &["populations", name])
+            .map_err(Problem::of_the_key)?;
         if let Some(section) = taken(spec, name) {
             let message = format!("`{section}` and `populations` both have a `{name}`");
             let problem = Problem::at(["populations", name], message).of_the_key();
@@ -30,7 +31,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         }
     }
     for name in spec.echo_probes.keys() {
-        sound("series of echo probes", name, &["echo_probes", name])
+        check_characters("series of echo probes", name, &["echo_probes", name])
             .map_err(Problem::of_the_key)?;
     }
     Ok(())
@@ -48,7 +49,7 @@ fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
     sections.into_iter().chain([probes]).find_map(|(section, has)| has.then_some(section))
 }
 
-fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
+fn check_characters(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
     let message = if name.is_empty() {
         format!("a {what} without a name")
     } else if name.chars().any(char::is_control) {

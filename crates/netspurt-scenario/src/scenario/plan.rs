@@ -14,9 +14,9 @@ use netspurt::rto::EstimatorConfig;
 use netspurt::sim::Routes;
 use netspurt::units::{Duration, Time};
 
-use super::drawn::{PlacedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
+use super::expand::{PlacedLink, build_graph, expand_links, node, set_route};
 use super::flow_plan::{planned_end, start, task};
 use super::flow_spec::{Family, FlowSpec};
 use super::kernel::shims;
@@ -66,13 +66,13 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
             .fix("write a value above zero"));
     }
     names::check(spec)?;
-    let drawn = draw(spec)?;
+    let expanded = expand_links(spec)?;
     let nodes: IndexSet<String> =
-        drawn.iter().flat_map(|link| link.between.iter().cloned()).collect();
-    let (graph, mut links) = lay(&drawn, &nodes, spec.seed.0, spec.stop)?;
+        expanded.iter().flat_map(|link| link.between.iter().cloned()).collect();
+    let (graph, mut links) = build_graph(&expanded, &nodes, spec.seed.0, spec.stop)?;
     let mut routes = Routes::shortest(&graph);
     for (place, route) in spec.routes.iter().enumerate() {
-        set_route(&mut routes, place, route, &drawn, &nodes)?;
+        set_route(&mut routes, place, route, &expanded, &nodes)?;
     }
     let net = Reach { nodes: &nodes, graph: &graph, routes: &routes, links: &links };
     let mut flows = plan_flows(spec, &net)?;
@@ -80,7 +80,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
     plan_programs(spec, &net, &mut flows)?;
     let populations = plan_populations(spec, &net)?;
     let visits = plan_visits(&populations, &mut flows)?;
-    tell_links(&mut links, &flows);
+    give_message_lengths(&mut links, &flows);
     if spec.reassembly.timer.is_zero() {
         let message = "hosts need some time to wait for the rest of a datagram";
         return Err(Problem::at(["reassembly", "timer"], message).fix("write a value above zero"));
@@ -110,7 +110,7 @@ pub(super) fn plan(spec: &Spec) -> Result<Plan, Problem> {
 }
 
 /// Gives the lengths of each flow's messages to the links that select packets by number.
-fn tell_links(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
+fn give_message_lengths(links: &mut [PlacedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }

@@ -10,8 +10,8 @@ use netspurt::plan::{ArrivingConnections, ConnectionDistributions, PlannedPopula
 use netspurt::units::Time;
 use netspurt::wire::BARE_HEADER_BYTES;
 
-use super::drawn::node;
 use super::error::Problem;
+use super::expand::node;
 use super::flow_plan::planned_end;
 use super::flow_spec::Family;
 use super::kernel::shims;

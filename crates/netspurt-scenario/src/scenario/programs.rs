@@ -2,8 +2,8 @@
 //! = "programs"`. If a scenario has no such flow, one is added.
 
 use super::document::Document;
-use super::drawn::nodes_and_leaves;
 use super::error::{Problem, ScenarioError};
+use super::expand::nodes_and_leaves;
 use super::spec::Spec;
 use super::whole::Scenario;
 

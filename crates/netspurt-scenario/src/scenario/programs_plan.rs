@@ -6,10 +6,10 @@ use netspurt::plan::{PlannedFlow, Traffic};
 use netspurt::units::Time;
 use netspurt::wire::BARE_HEADER_BYTES;
 
-use super::drawn::node;
 use super::error::Problem;
+use super::expand::node;
 use super::flow_spec::{EndpointWord, Family};
-use super::kernel::{KernelPart, kernel_tcp, shims};
+use super::kernel::{KernelRole, kernel_tcp, shims};
 use super::number::Whole;
 use super::reach::Reach;
 use super::spec::Spec;
@@ -46,7 +46,7 @@ pub(super) fn plan_programs(
         let problem = slip("family", "the hosts of programs use IPv4 only");
         return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
     }
-    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, KernelPart::BothEnds)?;
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, KernelRole::BothEnds)?;
     net.check(["flows", name], (from, to), [tcp.packet_bytes, BARE_HEADER_BYTES])?;
     let shims = shims(name, flow)?;
     let (start, traffic) = (Time::ZERO, Arc::new(Traffic::Programs { tcp, shims }));

@@ -7,8 +7,8 @@ use netspurt::plan::PlannedLink;
 use netspurt::sim::{Graph, RouteError, Routes};
 use netspurt::units::Duration;
 
-use super::drawn::PlacedLink;
 use super::error::Problem;
+use super::expand::PlacedLink;
 use super::tree::entry;
 
 /// The network that flows are checked against.

@@ -19,7 +19,7 @@ const POINTS_MAX: u64 = 2_000_000;
 
 /// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
 /// without slots is returned unchanged.
-pub(super) fn moved<'a>(
+pub(super) fn with_drawn_slots<'a>(
     spec: &'a LinkSpec,
     place: &LinkPlace<'_>,
     stop: Duration,

@@ -28,12 +28,14 @@ pub(super) fn unknown_name(
         return None;
     }
     let path = [section.as_str(), name.as_str()];
-    if let (Some((form, place)), Some(set)) = (drawn(file, name).filter(|_| what == "link"), set) {
+    if let (Some((form, place)), Some(set)) =
+        (short_form_of(file, name).filter(|_| what == "link"), set)
+    {
         let rest: String = set[2..].iter().map(|key| format!(".{key}")).collect();
         let message = format!("`[{form}]` draws the link `{name}`");
         return Some(Problem::at(path, message).fix(match place {
-            DrawnBy::Key(key) => format!("write `{form}.{key}{rest}`"),
-            DrawnBy::Entry(nth) => {
+            ShortFormPlace::Key(key) => format!("write `{form}.{key}{rest}`"),
+            ShortFormPlace::Entry(nth) => {
                 format!("set the whole list `{form}.links`, or change its entry {nth} in the file")
             }
         }));
@@ -53,25 +55,25 @@ fn names<'a>(file: &'a dyn TableLike, section: &str) -> Vec<&'a str> {
 }
 
 /// Where the properties of a link are in a short form.
-enum DrawnBy {
+enum ShortFormPlace {
     Key(&'static str),
     /// The number of the link's entry in the list, from 1.
     Entry(usize),
 }
 
 /// The short form that makes the link `name`, and the place of its properties.
-fn drawn(file: &dyn TableLike, name: &str) -> Option<(&'static str, DrawnBy)> {
+fn short_form_of(file: &dyn TableLike, name: &str) -> Option<(&'static str, ShortFormPlace)> {
     if file.contains_key("dumbbell") {
         let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));
         if name == "bottleneck" {
-            return Some(("dumbbell", DrawnBy::Key("bottleneck")));
+            return Some(("dumbbell", ShortFormPlace::Key("bottleneck")));
         } else if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
-            return Some(("dumbbell", DrawnBy::Key("access")));
+            return Some(("dumbbell", ShortFormPlace::Key("access")));
         }
     }
     let path = file.get("path")?.as_table_like()?;
     let nodes = path.get("nodes")?.as_array()?;
     let nodes: Vec<&str> = nodes.iter().map(|node| node.as_str().unwrap_or_default()).collect();
     let between = nodes.windows(2).position(|pair| pair.join("-") == name)?;
-    Some(("path", DrawnBy::Entry(between + 1)))
+    Some(("path", ShortFormPlace::Entry(between + 1)))
 }

@@ -326,7 +326,7 @@ impl SocketHost {
     /// Sends an RST in answer to data that no application will read. The sequence number of the RST
     /// is the data's acknowledgment number (RFC 9293 §3.10.7.1, RFC 1122 §4.2.2.13).
     fn refuse_late(&mut self, now: Time, segment: &Segment) {
-        self.connection.be_reset(now);
+        self.connection.reset_by_peer(now);
         let reset =
             Segment { seq: segment.ack, flags: Flags::RST, size_bytes: 40, ..Segment::default() };
         self.late = Some((now, reset));
@@ -420,7 +420,7 @@ impl Subject for SocketHost {
         if self.deferral.ignores(segment, acks_syn) {
             return;
         }
-        self.make_way(now, segment);
+        self.replace_time_wait(now, segment);
         let had_closed = self.connection.state() == TcpState::CloseWait;
         let taken = self.connection.accepts(segment, now);
         self.connection.push(now, 0, *segment, &mut self.events);
@@ -443,7 +443,7 @@ impl Subject for SocketHost {
             self.keep_alive.start(now, self.config.timer_clock);
         }
         if taken && segment.flags.has(Flags::ACK) {
-            self.keep_alive.on_heard();
+            self.keep_alive.on_segment_from_peer();
             self.errors.reported =
                 self.errors.reported.filter(|_| self.connection.failure().is_some());
         }

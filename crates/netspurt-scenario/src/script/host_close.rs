@@ -71,7 +71,7 @@ impl SocketHost {
                 return self.keep(fd, SocketState { role: Role::Disconnected, ..socket });
             }
             Role::Connected if self.connection.state() == TcpState::SynSent => {
-                self.connection.be_reset(now);
+                self.connection.reset_by_peer(now);
                 return self.keep(fd, SocketState { role: Role::Disconnected, ..socket });
             }
             Role::Connected if !is_over(&self.connection) => {}
@@ -96,7 +96,7 @@ impl SocketHost {
 
     /// Replaces a connection in TIME-WAIT by a new one, if `segment` asks for this and a socket
     /// listens.
-    pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn replace_time_wait(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
         let Some(fd) = listener.map(|(fd, _)| *fd) else { return };

@@ -131,7 +131,7 @@ impl KeepAlive {
     }
 
     /// Called when the peer shows that it is alive.
-    pub(super) fn on_heard(&mut self) {
+    pub(super) fn on_segment_from_peer(&mut self) {
         self.unanswered = 0;
     }
 

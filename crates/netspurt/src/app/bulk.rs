@@ -137,7 +137,7 @@ impl Stage<Segment> for Endpoint {
 
     #[inline]
     fn next_wakeup(&self) -> Option<Time> {
-        if self.finished.is_some() && self.connection.only_lingers() {
+        if self.finished.is_some() && self.connection.only_in_time_wait() {
             return None;
         }
         let task = self.task_at(BulkStep::Waits).map(|task| task.start);

@@ -288,7 +288,7 @@ impl Stage<Segment> for Client {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        if self.finished.is_some() && self.connection.only_lingers() {
+        if self.finished.is_some() && self.connection.only_in_time_wait() {
             return None;
         }
         let own = self.opens().or(self.book.next());

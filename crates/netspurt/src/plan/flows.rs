@@ -18,7 +18,7 @@ use super::population::{ArrivingConnections, PlannedPopulation};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
 /// A type of host. All hosts of a world have the same type.
-pub(super) trait Resident: Sized {
+pub(super) trait HostType: Sized {
     /// Makes the host of `program`. The host waits for the missing fragments of a datagram for at
     /// most `reassembly`.
     ///
@@ -44,7 +44,7 @@ pub(super) trait Resident: Sized {
     }
 }
 
-impl Resident for Endpoint {
+impl HostType for Endpoint {
     fn of(program: Program, _: Duration) -> Self {
         match program {
             Program::Tcp(end) => end,
@@ -61,7 +61,7 @@ impl Resident for Endpoint {
     }
 }
 
-impl Resident for Reassembling<Segment, Program> {
+impl HostType for Reassembling<Segment, Program> {
     fn of(program: Program, reassembly: Duration) -> Self {
         Self::new(program, reassembly)
     }
@@ -166,7 +166,7 @@ impl ScenarioFlows {
 
     /// Removes and returns the flows that last from the start to the end of the run: probers and
     /// their echo hosts.
-    pub(super) fn permanent<E: Resident>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
+    pub(super) fn permanent<E: HostType>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
             matches!(*flow.traffic, Traffic::EchoProbes { .. })
         };
@@ -195,7 +195,7 @@ impl ScenarioFlows {
 
     /// Ends the run. `living` has the flows that are still open, with the hosts at their ends.
     /// Returns the sums of all flows, in the order of the flows.
-    pub(super) fn finish<E: Resident>(
+    pub(super) fn finish<E: HostType>(
         mut self,
         living: impl Iterator<Item = (FlowId, [E; 2])>,
     ) -> FlowSums {
@@ -215,7 +215,7 @@ impl ScenarioFlows {
     }
 
     /// Adds the results of a flow to the sums.
-    fn sum<E: Resident>(&mut self, flow: FlowId, ends: &[E; 2], verdicts: [SenderVerdict; 2]) {
+    fn sum<E: HostType>(&mut self, flow: FlowId, ends: &[E; 2], verdicts: [SenderVerdict; 2]) {
         let [from, to] = ends;
         if let Some(prober) = from.prober() {
             return self.sums.echo_probes.extend(echo_probe_sums(flow.0, prober));
@@ -234,7 +234,7 @@ impl ScenarioFlows {
     }
 
     /// Starts the connection that arrives next.
-    fn arrive<E: Resident>(&mut self) -> (FlowId, FlowEnds<E>) {
+    fn arrive<E: HostType>(&mut self) -> (FlowId, FlowEnds<E>) {
         let now = self.next_arrival;
         let (of, arrivals) = (self.arrivals.iter_mut())
             .find(|(_, arrivals)| arrivals.next() == now)
@@ -258,13 +258,13 @@ impl ScenarioFlows {
     ///
     /// # Panics
     /// When an end uses the kernel's TCP.
-    fn ends<E: Resident>(&self, id: FlowId, flow: &PlannedFlow) -> FlowEnds<E> {
+    fn ends<E: HostType>(&self, id: FlowId, flow: &PlannedFlow) -> FlowEnds<E> {
         let [from, to] = programs(id, flow).map(|program| E::of(program, self.reassembly));
         [(from, flow.from), (to, flow.to)]
     }
 }
 
-impl<E: Resident> Population<Segment, E> for ScenarioFlows {
+impl<E: HostType> Population<Segment, E> for ScenarioFlows {
     #[inline]
     fn next_start(&self) -> Time {
         let own = self.waiting.last().map_or(Time::NEVER, |(_, flow)| flow.start);

@@ -12,7 +12,7 @@ use crate::stage::Host;
 use crate::units::Time;
 
 use super::Plan;
-use super::flows::{FlowSums, Resident, ScenarioFlows};
+use super::flows::{FlowSums, HostType, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
 /// A world with only TCP transfers, or a world with any programs, in which hosts also reassemble
@@ -105,7 +105,7 @@ impl Net {
 }
 
 /// The world of `plan`, with hosts of one type.
-fn world<E: Resident + Host<Segment>>(
+fn world<E: HostType + Host<Segment>>(
     plan: Plan,
     names: &Names,
 ) -> World<Segment, E, ScenarioFlows> {
@@ -124,7 +124,7 @@ fn world<E: Resident + Host<Segment>>(
     })
 }
 
-fn ended<E: Resident + Host<Segment>>(world: World<Segment, E, ScenarioFlows>) -> NetResult {
+fn ended<E: HostType + Host<Segment>>(world: World<Segment, E, ScenarioFlows>) -> NetResult {
     let links = world.links().map(Link::count).collect();
     let (flows, living) = world.into_population();
     let spurious = flows.spurious();

@@ -122,7 +122,7 @@ impl Connection {
 
     /// Opens the connection actively (RFC 9293 §3.10.1).
     pub fn open(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.open(cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.open(cx));
     }
 
     /// Waits until a peer opens the connection.
@@ -143,7 +143,7 @@ impl Connection {
 
     /// Accepts a part of a write. [`write`](Self::write) accepts a whole write.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.write(part, cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
     /// Ends a record with the octets written so far. No segment has both octets of this record and
@@ -157,7 +157,7 @@ impl Connection {
     /// Called when the application reads `octets` of the arrived data. This is needed only after
     /// [`read_by_hand`](Self::read_by_hand).
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
     /// Sets whether an application has accepted the connection. The default is yes.
@@ -193,24 +193,24 @@ impl Connection {
     /// Called when the application will write no more. The data that it wrote is sent, and then a
     /// FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.close(cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
 
     /// Ends the connection immediately, with a reset to the peer.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
     /// Ends the connection with a reset, because the peer did not answer keep-alive probes (RFC
     /// 9293 §3.8.4).
     pub fn break_off(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, control::break_off);
+        self.step_rfc(now, events, control::break_off);
     }
 
     /// Sends a segment without payload and with an old sequence number, which the peer must answer
     /// (RFC 9293 §3.8.4).
     pub fn probe_peer(&mut self, now: Time, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, control::probe_peer);
+        self.step_rfc(now, events, control::probe_peer);
     }
 
     /// Changes switches of an open connection. Switches that are only read when a connection is
@@ -245,7 +245,7 @@ impl Connection {
     }
 
     /// Ends the connection immediately, without a segment to the peer, as the peer's RST would.
-    pub fn be_reset(&mut self, now: Time) {
+    pub fn reset_by_peer(&mut self, now: Time) {
         self.fail(now, Failure::Reset);
     }
 
@@ -273,25 +273,25 @@ impl Connection {
 
     /// Sets whether short segments wait for the ACK of all outstanding octets (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
     /// Sets whether short segments wait for more octets (Linux's TCP_CORK). If nothing is
     /// outstanding, they wait for 200 ms at most.
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
     /// Sets whether the host's own queue drops everything that leaves. With
     /// [`learns_drops`](super::SendRules::learns_drops) the sender learns of each drop immediately
     /// and keeps its data.
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
+        self.step_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
 
     /// Sets whether the next arriving segments are acknowledged immediately (Linux's TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
+        self.step_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
     }
 
     /// The state of RFC 9293 §3.3.2. A connection of ns-2's kind is always established.
@@ -305,10 +305,10 @@ impl Connection {
     /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). The connection
     /// need not be woken at that end, because it treats any later segment as a closed connection
     /// does.
-    pub fn only_lingers(&self) -> bool {
+    pub fn only_in_time_wait(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
-            Flavour::Rfc(end) => self.outbox.is_empty() && end.view(Tcb::only_lingers),
+            Flavour::Rfc(end) => self.outbox.is_empty() && end.view(Tcb::only_in_time_wait),
         }
     }
 
@@ -451,7 +451,7 @@ impl Connection {
     }
 
     /// Runs one step of an action that ns-2's kind does not have.
-    fn of_rfc(
+    fn step_rfc(
         &mut self,
         now: Time,
         events: &mut Events<Segment>,

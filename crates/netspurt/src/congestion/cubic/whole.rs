@@ -47,7 +47,7 @@ packed_value!(WholeStage { began, k, plateau, reno, acked });
 
 /// CUBIC's state for a path, in segments and jiffies.
 #[derive(Clone, Copy, Debug, Default)]
-struct WholeMemory {
+struct WholeState {
     /// The plateau of the next stage; 0 if it is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
@@ -59,17 +59,17 @@ struct WholeMemory {
     credit: u64,
     min_rtt: Option<Duration>,
     /// When the last ACK arrived, in jiffies.
-    heard: u64,
+    last_ack_jiffies: u64,
 }
 
-packed_value!(WholeMemory { w_max, stage, count, computed, credit, min_rtt, heard });
+packed_value!(WholeState { w_max, stage, count, computed, credit, min_rtt, last_ack_jiffies });
 
 /// CUBIC in whole segments.
 #[derive(Debug)]
 pub(in crate::congestion) struct WholeCubic {
     config: CubicConfig,
     slow_start: SlowStart,
-    memory: WholeMemory,
+    memory: WholeState,
 }
 
 packed!(WholeCubic { slow_start, memory } keeps { config });
@@ -103,7 +103,7 @@ impl WholeCubic {
     /// The algorithm at the start of a connection.
     pub(in crate::congestion) fn new(config: CubicConfig) -> Self {
         let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
-        Self { config, slow_start, memory: WholeMemory::default() }
+        Self { config, slow_start, memory: WholeState::default() }
     }
 
     /// The share of the window that a cut leaves, in 1024ths, rounded.
@@ -207,7 +207,7 @@ impl CongestionControl for WholeCubic {
         }
         let smss = ack.smss.max(1);
         let mut acked = ack.acked_bytes / smss;
-        self.memory.heard = now;
+        self.memory.last_ack_jiffies = now;
         if window.in_slow_start() {
             let before = window.cwnd;
             self.slow_start.on_ack(ack, window);
@@ -240,7 +240,7 @@ impl CongestionControl for WholeCubic {
     }
 
     fn on_timeout(&mut self, now: Time, nxt: u64) {
-        self.memory = WholeMemory::default();
+        self.memory = WholeState::default();
         self.slow_start.on_timeout(now, nxt);
     }
 
@@ -249,7 +249,8 @@ impl CongestionControl for WholeCubic {
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let (now, idle) = (jiffies(now), idle.whole_units(JIFFY));
         let Some(stage) = &mut self.memory.stage else { return };
-        let idle = if self.config.idle_from_sending { idle } else { now - self.memory.heard };
+        let idle =
+            if self.config.idle_from_sending { idle } else { now - self.memory.last_ack_jiffies };
         stage.began = (stage.began + idle).min(now);
     }
 }

@@ -32,7 +32,7 @@ impl RfcSender {
         if octet == self.window.una && nothing_out && !reports {
             // The segment brings data to an end that has nothing outstanding. Only its window may
             // be new to the sending half.
-            self.hear(ack.seq, octet, ack.window);
+            self.update_peer_window(ack.seq, octet, ack.window);
             self.restart_persist();
             return true;
         }
@@ -47,7 +47,7 @@ impl RfcSender {
         }
         let calm = self.is_calm(octet) && !reports && !ack.marked;
         self.window.nxt = self.window.nxt.max(octet);
-        let window_moved = self.hear(ack.seq, octet, ack.window);
+        let window_moved = self.update_peer_window(ack.seq, octet, ack.window);
         if calm {
             self.on_calm_ack(octet, ack.echo, cx);
         } else {
@@ -119,7 +119,7 @@ impl RfcSender {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
         if self.recovery.suspects_reneging(&news, &self.config) {
-            self.timers.hurry_for_reneging(self.meter.srtt, cx.now);
+            self.timers.fire_soon_for_reneging(self.meter.srtt, cx.now);
         } else {
             self.react(&news, cx);
         }
@@ -153,11 +153,11 @@ impl RfcSender {
 
     /// Records that the peer is alive, and reads its window. Returns whether the window changed.
     #[inline]
-    pub(super) fn hear(&mut self, seq: u64, ack: u64, window: u64) -> bool {
+    pub(super) fn update_peer_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let smss = self.window.smss;
         let moved = self.window.update(seq, ack, window);
         self.recovery.cwnd.follow_smss(smss, self.window.smss);
-        self.persist.on_heard();
+        self.persist.on_segment_from_peer();
         if self.window.peer() == 0 {
             // RFC 9293 §3.8.6.1: a peer that acknowledges with a closed window is alive.
             self.timers.forget_retries();

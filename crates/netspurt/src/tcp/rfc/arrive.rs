@@ -76,7 +76,7 @@ impl Tcb {
         let ack = self.tx.window.octet(segment.ack);
         if flags.has(Flags::ACK) && (ack == 0 || ack > self.tx.window.nxt) {
             if self.config.syn_rules.again_after_reset && self.tx.timers.retries() == 0 {
-                self.tx.timers.hurry(cx.now);
+                self.tx.timers.fire_soon(cx.now);
             }
             return self.refuse(segment, cx);
         }

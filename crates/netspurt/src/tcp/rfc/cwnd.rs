@@ -30,7 +30,7 @@ pub(super) struct CwndControl {
 packed!(CwndControl { window, algorithm, filled_until, usage, owes_cwr } keeps { initial, is_owned });
 
 /// The state of the sender when it met congestion.
-pub(super) struct Met {
+pub(super) struct CongestionEvent {
     pub(super) now: Time,
     pub(super) kind: Congestion,
     /// The outstanding octets.
@@ -95,7 +95,7 @@ impl CwndControl {
 
     /// Reduces ssthresh because of congestion. The next segment of new octets reports this to the
     /// peer, for any kind of congestion (RFC 3168 §6.1.2).
-    pub(super) fn cut(&mut self, met: &Met, rules: &CwndRules) {
+    pub(super) fn cut(&mut self, met: &CongestionEvent, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);
         let ssthresh =
@@ -220,8 +220,8 @@ mod tests {
         control
     }
 
-    fn met(flight: u64) -> Met {
-        Met { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
+    fn met(flight: u64) -> CongestionEvent {
+        CongestionEvent { now: Time::ZERO, kind: Congestion::Loss, flight, smss: 1000 }
     }
 
     /// RFC 5681 §3.1, equation 4: half of FlightSize, two segments at least. Linux halves the

@@ -38,7 +38,7 @@ packed_variants!(AckNeed { None, Later, Now, Alone });
 
 /// The state of the connection when a segment arrives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct ArrivalState {
     pub(super) now: Time,
     pub(super) srtt: Option<Duration>,
     pub(super) rto: Duration,
@@ -134,14 +134,20 @@ impl AckDelay {
     }
 
     /// Called when the next octets arrived in order, in parts of `part` octets, into a `window`.
-    pub(super) fn on_arrival(&mut self, segment: &Segment, part: u64, window: u64, at: &Moment) {
+    pub(super) fn on_arrival(
+        &mut self,
+        segment: &Segment,
+        part: u64,
+        window: u64,
+        at: &ArrivalState,
+    ) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else {
             self.full = self.full.max(part);
             return;
         };
         self.measure(segment, part);
         if self.ato.is_zero() {
-            self.be_quick(window, self.quick_max);
+            self.allow_quick_acks(window, self.quick_max);
             self.ato = min;
         } else {
             let gap = self.clock.jiffies_between(self.last_arrival, at.now);
@@ -182,7 +188,7 @@ impl AckDelay {
         } else if gap < self.ato {
             self.ato = (half + gap).min(rto);
         } else if gap > rto {
-            self.be_quick(window, self.quick_max);
+            self.allow_quick_acks(window, self.quick_max);
         }
     }
 
@@ -214,7 +220,7 @@ impl AckDelay {
 
     /// Lets the next acknowledgments be sent immediately. Their number is the number of full
     /// segments in half the window, but at most `acks_max`.
-    fn be_quick(&mut self, window: u64, acks_max: u32) {
+    fn allow_quick_acks(&mut self, window: u64, acks_max: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
             some => u32::try_from(some).unwrap_or(u32::MAX),
@@ -242,20 +248,20 @@ impl AckDelay {
     /// may have missed an acknowledgment.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
         if in_order {
-            self.hurry(window, self.quick_max);
+            self.enter_quick_acks(window, self.quick_max);
         }
     }
 
     /// Called when a congestion mark arrived: the peer's cwnd may be very small
     /// (`tcp_data_ecn_check`).
     pub(super) fn on_mark(&mut self, window: u64) {
-        self.hurry(window, QUICK_AFTER_MARK);
+        self.enter_quick_acks(window, QUICK_AFTER_MARK);
     }
 
     /// Lets up to `acks_max` acknowledgments be sent immediately (`tcp_enter_quickack_mode`).
-    fn hurry(&mut self, window: u64, acks_max: u32) {
+    fn enter_quick_acks(&mut self, window: u64, acks_max: u32) {
         if let DelayedAck::Adaptive { min, .. } = self.algorithm {
-            self.be_quick(window, acks_max);
+            self.allow_quick_acks(window, acks_max);
             self.interactive = false;
             self.ato = min;
         }
@@ -303,7 +309,7 @@ impl AckDelay {
     }
 
     /// Returns how long the acknowledgment may wait.
-    pub(super) fn wait(&self, at: &Moment) -> Duration {
+    pub(super) fn wait(&self, at: &ArrivalState) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
         // The wait need not be longer than the round trip, because the peer waits for a round trip
@@ -327,7 +333,7 @@ impl AckDelay {
 
     /// Returns the instant after a quarter of a new wait. A wait that ends before this instant is
     /// not continued (`tcp_send_delayed_ack`).
-    pub(super) fn nearly_over(&self, at: &Moment) -> Time {
+    pub(super) fn nearly_over(&self, at: &ArrivalState) -> Time {
         match self.algorithm {
             DelayedAck::Adaptive { .. } => {
                 self.clock.expiry(at.now, self.clock.whole_jiffies(self.wait(at) / 4))

@@ -8,7 +8,7 @@ use super::config::{Recovery, RfcConfig};
 use super::info::OutstandingInfo;
 use super::meter::RttMeter;
 use super::news::News;
-use super::rack::{Circumstances, Rack};
+use super::rack::{Rack, RackInputs};
 use super::repair::{Phase, Repair};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::send_window::SendWindow;
@@ -33,7 +33,7 @@ pub(super) struct LossDetector {
 packed!(LossDetector { scoreboard, rack, uses_sack, dupacks, dup_bytes, limited });
 
 /// What the rules need in addition to the detector's own state.
-pub(super) struct Scene<'a> {
+pub(super) struct LossContext<'a> {
     pub(super) now: Time,
     pub(super) window: &'a SendWindow,
     pub(super) meter: &'a RttMeter,
@@ -89,8 +89,8 @@ impl LossDetector {
 
     /// Counts duplicate ACKs. Without SACK each duplicate ACK counts as the arrival of a segment.
     /// An ACK of new octets then shows which segments arrived (RFC 6582 §3.2).
-    pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
-        let &Scene { window, config, .. } = scene;
+    pub(super) fn count_duplicates(&mut self, news: &News, scene: &LossContext<'_>, phase: Phase) {
+        let &LossContext { window, config, .. } = scene;
         let whole_segments = config.cwnd_rules.whole_segments;
         if news.duplicate {
             self.dupacks += 1;
@@ -131,7 +131,7 @@ impl LossDetector {
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
         if found {
-            self.scoreboard.lose(0, Cause::Fast);
+            self.scoreboard.mark_lost(0, Cause::Fast);
         }
         found
     }
@@ -153,7 +153,7 @@ impl LossDetector {
 
     /// Marks the segments that the connection's rule calls lost. Returns the time after which RACK
     /// must look again, if it must.
-    pub(super) fn detect(&mut self, repair: &Repair, scene: &Scene<'_>) -> Option<Duration> {
+    pub(super) fn detect(&mut self, repair: &Repair, scene: &LossContext<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
             if !repairing {
@@ -174,18 +174,18 @@ impl LossDetector {
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
     /// that was outstanding is acknowledged; the retransmissions themselves cause such duplicates.
-    fn detect_by_duplicates(&mut self, recover: u64, scene: &Scene<'_>) {
+    fn detect_by_duplicates(&mut self, recover: u64, scene: &LossContext<'_>) {
         let once = scene.config.recovery != Recovery::Reno;
         let older = once && scene.window.una < recover;
         let enough = self.dupacks >= self.dup_thresh(scene);
         if enough && !older && !self.scoreboard.is_empty() {
-            self.scoreboard.lose(0, Cause::Fast);
+            self.scoreboard.mark_lost(0, Cause::Fast);
         }
     }
 
     /// The number of duplicates that indicates a loss. The number is smaller if fewer duplicates
     /// can arrive (RFC 5827 §3).
-    fn dup_thresh(&self, scene: &Scene<'_>) -> u32 {
+    fn dup_thresh(&self, scene: &LossContext<'_>) -> u32 {
         let usual = scene.config.dup_thresh;
         let limited_segs = scene.window.segs(self.limited);
         let segs = (self.scoreboard.len() as u64).saturating_sub(limited_segs);
@@ -198,7 +198,7 @@ impl LossDetector {
 
     /// Marks lost segments by IsLost of RFC 6675 §4: a segment is lost if enough runs or enough
     /// octets above it were reported.
-    fn detect_by_blocks(&mut self, repairing: bool, scene: &Scene<'_>) {
+    fn detect_by_blocks(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let thresh = self.dup_thresh(scene);
         let enough = u64::from(thresh.saturating_sub(1)) * scene.window.smss;
         let (mut runs, mut octets, mut edge) = (0, 0, 0);
@@ -210,45 +210,45 @@ impl LossDetector {
                 break;
             }
         }
-        self.lose_below(edge, !repairing);
+        self.mark_lost_below(edge, !repairing);
         let head_missing = self.scoreboard.front().is_some_and(|head| head.lost.is_none());
         if !repairing && self.dupacks >= thresh && head_missing {
-            self.scoreboard.lose(0, Cause::Fast);
+            self.scoreboard.mark_lost(0, Cause::Fast);
         }
     }
 
     /// Marks everything below the forward ACK as lost when the forward ACK is far enough ahead of
     /// `una` (Mathis and Mahdavi 1996, §3).
-    fn detect_by_forward_ack(&mut self, repairing: bool, scene: &Scene<'_>) {
+    fn detect_by_forward_ack(&mut self, repairing: bool, scene: &LossContext<'_>) {
         let Some(fack) = self.scoreboard.fack() else { return };
         let ahead = fack.saturating_sub(scene.window.una);
         let thresh = self.dup_thresh(scene);
         let overtaken_by_many = ahead > u64::from(thresh) * scene.window.smss;
         if repairing || overtaken_by_many || self.dupacks >= thresh {
-            self.lose_below(fack, !repairing);
+            self.mark_lost_below(fack, !repairing);
         }
     }
 
     /// Marks the segments that start below `edge` as lost. `starts` says whether the first of them
     /// starts a repair.
-    fn lose_below(&mut self, edge: u64, mut starts: bool) {
-        self.scoreboard.lose_below(edge, || {
+    fn mark_lost_below(&mut self, edge: u64, mut starts: bool) {
+        self.scoreboard.mark_lost_below(edge, || {
             if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
         });
     }
 
     /// What RACK needs for its judgement. `None` before the first round trip.
-    fn circumstances(&self, scene: &Scene<'_>, repairing: bool) -> Option<Circumstances> {
+    fn circumstances(&self, scene: &LossContext<'_>, repairing: bool) -> Option<RackInputs> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
         let eager = repairing || self.scoreboard.sacked_segs() >= u64::from(self.dup_thresh(scene));
         let window_percent = scene.config.reorder_window_percent;
-        Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
+        Some(RackInputs { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
 
     /// Marks late segments as lost (RFC 8985 §6.2 step 5). Segments that are not late yet are
     /// checked again when they are late.
-    fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
+    fn detect_by_time(&mut self, repairing: bool, scene: &LossContext<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
             // All outstanding segments were sent after those that have arrived.
@@ -261,7 +261,7 @@ impl LossDetector {
     /// Called after a timeout. Marks everything outstanding as lost. With RACK, marks only the head
     /// and the segments that were sent long enough ago. The other segments may still be on their
     /// way (RFC 8985 §6.3).
-    pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
+    pub(super) fn on_timeout(&mut self, scene: &LossContext<'_>) {
         self.forget_duplicates();
         self.limited = 0;
         let reneged = self.scoreboard.front().is_some_and(|head| head.sacked);
@@ -273,7 +273,7 @@ impl LossDetector {
         let by_time = self.uses_sack && scene.config.recovery == Recovery::Rack && !all;
         match self.circumstances(scene, false).filter(|_| by_time) {
             Some(with) => self.lose_late(self.rack.late(&with), scene.now),
-            None => self.scoreboard.lose_all(Cause::GoBackN),
+            None => self.scoreboard.mark_all_lost(Cause::GoBackN),
         }
     }
 
@@ -281,7 +281,7 @@ impl LossDetector {
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {
-                self.scoreboard.lose(place, Cause::GoBackN);
+                self.scoreboard.mark_lost(place, Cause::GoBackN);
             }
         }
     }
@@ -327,12 +327,16 @@ mod tests {
 
         fn take(&mut self, news: &News, phase: Phase) {
             let Bench { window, meter, config, loss, .. } = self;
-            loss.count_duplicates(news, &Scene { now: at(100), window, meter, config }, phase);
+            loss.count_duplicates(
+                news,
+                &LossContext { now: at(100), window, meter, config },
+                phase,
+            );
         }
 
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
-            let wait = loss.detect(repair, &Scene { now, window, meter, config });
+            let wait = loss.detect(repair, &LossContext { now, window, meter, config });
             let lost =
                 loss.scoreboard.iter().filter(|sent| sent.lost.is_some()).map(|sent| sent.seq);
             (lost.collect(), wait)
@@ -411,7 +415,7 @@ mod tests {
             let mut bench = bench(recovery);
             bench.sack(9000, 10_000, at(109));
             let Bench { window, meter, config, loss, .. } = &mut bench;
-            loss.on_timeout(&Scene { now, window, meter, config });
+            loss.on_timeout(&LossContext { now, window, meter, config });
             loss.scoreboard.lost()
         };
         assert_eq!(lost_at(Recovery::Rack, at(110)), 1000);
@@ -427,8 +431,8 @@ mod tests {
             bench.config.cwnd_rules = rules;
             bench.window.smss = 2000;
             bench.sack(8000, 10_000, at(109));
-            bench.loss.scoreboard.lose(0, Cause::Fast);
-            bench.loss.scoreboard.lose(1, Cause::Fast);
+            bench.loss.scoreboard.mark_lost(0, Cause::Fast);
+            bench.loss.scoreboard.mark_lost(1, Cause::Fast);
             bench.loss.scoreboard.retransmit(0, at(110), true, None);
             bench.pipe()
         };

@@ -43,7 +43,7 @@ impl Persist {
 
     /// Called when a segment from the peer arrived.
     #[inline]
-    pub(super) fn on_heard(&mut self) {
+    pub(super) fn on_segment_from_peer(&mut self) {
         self.unanswered = 0;
         self.refused = 0;
     }
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(persist.wait(1000, rto, true), rto);
         persist.refused = 1;
         assert_eq!(persist.wait(1000, rto, true), Duration::from_millis(500));
-        persist.on_heard();
+        persist.on_segment_from_peer();
         assert_eq!(persist.wait(1000, rto, true), rto);
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn no_probe_follows_the_maximum_number_of_unanswered_probes() {
         let mut persist = Persist::default();
         assert!((0..3).all(|_| persist.probe(3)) && !persist.probe(3));
-        persist.on_heard();
+        persist.on_segment_from_peer();
         assert!(persist.probe(3));
     }
 }

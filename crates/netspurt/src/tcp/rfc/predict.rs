@@ -32,7 +32,7 @@ impl Tcb {
             return false;
         }
         self.header.take_stamp(segment, self.rx.nxt, self.rx.last_ack, cx.now);
-        self.tx.hear(self.rx.nxt, ack, self.header.peer_window(segment));
+        self.tx.update_peer_window(self.rx.nxt, ack, self.header.peer_window(segment));
         if len > 0 {
             let at = self.tx.moment(cx.now);
             self.rx.on_next(segment, &at, &self.config);

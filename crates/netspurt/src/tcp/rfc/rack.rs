@@ -70,7 +70,7 @@ packed!(Rack {
 });
 
 /// What the reordering window depends on in addition to RACK's own state.
-pub(super) struct Circumstances {
+pub(super) struct RackInputs {
     pub(super) now: Time,
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
@@ -145,7 +145,7 @@ impl Rack {
     }
 
     /// How long a segment may be late before it counts as lost (§6.2 step 4).
-    fn window(&self, with: &Circumstances) -> Duration {
+    fn window(&self, with: &RackInputs) -> Duration {
         if self.reordering_seen == 0 && with.eager {
             return Duration::ZERO;
         }
@@ -154,7 +154,7 @@ impl Rack {
     }
 
     /// How long after its transmission a segment counts as late.
-    pub(super) fn late(&self, with: &Circumstances) -> Duration {
+    pub(super) fn late(&self, with: &RackInputs) -> Duration {
         self.rtt + self.window(with)
     }
 
@@ -163,7 +163,7 @@ impl Rack {
     pub(super) fn detect(
         &self,
         scoreboard: &mut Scoreboard,
-        with: &Circumstances,
+        with: &RackInputs,
     ) -> Option<Duration> {
         let late = self.late(with);
         let mut wait: Option<Duration> = None;
@@ -191,7 +191,7 @@ impl Rack {
             }
             let due = sent.at + late;
             if due <= with.now {
-                scoreboard.lose(place - 1, Cause::Rack);
+                scoreboard.mark_lost(place - 1, Cause::Rack);
             } else {
                 let remaining = due - with.now;
                 wait = Some(wait.map_or(remaining, |longest: Duration| longest.max(remaining)));

@@ -9,7 +9,7 @@ use crate::wire::TCP_HEADER_BYTES;
 use super::super::receiver::ReceiveCount;
 use super::compress::SackCompression;
 use super::config::RfcConfig;
-use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
+use super::delayed_ack::{AckDelay, AckNeed, ArrivalState, Reader};
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
 use super::marks::MarkEcho;
@@ -239,7 +239,7 @@ impl RfcReceiver {
 
     /// Processes the payload of a segment.
     #[inline]
-    pub(super) fn on_data(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
+    pub(super) fn on_data(&mut self, segment: &Segment, at: &ArrivalState, config: &RfcConfig) {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
@@ -275,7 +275,7 @@ impl RfcReceiver {
 
     /// Whether the report of a segment behind a gap waits. `held` octets arrived in order and are
     /// not acknowledged.
-    fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &Moment) -> bool {
+    fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &ArrivalState) -> bool {
         if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
         }
@@ -310,7 +310,7 @@ impl RfcReceiver {
     /// Processes the payload that was expected next, with the same effect as
     /// [`on_data`](Self::on_data).
     #[inline]
-    pub(super) fn on_next(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
+    pub(super) fn on_next(&mut self, segment: &Segment, at: &ArrivalState, config: &RfcConfig) {
         let (len, window) = (u64::from(segment.len), self.window());
         self.count.segments += 1;
         self.note_echo(segment, at.now);
@@ -329,7 +329,7 @@ impl RfcReceiver {
 
     /// Records how urgent the acknowledgment is.
     #[inline]
-    fn ask_for(&mut self, need: AckNeed, at: &Moment, config: &RfcConfig) {
+    fn ask_for(&mut self, need: AckNeed, at: &ArrivalState, config: &RfcConfig) {
         self.need = self.need.max(need);
         if need == AckNeed::Later {
             self.hold(at, config);
@@ -337,7 +337,7 @@ impl RfcReceiver {
     }
 
     /// Lets the acknowledgment wait, unless its wait is nearly over.
-    fn hold(&mut self, at: &Moment, config: &RfcConfig) {
+    fn hold(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.deadline <= self.ack_delay.nearly_over(at) {
             self.need = AckNeed::Now;
             return;
@@ -418,7 +418,7 @@ impl RfcReceiver {
 
     /// Treats the FIN that was just accepted like data: its acknowledgment waits for the answer of
     /// the application.
-    pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
+    pub(super) fn let_fin_wait(&mut self, at: &ArrivalState, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due immediately (`ICSK_ACK_NOMEM`).
             return;

@@ -4,7 +4,7 @@ use crate::segment::{Flags, Segment};
 use crate::units::Time;
 
 use super::config::RfcConfig;
-use super::delayed_ack::{Moment, Reader};
+use super::delayed_ack::{ArrivalState, Reader};
 use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
@@ -116,7 +116,7 @@ impl RfcReceiver {
 
     /// Called when the next octets arrived, into a receive window of `window` octets.
     #[inline]
-    pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &Moment) {
+    pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &ArrivalState) {
         let (full, advertised, load) =
             (self.ack_delay.full(), self.advertised_window(), self.weigh(segment));
         self.count.segments += load.packets - 1;

@@ -6,13 +6,13 @@ use crate::segment::Cause;
 use crate::units::Duration;
 
 use super::config::{Recovery, RfcConfig, Undo};
-use super::cwnd::{CwndControl, Met};
-use super::detect::{LossDetector, Scene};
+use super::cwnd::{CongestionEvent, CwndControl};
+use super::detect::{LossContext, LossDetector};
 use super::news::News;
 use super::prr::PrrAck;
 use super::repair::{Phase, Repair, by_partial_acks};
 use super::send_window::SendWindow;
-use super::undo::{FrtoCircumstances, Prior, SpuriousWatch};
+use super::undo::{FrtoInputs, Prior, SpuriousWatch};
 
 /// Loss recovery of a connection: loss detection, the phase of repair, the detection of spurious
 /// repairs, and the congestion window that these three change.
@@ -83,7 +83,7 @@ impl LossRecovery {
     }
 
     /// Reacts to an ACK's news.
-    pub(super) fn react(&mut self, news: &News, scene: &Scene<'_>) -> Reaction {
+    pub(super) fn react(&mut self, news: &News, scene: &LossContext<'_>) -> Reaction {
         self.repair.settled = false;
         let calm = self.repair.phase == Phase::Open && news.is_plain();
         self.loss.count_duplicates(news, scene, self.repair.phase);
@@ -125,7 +125,7 @@ impl LossRecovery {
     }
 
     /// Whether all octets are acknowledged that were outstanding when the phase began.
-    fn is_complete(&self, scene: &Scene<'_>) -> bool {
+    fn is_complete(&self, scene: &LossContext<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
             Phase::Cwr => rules.mark_cut_ends_beyond,
@@ -136,7 +136,7 @@ impl LossRecovery {
 
     /// Whether a repair continues although all octets that were outstanding at its beginning are
     /// acknowledged.
-    fn reopens_beyond(&self, scene: &Scene<'_>) -> bool {
+    fn reopens_beyond(&self, scene: &LossContext<'_>) -> bool {
         let repairs = self.repair.phase == Phase::Recovery && !self.loss.uses_sack;
         let lasts = scene.config.cwnd_rules.repair_ends_beyond && repairs;
         lasts && scene.window.una == self.repair.point
@@ -144,7 +144,7 @@ impl LossRecovery {
 
     /// Marks, after an ACK, the segments that the connection's rule calls lost, unless RACK has no
     /// news.
-    fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
+    fn look(&mut self, news: &News, scene: &LossContext<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
         if has_news || !by_time || !scene.config.rack_rules.needs_news {
@@ -157,13 +157,13 @@ impl LossRecovery {
     }
 
     /// Marks the segments that the connection's rule calls lost.
-    fn detect(&mut self, scene: &Scene<'_>) -> NextLook {
+    fn detect(&mut self, scene: &LossContext<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
     /// If a partial ACK answers an original, records that the path reorders. Returns whether the
     /// ACK must not undo a cut yet, because retransmissions are outstanding.
-    fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
+    fn was_late(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
         let echoes = scene.config.eifel && self.spurious.shows_delay(news.echo);
@@ -175,9 +175,9 @@ impl LossRecovery {
     }
 
     /// Whether the ACK proves the last retransmissions spurious.
-    fn proves_spurious(&mut self, news: &News, scene: &Scene<'_>) -> bool {
-        let Scene { window, config, .. } = scene;
-        let with = FrtoCircumstances {
+    fn proves_spurious(&mut self, news: &News, scene: &LossContext<'_>) -> bool {
+        let LossContext { window, config, .. } = scene;
+        let with = FrtoInputs {
             is_over: window.una >= self.repair.point,
             uses_sack: self.loss.uses_sack,
             at_once: config.frto_at_once,
@@ -193,7 +193,7 @@ impl LossRecovery {
     /// Called on an ACK while no repair is in progress. Begins a repair if a segment is lost.
     /// Returns whether a repair began. Otherwise determines whether segments are out of order. On a
     /// `calm` ACK, outstanding copies do not count for this.
-    fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
+    fn begin_if_lost(&mut self, news: &News, calm: bool, scene: &LossContext<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
             self.begin_recovery(news, scene);
@@ -205,7 +205,7 @@ impl LossRecovery {
         begins
     }
 
-    fn in_recovery(&mut self, news: &News, scene: &Scene<'_>) {
+    fn in_recovery(&mut self, news: &News, scene: &LossContext<'_>) {
         if news.acked == 0 || scene.window.una >= self.repair.point {
             return;
         }
@@ -220,7 +220,7 @@ impl LossRecovery {
     }
 
     /// Called when acknowledgments showed a loss (RFC 5681 §3.2, RFC 6675 §5).
-    fn begin_recovery(&mut self, news: &News, scene: &Scene<'_>) {
+    fn begin_recovery(&mut self, news: &News, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let goes_on = self.repair.phase == Phase::Cwr && config.cwnd_rules.mark_cut_goes_on;
         if goes_on {
@@ -234,7 +234,7 @@ impl LossRecovery {
         if config.recovery == Recovery::Tahoe {
             self.repair.begin_loss(window.nxt, Cause::Fast);
             self.loss.dup_bytes = 0;
-            self.loss.scoreboard.lose_all(Cause::GoBackN);
+            self.loss.scoreboard.mark_all_lost(Cause::GoBackN);
             self.cwnd.window.cwnd = window.smss;
             return;
         }
@@ -257,14 +257,14 @@ impl LossRecovery {
     }
 
     /// Reduces the threshold because of congestion.
-    pub(super) fn cut(&mut self, kind: Congestion, scene: &Scene<'_>) {
+    pub(super) fn cut(&mut self, kind: Congestion, scene: &LossContext<'_>) {
         self.cut_with(kind, self.loss.flight_to_cut(scene.window), scene);
     }
 
     /// Reduces the threshold because of congestion, with `flight` octets outstanding.
-    fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &Scene<'_>) {
+    fn cut_with(&mut self, kind: Congestion, flight: u64, scene: &LossContext<'_>) {
         self.note_prior(kind == Congestion::Timeout, scene.window);
-        let met = Met { now: scene.now, kind, flight, smss: scene.window.smss };
+        let met = CongestionEvent { now: scene.now, kind, flight, smss: scene.window.smss };
         self.cwnd.cut(&met, &scene.config.cwnd_rules);
     }
 
@@ -289,7 +289,7 @@ impl LossRecovery {
     }
 
     /// Ends the phase, because all octets that were outstanding when it began have arrived.
-    fn leave(&mut self, scene: &Scene<'_>) {
+    fn leave(&mut self, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let phase = self.end_repair(Phase::Open);
         let smss = window.smss;
@@ -311,14 +311,14 @@ impl LossRecovery {
 
     /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the state before
     /// the cut.
-    fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
+    fn undo(&mut self, news: &News, scene: &LossContext<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
         if self.reopens_beyond(scene) {
             // The repair ends only with an ACK of later data (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
-            self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
+            self.loss.scoreboard.clear_lost(scene.config.rack_rules.spares_unsent);
             let disorder = self.loss.scoreboard.sacked() > 0;
             self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });
         }
@@ -334,7 +334,7 @@ impl LossRecovery {
 
     /// Called when the peer echoes a mark. cwnd is cut once for each window of data (RFC 3168
     /// §6.1.2).
-    pub(super) fn on_mark_echo(&mut self, scene: &Scene<'_>) {
+    pub(super) fn on_mark_echo(&mut self, scene: &LossContext<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut(Congestion::Mark, scene);
             self.keep_cut(scene.window);
@@ -345,7 +345,7 @@ impl LossRecovery {
 
     /// Cuts the window because a tail loss probe repaired a loss. `flight` octets were outstanding
     /// when the ACK came.
-    pub(super) fn on_loss_repaired_by_probe(&mut self, flight: u64, scene: &Scene<'_>) {
+    pub(super) fn on_loss_repaired_by_probe(&mut self, flight: u64, scene: &LossContext<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut_with(Congestion::Loss, flight, scene);
             self.cwnd.fall_to_threshold();
@@ -354,7 +354,7 @@ impl LossRecovery {
 
     /// Called when the retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
     /// `repeatedly` says that a timeout preceded this one without progress between them.
-    pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
+    pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &LossContext<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
         // RFC 3168 §6.1.2: the peer learns of each reduction of the window, even if the threshold
@@ -385,7 +385,7 @@ impl LossRecovery {
     }
 
     /// Called when RACK's timer fired. Segments that were not late enough before may be late now.
-    pub(super) fn on_reorder_timer(&mut self, scene: &Scene<'_>) -> Reaction {
+    pub(super) fn on_reorder_timer(&mut self, scene: &LossContext<'_>) -> Reaction {
         self.repair.pauses = false;
         let next_look = self.detect(scene);
         let began = self.loss.scoreboard.lost() > 0 && !self.repair.phase.is_repairing();
@@ -399,7 +399,7 @@ impl LossRecovery {
     /// the segments that the timer finds lost are not all sent at once.
     /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) changes this. `began` says
     /// whether the timer began the repair.
-    pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &Scene<'_>) {
+    pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &LossContext<'_>) {
         if self.repair.phase == Phase::Recovery && scene.config.prr {
             let delivers = scene.config.rack_timer_delivers;
             if began || !delivers {
@@ -410,7 +410,7 @@ impl LossRecovery {
 
     /// Sets cwnd after an ACK. An algorithm that owns cwnd always sets cwnd. Otherwise proportional
     /// rate reduction sets cwnd in recovery, and the algorithm sets cwnd when cwnd may grow.
-    pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
+    pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &LossContext<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
         }
@@ -453,7 +453,7 @@ impl LossRecovery {
     }
 
     /// Applies proportional rate reduction after `delivered` octets were delivered.
-    fn reduce(&mut self, delivered: u64, safe: bool, scene: &Scene<'_>) {
+    fn reduce(&mut self, delivered: u64, safe: bool, scene: &LossContext<'_>) {
         self.cwnd.window.cwnd = self.repair.reduce(&PrrAck {
             delivered,
             pipe: self.pipe(scene.window, scene.config),

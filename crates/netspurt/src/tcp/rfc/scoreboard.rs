@@ -444,7 +444,7 @@ impl Scoreboard {
 
     /// Marks the segment at `place` as lost, with every copy of it. A segment that already waits
     /// for its retransmission keeps its cause.
-    pub(super) fn lose(&mut self, place: usize, cause: Cause) {
+    pub(super) fn mark_lost(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
             return;
@@ -468,7 +468,7 @@ impl Scoreboard {
 
     /// Marks as lost all segments that have not arrived, start below `edge` and were not checked
     /// before. Returns the number of their octets.
-    pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
+    pub(super) fn mark_lost_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
         let first = self.place_of(self.judged);
         for place in first..self.segs.len() {
@@ -477,7 +477,7 @@ impl Scoreboard {
                 break;
             }
             if !sent.sacked && sent.lost.is_none() {
-                self.lose(place, cause());
+                self.mark_lost(place, cause());
             }
         }
         self.judged = self.judged.max(edge);
@@ -485,9 +485,9 @@ impl Scoreboard {
     }
 
     /// Marks all segments that have not arrived as lost, after a timeout.
-    pub(super) fn lose_all(&mut self, cause: Cause) {
+    pub(super) fn mark_all_lost(&mut self, cause: Cause) {
         for place in 0..self.segs.len() {
-            self.lose(place, cause);
+            self.mark_lost(place, cause);
         }
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
@@ -495,7 +495,7 @@ impl Scoreboard {
     /// Counts no segment as lost any more, because the originals are still on their way. With
     /// `spared`, RACK ignores from now on the segments that it had marked as lost and that were not
     /// retransmitted.
-    pub(super) fn lose_nothing(&mut self, spared: bool) {
+    pub(super) fn clear_lost(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
                 self.spared.insert(sent.seq, sent.end());

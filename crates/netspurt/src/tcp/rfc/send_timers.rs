@@ -156,7 +156,7 @@ impl SendTimers {
 
     /// Lets the retransmission timer fire after the shortest wait of Linux's timers
     /// (`TCP_TIMEOUT_MIN`, two jiffies).
-    pub(super) fn hurry(&mut self, now: Time) {
+    pub(super) fn fire_soon(&mut self, now: Time) {
         let jiffy = self.clock.jiffy().unwrap_or(JIFFY);
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
     }
@@ -164,7 +164,7 @@ impl SendTimers {
     /// Called when the receiver seems to have discarded octets that it had reported. The
     /// retransmission timer fires after half an `srtt`, but not before `RENEGING_WAIT_MIN`
     /// (`tcp_check_sack_reneging`).
-    pub(super) fn hurry_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
+    pub(super) fn fire_soon_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
         self.begin_repair();
         let wait = (srtt.unwrap_or_default() / 2).max(RENEGING_WAIT_MIN);
         self.retransmission.fire_at(self.clock.expiry(now, wait));

@@ -14,8 +14,8 @@ use super::super::context::Context;
 use super::super::transmit::SendCount;
 use super::account::{SendTimes, TimeAccount};
 use super::config::RfcConfig;
-use super::delayed_ack::Moment;
-use super::detect::Scene;
+use super::delayed_ack::ArrivalState;
+use super::detect::LossContext;
 use super::gso::GsoPacket;
 use super::meter::RttMeter;
 use super::news::AckSegment;
@@ -156,16 +156,16 @@ impl RfcSender {
     pub(super) fn recover<R>(
         &mut self,
         now: Time,
-        act: impl FnOnce(&mut LossRecovery, &Scene<'_>) -> R,
+        act: impl FnOnce(&mut LossRecovery, &LossContext<'_>) -> R,
     ) -> R {
         let Self { window, meter, config, recovery, .. } = self;
-        act(recovery, &Scene { now, window, meter, config })
+        act(recovery, &LossContext { now, window, meter, config })
     }
 
     /// What the receiving half needs to know when a segment arrives.
     #[inline]
-    pub(super) fn moment(&self, now: Time) -> Moment {
-        Moment { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
+    pub(super) fn moment(&self, now: Time) -> ArrivalState {
+        ArrivalState { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
     }
 
     /// The congestion state.

@@ -53,12 +53,12 @@ impl TailProbe {
         let reported = news.dsack.is_some_and(|(_, right)| right == end);
         let is_bare = ack.segment.seq_len() == 0 && ack.segment.sack().is_empty();
         let spurious = reported || news.acked == 0 && is_bare;
-        let made_up = self.is_retransmission && !spurious;
-        if made_up && ack.ack == end {
+        let repaired = self.is_retransmission && !spurious;
+        if repaired && ack.ack == end {
             return false;
         }
         *self = Self::default();
-        made_up
+        repaired
     }
 }
 

@@ -76,7 +76,7 @@ impl Tcb {
     }
 
     /// Whether the connection only waits for the end of TIME-WAIT.
-    pub(in crate::tcp) fn only_lingers(&self) -> bool {
+    pub(in crate::tcp) fn only_in_time_wait(&self) -> bool {
         let linger = self.life.deadline();
         linger < Time::NEVER && self.next_deadline() == linger
     }

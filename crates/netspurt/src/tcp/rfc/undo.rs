@@ -90,7 +90,7 @@ pub(super) struct SpuriousWatch {
 packed!(SpuriousWatch { frto, prior, all_reported, retransmitted_end, path_duplicates });
 
 /// What F-RTO needs in addition to an ACK's news.
-pub(super) struct FrtoCircumstances {
+pub(super) struct FrtoInputs {
     /// Whether all octets that were outstanding at the timeout are acknowledged.
     pub(super) is_over: bool,
     pub(super) uses_sack: bool,
@@ -199,7 +199,7 @@ impl SpuriousWatch {
     /// does not decide, and a later ACK must cover such an octet, in order or not (§3.1). The first
     /// ACK proves nothing, because it may cover octets that had arrived before the timeout and
     /// whose ACK was lost.
-    pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
+    pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoInputs) -> bool {
         let step = self.frto;
         if step == Frto::Off {
             return false;
@@ -252,8 +252,8 @@ mod tests {
         watch
     }
 
-    fn circumstances(uses_sack: bool) -> FrtoCircumstances {
-        FrtoCircumstances { is_over: false, uses_sack, at_once: false, has_new_data: true }
+    fn circumstances(uses_sack: bool) -> FrtoInputs {
+        FrtoInputs { is_over: false, uses_sack, at_once: false, has_new_data: true }
     }
 
     /// RFC 3522 §3.2 step 4: the echo is smaller than RetransmitTS.
@@ -315,18 +315,18 @@ mod tests {
         assert!(!watch.is_proved_by_frto(&original, &circumstances(true)));
         assert!(watch.is_proved_by_frto(&original, &circumstances(true)));
         watch.on_timeout(true);
-        let at_once = FrtoCircumstances { at_once: true, ..circumstances(true) };
+        let at_once = FrtoInputs { at_once: true, ..circumstances(true) };
         assert!(watch.is_proved_by_frto(&original, &at_once));
     }
 
     #[test]
     fn if_one_ack_covers_all_octets_only_linux_takes_it_as_proof() {
         let original = News { acked: 1000, covers_original: true, ..News::default() };
-        let over = FrtoCircumstances { is_over: true, ..circumstances(true) };
+        let over = FrtoInputs { is_over: true, ..circumstances(true) };
         let proves = |at_once, news: &News| {
             let mut watch = after_cut(&[2000]);
             watch.on_timeout(true);
-            watch.is_proved_by_frto(news, &FrtoCircumstances { at_once, ..over })
+            watch.is_proved_by_frto(news, &FrtoInputs { at_once, ..over })
         };
         assert!(proves(true, &original) && !proves(false, &original));
         assert!(!proves(true, &News { covers_original: false, ..original }));
@@ -335,8 +335,8 @@ mod tests {
     #[test]
     fn frto_decides_nothing_if_one_ack_covers_all_octets_or_no_new_data_can_be_sent() {
         let moves = News { acked: 1000, ..News::default() };
-        let over = FrtoCircumstances { is_over: true, ..circumstances(false) };
-        let empty = FrtoCircumstances { has_new_data: false, ..circumstances(false) };
+        let over = FrtoInputs { is_over: true, ..circumstances(false) };
+        let empty = FrtoInputs { has_new_data: false, ..circumstances(false) };
         for with in [over, empty] {
             let mut watch = after_cut(&[2000]);
             watch.on_timeout(true);

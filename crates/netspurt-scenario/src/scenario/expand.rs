@@ -10,9 +10,9 @@ use netspurt::units::Duration;
 
 use super::error::Problem;
 use super::link_place::LinkPlace;
-use super::link_plan::both_ways;
+use super::link_plan::directed_configs;
 use super::link_spec::LinkSpec;
-use super::slots_plan::moved;
+use super::slots_plan::with_drawn_slots;
 use super::spec::{DumbbellSpec, PathSpec, RouteSpec, Spec};
 use super::tree::entry;
 
@@ -23,7 +23,7 @@ pub(super) struct PlacedLink {
 }
 
 /// A link with its place in the file.
-pub(super) struct Drawn<'a> {
+pub(super) struct ExpandedLink<'a> {
     pub(super) name: String,
     pub(super) between: [String; 2],
     pub(super) path: Vec<String>,
@@ -35,8 +35,8 @@ fn path<const N: usize>(steps: [&str; N]) -> Vec<String> {
 }
 
 /// All links of the file, including those of the short forms.
-pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
-    let mut drawn = Vec::new();
+pub(super) fn expand_links(spec: &Spec) -> Result<Vec<ExpandedLink<'_>>, Problem> {
+    let mut expanded = Vec::new();
     for (name, link) in &spec.links {
         let between = link.between.clone().ok_or_else(|| {
             Problem::at(["links", name], format!("link `{name}` joins no nodes"))
@@ -49,27 +49,32 @@ pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
                 Problem::at(["links", name, "between"], message).fix("write two different nodes")
             );
         }
-        drawn.push(Drawn { name: name.clone(), between, path: path(["links", name]), spec: link });
+        expanded.push(ExpandedLink {
+            name: name.clone(),
+            between,
+            path: path(["links", name]),
+            spec: link,
+        });
     }
     if let Some(path) = &spec.path {
-        draw_path(path, &mut drawn)?;
+        expand_path(path, &mut expanded)?;
     }
     if let Some(dumbbell) = &spec.dumbbell {
-        draw_dumbbell(dumbbell, &mut drawn)?;
+        expand_dumbbell(dumbbell, &mut expanded)?;
     }
     let mut names = IndexSet::new();
-    if let Some(twice) = drawn.iter().find(|link| !names.insert(&link.name)) {
+    if let Some(twice) = expanded.iter().find(|link| !names.insert(&link.name)) {
         let message = format!("two links are called `{}`", twice.name);
         let mut problem = Problem::at([], message);
         problem.path.clone_from(&twice.path);
         return Err(problem
             .fix("`[path]` and `[dumbbell]` name links after their nodes: choose another name"));
     }
-    if drawn.is_empty() {
+    if expanded.is_empty() {
         return Err(Problem::at([], "the scenario has no links")
             .fix("add `[links]`, `[path]` or `[dumbbell]`"));
     }
-    Ok(drawn)
+    Ok(expanded)
 }
 
 fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
@@ -81,7 +86,10 @@ fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
     Err(problem.fix("leave `between` out"))
 }
 
-fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
+fn expand_path<'a>(
+    chain: &'a PathSpec,
+    expanded: &mut Vec<ExpandedLink<'a>>,
+) -> Result<(), Problem> {
     let nodes = chain.nodes.len();
     if nodes < 2 {
         let message = "a path needs at least two nodes";
@@ -103,7 +111,7 @@ fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), 
     for (n, (pair, link)) in chain.nodes.windows(2).zip(&chain.links).enumerate() {
         let place = path(["path", "links", &entry(n)]);
         without_between(link, &place)?;
-        drawn.push(Drawn {
+        expanded.push(ExpandedLink {
             name: format!("{}-{}", pair[0], pair[1]),
             between: [pair[0].clone(), pair[1].clone()],
             path: place,
@@ -113,15 +121,15 @@ fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), 
     Ok(())
 }
 
-fn draw_dumbbell<'a>(
+fn expand_dumbbell<'a>(
     dumbbell: &'a DumbbellSpec,
-    drawn: &mut Vec<Drawn<'a>>,
+    expanded: &mut Vec<ExpandedLink<'a>>,
 ) -> Result<(), Problem> {
     without_between(&dumbbell.access, &path(["dumbbell", "access"]))?;
     without_between(&dumbbell.bottleneck, &path(["dumbbell", "bottleneck"]))?;
     let mut add = |name: String, from: &str, to: &str, key, spec| {
         let between = [from.to_owned(), to.to_owned()];
-        drawn.push(Drawn { name, between, path: path(["dumbbell", key]), spec });
+        expanded.push(ExpandedLink { name, between, path: path(["dumbbell", key]), spec });
     };
     add("bottleneck".into(), "west", "east", "bottleneck", &dumbbell.bottleneck);
     for i in 0..dumbbell.pairs.small() {
@@ -133,8 +141,8 @@ fn draw_dumbbell<'a>(
 }
 
 /// The graph of the nodes, and the two directions of each link.
-pub(super) fn lay(
-    drawn: &[Drawn<'_>],
+pub(super) fn build_graph(
+    expanded: &[ExpandedLink<'_>],
     nodes: &IndexSet<String>,
     seed: u64,
     stop: Duration,
@@ -142,13 +150,14 @@ pub(super) fn lay(
     let number = |name: &String| u32::try_from(nodes.get_index_of(name).unwrap_or(0)).unwrap_or(0);
     let mut graph = Graph::new(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
     let mut links = Vec::new();
-    for link in drawn {
+    for link in expanded {
         let name = LinkPlace { path: &link.path, name: &link.name, seed, way: 0 };
         let [a, b] = [number(&link.between[0]), number(&link.between[1])];
         graph.add_link(a, b);
         graph.add_link(b, a);
-        let spec = moved(link.spec, &name, stop)?;
-        for (config, direction) in both_ways(&spec, &name)?.into_iter().zip(Direction::BOTH) {
+        let spec = with_drawn_slots(link.spec, &name, stop)?;
+        for (config, direction) in directed_configs(&spec, &name)?.into_iter().zip(Direction::BOTH)
+        {
             let planned = PlannedLink { name: link.name.clone(), direction, config };
             links.push(PlacedLink { place: link.path.clone(), link: planned });
         }
@@ -178,7 +187,7 @@ pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,
     route: &RouteSpec,
-    drawn: &[Drawn<'_>],
+    expanded: &[ExpandedLink<'_>],
     nodes: &IndexSet<String>,
 ) -> Result<(), Problem> {
     let place = entry(place);
@@ -190,7 +199,7 @@ pub(super) fn set_route(
         let step = ["routes", &place, "via", &n];
         let step = if *n == entry(route.via.len()) { &["routes", &place, "to"] } else { &step[..] };
         let there = node(nodes, next, step)?;
-        let link = drawn.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
+        let link = expanded.iter().zip(0_u32..).find_map(|(link, i)| match &link.between {
             [a, b] if a == at && b == next => Some(2 * i),
             [a, b] if b == at && a == next => Some(2 * i + 1),
             _ => None,
@@ -208,8 +217,8 @@ pub(super) fn set_route(
 
 /// The nodes of `spec`, and the nodes with a single link, both in the order of the file.
 pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
-    let drawn = draw(spec)?;
-    let ends = || drawn.iter().flat_map(|link| &link.between);
+    let expanded = expand_links(spec)?;
+    let ends = || expanded.iter().flat_map(|link| &link.between);
     let nodes: Vec<String> = ends().cloned().collect::<IndexSet<_>>().into_iter().collect();
     let alone = |node: &&String| ends().filter(|other| other == node).count() == 1;
     let leaves = nodes.iter().filter(alone).cloned().collect();
