@@ -4,10 +4,10 @@ use core::str::FromStr;
 
 use crate::units::{Duration, Time};
 
-/// A host's clock. A clock has two functions, and a host may take them from two clocks:
-/// [`elapsed`](Self::elapsed) measures a round trip, and [`expiry`](Self::expiry) returns the
-/// instant at which a timer fires. ns-2 measures in ticks and fires exactly. 4.4BSD does both by
-/// its ticks. Linux measures in microseconds, and fires by jiffies and a timer wheel.
+/// A host's clock. [`elapsed`](Self::elapsed) measures a round trip. [`expiry`](Self::expiry)
+/// returns the instant at which a timer fires. A host may measure with one clock and arm its timers
+/// with another. ns-2 measures in ticks and fires exactly. 4.4BSD does both by its ticks. Linux
+/// measures in microseconds, and fires by jiffies and a timer wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -82,8 +82,8 @@ impl Clock {
         ),
     ];
 
-    /// A clock that advances every `tick`. Its last tick before the run began `phase` before the
-    /// start. `None` if the tick is zero, or if the phase is not below it.
+    /// A clock that advances every `tick`. When the run starts, a tick has already lasted for
+    /// `phase`. `None` if the tick is zero, or if the phase is not shorter than the tick.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
@@ -105,12 +105,13 @@ impl Clock {
     /// start of the run; `None` if the jiffy is zero.
     ///
     /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
-    /// count, so the remainders of the count divided by 8, 64 and so on matter as well.
+    /// count of jiffies. The remainders of this count divided by 8, 64 and so on therefore change
+    /// when a timer fires.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
-    /// Returns this clock with a first jiffy that began `phase` before the start of the run. A
+    /// Returns this clock with jiffies that are counted from `phase` before the start of the run. A
     /// clock other than Linux's is returned unchanged.
     #[must_use]
     pub fn with_jiffies_from(self, phase: Duration) -> Clock {
@@ -186,7 +187,7 @@ impl Clock {
         self.jiffy().map_or(span, |jiffy| jiffy * span.whole_units(jiffy))
     }
 
-    /// The instant at which a timer fires that is armed at `now` for `after`.
+    /// The instant at which a timer fires if it is armed at `now` for `after`.
     ///
     /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD
     /// (`tcp_slowtimo`). `after` is rounded to a whole number of ticks, at least one, and the timer
@@ -218,24 +219,24 @@ fn expiry_by_jiffies(now: Time, after: Duration, jiffy: Duration, phase: Duratio
     began(jiffy * wheel(jiffies, after), phase)
 }
 
-/// The span for which the clock has been counting at `t`.
+/// The time from the beginning of the clock's count to the instant `t`.
 fn age(t: Time, phase: Duration) -> Duration {
     (t - Time::ZERO) + phase
 }
 
-/// The instant at which the clock has been counting for `age`.
+/// The instant that is `age` after the beginning of the clock's count.
 fn began(age: Duration, phase: Duration) -> Time {
     Time::ZERO + (age - phase)
 }
 
 /// The number of buckets in each level of the wheel.
 const LEVEL_BUCKETS: u64 = 64;
-/// The shift, in bits per level, from the width of a bucket to that of a bucket in the level above.
-/// A bucket is eight times as wide as a bucket of the level below.
+/// The shift in bits that turns the width of a bucket into the width of a bucket in the level
+/// above. A bucket is eight times as wide as a bucket of the level below.
 const LEVEL_SHIFT: u32 = 3;
 /// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;
-/// The longest delay of the wheel: the end of the top level less one of its buckets.
+/// The longest delay of the wheel: the end of the top level minus the width of one of its buckets.
 const REACH: u64 = level_start(TOP_LEVEL + 1) - (1 << (TOP_LEVEL * LEVEL_SHIFT));
 
 /// The first delay in jiffies that belongs to level `n`, from 1 up.
@@ -355,8 +356,9 @@ mod tests {
     }
 
     /// Gaps in ms between retransmissions of a segment that Linux 6 sent into a path that lost
-    /// everything (measured for this project; HZ 250). The timers have the default minimum, a
-    /// minimum of 16 ms set by TCP_RTO_MIN_US, and a maximum of 1000 ms.
+    /// everything (measured for this project; HZ 250). The first series has the default minimum
+    /// RTO. The second has a minimum of 16 ms, set by TCP_RTO_MIN_US. The third has a maximum of
+    /// 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [
         &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
         &[(16, 20), (32, 36), (64, 68), (128, 132)],

@@ -156,8 +156,8 @@ pub struct Wanted {
     pub rto: bool,
 }
 
-/// The buffer to which stages report. It is emptied from time to time and keeps the order of
-/// reports.
+/// The buffer for the reports of stages. It keeps the order of the reports, and the driver empties
+/// it from time to time.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted, What};

@@ -147,11 +147,11 @@ impl fmt::Debug for EndId {
     }
 }
 
-/// One transmission of a segment: the sender, and the number of transmissions that this end had
-/// sent before.
+/// The id of one transmission of a segment. It consists of the sending end, and of the number of
+/// transmissions that this end had sent before.
 ///
-/// Ends of real hosts count their packets in steps of [`COPIES`](Self::COPIES), so that a shim can
-/// number its copies next to the original.
+/// On a real host, each packet increases the count by [`COPIES`](Self::COPIES). A shim gives the
+/// numbers in between to its copies of the packet.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};

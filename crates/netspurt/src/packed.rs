@@ -25,10 +25,10 @@ pub trait Packed {
     /// Appends the octets of the value to `into`.
     fn pack(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and assumes that value.
+    /// Takes the octets of a packed value from the front of `from`, and replaces this value by it.
     ///
     /// # Panics
-    /// When the octets there are not those of such a value.
+    /// When `from` does not begin with the octets of a packed value.
     fn unpack(&mut self, from: &mut &[u8]);
 }
 
@@ -40,7 +40,7 @@ pub trait PackedValue: Sized {
     /// Takes the octets of a packed value from the front of `from`, and returns the value.
     ///
     /// # Panics
-    /// When the octets there are not those of such a value.
+    /// When `from` does not begin with the octets of a packed value.
     fn get(from: &mut &[u8]) -> Self;
 }
 
@@ -59,10 +59,11 @@ const OTHER: &str = "the octets are those that were packed";
 
 /// Numbers below this take one octet.
 const ONE_OCTET: u8 = 192;
-/// A first octet from [`ONE_OCTET`] to below this begins a number of two octets. A greater first
-/// octet gives the number of octets that follow, minus one.
+/// A first octet of at least [`ONE_OCTET`] and below this limit begins a number of two octets. A
+/// first octet at or above the limit shows how many octets follow: one more than its difference
+/// from the limit.
 const TWO_OCTETS: u8 = 248;
-/// The number of values of two octets.
+/// The number of values that take two octets.
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {
@@ -139,7 +140,8 @@ impl PackedValue for u128 {
 }
 
 impl PackedValue for f64 {
-    /// The octets are reversed, because the octets of round numbers end in zeros.
+    /// The octets are reversed. The octets of a round number end in zeros, so the reversed octets
+    /// are a small number.
     #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
@@ -249,8 +251,8 @@ impl PackedValue for Ranges {
     }
 }
 
-/// Returns `octets` without their zeros. For each eight octets, one octet of bits shows which of
-/// them are not zero.
+/// Returns `octets` without their zeros. Each group of eight octets begins with an octet whose bits
+/// show which of the eight are not zero.
 ///
 /// ```
 /// use netspurt::packed::{without_zeros, with_zeros};
@@ -274,7 +276,8 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     left
 }
 
-/// Restores the octets that [`without_zeros`] shortened, with zeros up to a multiple of eight.
+/// Returns the octets from which [`without_zeros`] made `left`, followed by zeros up to a multiple
+/// of eight.
 ///
 /// # Panics
 /// When `left` does not come from [`without_zeros`].
@@ -292,8 +295,8 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct by its fields. The configuration fixes the fields behind `keeps`. If a field is
-/// named in neither list, the code does not compile.
+/// Packs a struct field by field. The fields after `keeps` are not packed, because the
+/// configuration fixes them. If a field is named in neither list, the code does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
         impl $crate::packed::Packed for $name {
@@ -310,7 +313,7 @@ macro_rules! packed {
     };
 }
 
-/// Packs a struct by its fields; no configuration fixes any of them.
+/// Packs all fields of a struct. The value can be made again from the octets alone.
 macro_rules! packed_value {
     ($name:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::packed::PackedValue for $name {
@@ -327,7 +330,7 @@ macro_rules! packed_value {
     };
 }
 
-/// Packs an enum without fields as the place of its variant in this list of all.
+/// Packs an enum without fields as the index of its variant in a list of all variants.
 macro_rules! packed_variants {
     ($name:ty { $($variant:ident),+ $(,)? }) => {
         impl $crate::packed::PackedValue for $name {

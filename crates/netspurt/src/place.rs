@@ -1,4 +1,5 @@
-//! Finds places in texts that people write, and suggests names in place of misspelt ones.
+//! Finds the line and column of a mistake in a text, and suggests the right name for a misspelt
+//! one.
 
 use core::fmt;
 use core::ops::Range;
@@ -87,7 +88,8 @@ pub fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt:
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Asks whether `word` is a misspelling of a name in `known`. All nearest names are suggested.
+/// Returns a question that suggests the names in `known` that are most similar to `word`; `None` if
+/// no name is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if word.len() > 64 {
         return None;

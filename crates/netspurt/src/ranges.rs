@@ -1,4 +1,4 @@
-//! A set of octets, as disjoint ranges in order.
+//! A set of octets, stored as disjoint ranges in ascending order.
 
 /// The octets from `left` up to `right`, which is not included.
 pub type Range = (u64, u64);
@@ -72,7 +72,7 @@ impl Ranges {
             self.ranges[first] = merged;
         } else {
             if self.ranges.capacity() == 0 {
-                // Most sets never hold a second range.
+                // Most sets never hold a second range, so memory for one range is enough at first.
                 self.ranges.reserve_exact(1);
             }
             self.ranges.splice(first..past, [merged]);

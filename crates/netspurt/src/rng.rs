@@ -8,7 +8,7 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest, Sha256};
 
-/// The prefix of every key, which distinguishes this derivation from any later one.
+/// The prefix of every key. If keys are ever derived in another way, the prefix will be different.
 const DERIVATION: &[u8] = b"netspurt stream 1\0";
 
 /// A reproducible source of random numbers (PCG-64 MCG, O'Neill 2014), keyed by seed and name.
@@ -48,7 +48,7 @@ impl Stream {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True with probability `p`; it takes one draw for any `p`.
+    /// True with probability `p`. The call makes one draw for any `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p
     }

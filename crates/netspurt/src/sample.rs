@@ -12,8 +12,8 @@ pub enum SampleSource {
     EachSegment,
     /// The ACK echoed a timestamp (RFC 7323 §4).
     Echo,
-    /// The sample is the answer to a probe outside of any stream: an echo request, or a packet of a
-    /// measuring tool.
+    /// The sample is the round trip of a probe that belongs to no stream: an echo request, or a
+    /// packet of a measuring tool.
     Probe,
 }
 
@@ -60,7 +60,7 @@ pub struct RttSample {
     /// a report.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
-    /// first sample of data from that octet on begins the next round (Linux's `rtt_seq`).
+    /// first sample of this octet or a later one begins the next round (Linux's `rtt_seq`).
     pub round: u64,
     /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,

@@ -34,7 +34,7 @@ pub enum Cause {
     Syn,
     /// The timer of a shim at the host's edge fired.
     Shim,
-    /// The cause cannot be known, as for some retransmissions in captures.
+    /// The cause cannot be determined. This happens with some retransmissions in captures.
     Unknown,
 }
 
@@ -74,7 +74,7 @@ impl Cause {
     }
 }
 
-/// An `Option<Cause>` in a byte that may have any value, so that the compiler copies a segment as
+/// An `Option<Cause>` in a byte that may have any value. The compiler therefore copies a segment as
 /// four words of 16 bytes. With an enum, which has invalid values, the compiler would copy small
 /// pieces, and the simulator would take twice as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -368,7 +368,7 @@ pub struct Segment {
     pub ack: u32,
     /// Octets of payload.
     pub len: u16,
-    /// Octets of the whole IP datagram, for which links charge.
+    /// Octets of the whole IP datagram. A link computes the time of a transmission from this size.
     pub size_bytes: u16,
     /// The advertised window as on the wire, before scaling.
     pub window: u16,
@@ -421,8 +421,8 @@ impl Packetization {
         before + octets.div_ceil(self.full_bytes.max(1).into())
     }
 
-    /// The number of packets of all messages before the one with an octet, and the octet's position
-    /// in its message.
+    /// Returns the number of packets in all messages before the message that contains an octet, and
+    /// the octet's position in this message.
     #[inline]
     fn message_of(self, octet: u64) -> (u64, u64) {
         let Some(length) = self.message_bytes else { return (0, octet) };
@@ -451,7 +451,7 @@ impl Segment {
     }
 
     /// The segment's number in its flow, from 1, if data starts at sequence number 1; `None`
-    /// without payload. For an echo it is the sequence number.
+    /// without payload. For an echo, the number is the echo's sequence number.
     pub fn packet_number(&self, packetization: Packetization) -> Option<u64> {
         if self.is_echo() {
             return Some(self.seq.into());
@@ -507,7 +507,7 @@ impl Segment {
     }
 
     /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. The
-    /// stamp takes no octets on the wire (ns-2 has both in every packet).
+    /// stamp takes no octets on the wire, because every packet of ns-2 has fields for both.
     pub const fn stamp(&self) -> Time {
         let [.., SackBlock { left, right }] = self.option_area;
         Time::from_nanos((left as u64) << 32 | right as u64)
@@ -535,8 +535,8 @@ impl Segment {
         self.option_area[SackBlocks::MAX - 1] = SackBlock { left, right };
     }
 
-    /// Whether the segment has the timestamps option and no other if `stamped` is set, and no
-    /// options at all otherwise.
+    /// Whether the segment has only the expected options: the timestamps option if `stamped` is
+    /// true, and none if it is false.
     pub const fn is_bare(&self, stamped: bool) -> bool {
         self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits on the wire, and 64 bits inside the program.
 //!
-//! A connection counts the octets of its sequence space from its initial sequence number: the
-//! SYN is 0, the first octet of data 1. On the wire only the low 32 bits of
-//! (initial sequence number + count) travel, and they wrap (RFC 9293 §3.4).
+//! A connection counts the octets of its sequence space from its initial sequence number: the SYN
+//! is 0, the first octet of data 1. A segment carries only the low 32 bits of the sum of initial
+//! sequence number and count, and these wrap (RFC 9293 §3.4).
 
 /// The initial sequence number of every simulated connection.
 pub const SIMULATED_ISN: u32 = 0;
@@ -13,7 +13,8 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The octet count with the number `wire` on the wire that is nearest to `near`; at least zero.
+/// The count that is nearest to `near` among the counts whose 32 bits on the wire are `wire`. The
+/// result is never negative.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};
@@ -28,8 +29,8 @@ pub const fn from_wire(isn: u32, wire: u32, near: u64) -> u64 {
     if count > near && ahead < 0 { near.wrapping_add((ahead as u32) as u64) } else { count }
 }
 
-/// Whether the number `a` on the wire comes before `b`. They may wrap, and are less than 2³¹ apart: sequence
-/// numbers (RFC 9293 §3.4) and timestamps (RFC 7323 §5.2).
+/// Whether the number `a` on the wire comes before `b`. The numbers may wrap, but must be less than
+/// 2³¹ apart. Sequence numbers (RFC 9293 §3.4) and timestamps (RFC 7323 §5.2) are such numbers.
 ///
 /// ```
 /// use netspurt::seq::is_before;

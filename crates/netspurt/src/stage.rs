@@ -24,7 +24,8 @@ pub trait Frame: Copy {
     /// The packet's number in its flow, from 1, if it has one. `packetization` is the rule by which
     /// the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
-    /// A number that all frames of one flow in one direction share. Few other flows have the same.
+    /// A number that all frames of one flow in one direction share. Few other flows have the same
+    /// number.
     fn flow_hash(&self) -> u64;
     /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
@@ -42,8 +43,8 @@ pub trait Frame: Copy {
     fn reassembled(self, size_bytes: u32) -> Self;
 }
 
-/// The instant at which a stage has something to do, and its order among other appointments at that
-/// instant.
+/// An instant at which a stage has something to do. The other fields give its order among the
+/// appointments at the same instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appointment {
     /// The instant.
@@ -59,9 +60,9 @@ pub struct Appointment {
 ///
 /// A stage acts at instants of its own. `next_wakeup` returns the earliest of them, and the driver
 /// calls `pop` at that instant or later. `pop` returns a frame with the *logical* time of its
-/// departure. The driver pushes the frame into the next stage with that time, and never with its
-/// own time. The same stages can therefore run in virtual time and in real time, and give the same
-/// results for the same arrivals.
+/// departure. The driver pushes the frame into the next stage with this logical time, and never
+/// with the time of its own clock. The same stages can therefore run in virtual time and in real
+/// time, and give the same results for the same arrivals.
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///
@@ -89,8 +90,8 @@ pub trait Host<F: Frame>: Stage<F> {
     }
 
     /// Carries out all actions that are due before an arrival at `now`. That arrival was scheduled
-    /// at `since`. The actions and the arrival are at the same instant, except for the fractions of
-    /// nanoseconds that idle lines lose. The push of the arrival follows this call.
+    /// at `since`. The actions and the arrival are at the same instant, apart from rounding to
+    /// whole nanoseconds. The push of the arrival follows this call.
     #[inline]
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);

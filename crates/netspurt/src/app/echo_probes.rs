@@ -126,7 +126,7 @@ impl EchoProbes {
 
 impl Stage<Segment> for EchoProbes {
     fn push(&mut self, now: Time, _port: Port, reply: Segment, events: &mut Events<Segment>) {
-        // A deadline at this instant has passed before the reply is judged.
+        // If the deadline is at this instant, it passes before the reply is judged.
         match self.in_flight {
             Some(sent) if reply.seq == self.number() && now < sent + self.plan.timeout => {
                 let rtt = now - sent;

@@ -1,4 +1,4 @@
-//! The type [`Program`], which can be any program that an end of a flow may run.
+//! The programs that an end of a flow may run, as one type.
 
 use crate::event::Events;
 use crate::segment::Segment;

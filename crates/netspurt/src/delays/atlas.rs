@@ -18,8 +18,7 @@ struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// The number of bursts, and the number of those bursts that have counts different from their
-    /// entries.
+    /// The number of bursts, and the number of bursts whose counts differ from their entries.
     bursts: u64,
     contradictions: u64,
 }
@@ -86,7 +85,8 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
     path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
 }
 
-/// Adds a burst of ping from its entries. Old firmware writes no entries; its counts are used.
+/// Adds a burst of ping from its entries. Old firmware writes no entries, and then the counts are
+/// used.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -107,7 +107,7 @@ fn ping(
         ));
     }
     if sent == 0 && answered == 0 {
-        // The entries are only errors that prevented sending.
+        // All entries are errors that prevented the sending of a probe.
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;
@@ -129,8 +129,8 @@ fn ping(
     Ok(())
 }
 
-/// Adds the entries of `result` in `holder`. Each is a probe, except late replies and duplicates.
-/// Returns the number of malformed entries.
+/// Adds the entries of `result` in `holder`. Each entry is a probe, except late replies and
+/// duplicates. Returns the number of malformed entries.
 fn burst(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -168,7 +168,8 @@ fn burst(
 }
 
 /// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
-/// that probe does not exist or has a reply, the late reply counts for the last probe without one.
+/// that probe does not exist or has a reply, the late reply counts for the last probe without a
+/// reply.
 fn add_late_reply(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));

@@ -219,8 +219,8 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
     }
 }
 
-/// Finds out the contents of the columns called `names`. The hints of the user in `columns` come
-/// first.
+/// Finds out the contents of the columns called `names`. The user's hints in `columns` take
+/// precedence over the names.
 ///
 /// # Errors
 /// When the user names a column that does not exist, an unknown unit, or an unknown order of day
@@ -360,8 +360,8 @@ fn place(names: &[String], given: &str) -> Result<usize, RecordingError> {
 /// is unknown.
 ///
 /// # Errors
-/// When a named column, unit, or order of day and month does not exist. Also when columns are
-/// named, but not the one with the delays.
+/// When the user names a column, unit, or order of day and month that does not exist. Also when the
+/// user names columns, but not the column with the delays.
 pub(super) fn by_shape(
     rows: &[Vec<&str>],
     columns: &Columns,

@@ -25,7 +25,7 @@ enum FpingLine {
     TimedOut(u64),
     /// The delays of all probes in order, from the summary of `-C`. `None` stands for a lost probe.
     Row(Vec<Option<Duration>>),
-    /// The numbers of probes that were sent and received.
+    /// How many probes were sent, and how many were answered.
     Counts(u64, u64),
     Ordinary,
     /// An incomplete line.
@@ -42,7 +42,8 @@ fn read(line: &str) -> (&str, FpingLine) {
 }
 
 fn is_ordinary(line: &str) -> bool {
-    // Intervals of `-Q`, ICMP errors, and a shell's message on an interruption.
+    // These lines are the summaries of `-Q`, ICMP errors, and a shell's message about an
+    // interruption.
     line.is_empty()
         || line.starts_with("ICMP ")
         || line.starts_with('^')

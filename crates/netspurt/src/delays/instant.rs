@@ -108,7 +108,8 @@ mod tests {
         };
         assert_eq!(pass(&[DAY - 2, DAY - 1, 0, 1]), [DAY - 2, DAY - 1, DAY, DAY + 1]);
         assert_eq!(pass(&[2, 1, DAY - 1, DAY - 2, 5]), [2, 1, -1, -2, 5 - DAY]);
-        // A long pause in a log whose times rise is not a midnight passed backwards.
+        // The times of this log rise. A long pause in it does not mean that it goes back past
+        // midnight.
         assert_eq!(pass(&[1, 2, DAY - 1]), [1, 2, DAY - 1]);
     }
 

@@ -59,12 +59,13 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
     items
 }
 
-/// Returns a value as a number; it may be a number or, as old tools write it, the text of one.
+/// Returns a value as a number. The value may be a number, or a text with a number, as old tools
+/// write it.
 pub(super) fn float(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns a value as a whole number from 0; it may be a number or the text of one.
+/// Returns a value as a whole number from 0. The value may be a number, or a text with a number.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }

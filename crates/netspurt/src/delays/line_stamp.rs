@@ -3,7 +3,8 @@
 use super::instant::Midnights;
 use super::stamp::of_line;
 
-/// Reads the timestamps of a log's lines in order. Times of day go on after midnight.
+/// Reads the timestamps of a log's lines in order. A time of day after midnight counts as later
+/// than the times before midnight.
 #[derive(Debug, Default)]
 pub(super) struct LogClock {
     midnights: Midnights,
@@ -49,8 +50,8 @@ pub(super) struct UnreadStamps {
 }
 
 impl UnreadStamps {
-    /// Counts a reply with the text `before` it, if it looks like a timestamp. `why` is the
-    /// reason why the timestamp is not used.
+    /// Counts a reply if the text `before` it looks like a timestamp. `why` is the reason why the
+    /// timestamp is not used.
     pub fn saw(&mut self, before: &str, why: &'static str) {
         let digits = before.bytes().filter(u8::is_ascii_digit).count();
         if digits < DIGITS_MIN {

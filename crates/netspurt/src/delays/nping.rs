@@ -1,5 +1,5 @@
-//! Reads the output of nping with ICMP echoes. It has a line when a request leaves, and a line when
-//! a reply comes.
+//! Reads the output of nping with ICMP echoes. nping writes a line when a request leaves, and a
+//! line when a reply comes.
 
 use indexmap::IndexMap;
 

@@ -39,8 +39,8 @@ pub(super) fn says_lost(text: &str) -> bool {
 const LETTERS_MAX: usize = 48;
 
 /// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
-/// the outcome. `None` if the cell does not show it. If numbers are codes, a number does not show
-/// it.
+/// the outcome. `None` if the cell does not show it. If the column's numbers are codes, a number
+/// gives `None`.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);

@@ -35,11 +35,11 @@ pub struct Pair {
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
 /// Pairs the TCP segments of two captures, of all connections. Only segments that occupy sequence
-/// numbers count. The segments of the first capture come first, in its order. Those that only the
-/// second capture has follow.
+/// numbers count. The result begins with the segments of the first capture, in its order. The
+/// segments that only the second capture has follow.
 ///
-/// If one capture has a segment twice with the same IP identification, these are paired in order. A
-/// capture that is cut off is read up to that place.
+/// If a capture has a segment several times with the same IP identification, these are paired in
+/// order. A capture that is cut off is read up to that place.
 ///
 /// # Errors
 /// When one of the files is not a capture.

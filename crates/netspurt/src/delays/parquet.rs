@@ -76,7 +76,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     rows.finish(name, "Parquet", hints)
 }
 
-/// Writes a value as a cell of a CSV file has it.
+/// Writes a value in the form that a cell of a CSV file has.
 fn text(field: &Field) -> String {
     match field {
         Field::Null => String::new(),

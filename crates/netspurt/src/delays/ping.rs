@@ -15,8 +15,9 @@ use super::{Delays, Probe};
 /// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds. If a reply answers a request that left *n*
-/// requests before the newest answered one, its delay is at least *n* such intervals.
+/// The shortest interval of any ping, in nanoseconds. A request may be answered after a newer
+/// request that left *n* requests later. The delay of its reply is then at least *n* such
+/// intervals.
 const INTERVAL_NS_MIN: u64 = 2 * MILLISECOND;
 
 /// The highest number that counts as one of a run's first numbers.
@@ -106,8 +107,8 @@ impl PingRun {
             && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
-    /// Unwraps the number of a reply. If its delay is too short for a reply so far behind the
-    /// highest number, it counts as ahead of that number.
+    /// Unwraps the number of a reply. If the reply's delay is too short for a number so far below
+    /// the highest number, the number counts as above the highest.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
@@ -369,7 +370,7 @@ impl PingRun {
 }
 
 /// Rounds an interval to two digits if that changes it by at most a fiftieth, and else to three.
-/// Users choose round values.
+/// The reason is that users choose round values.
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));

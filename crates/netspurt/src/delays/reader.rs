@@ -1,4 +1,4 @@
-//! Reads a file in the format of its contents.
+//! Recognises the format of a file from its contents, and reads the file.
 
 use std::collections::HashMap;
 
@@ -137,7 +137,8 @@ const JSON_BYTES_MAX: u64 = 1 << 28;
 /// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
-    // Lines may end with two octets.
+    // A line that ends with CR LF has two of these octets, so the lines themselves are counted if
+    // there are too many octets.
     if ends.count() <= LINES_MAX || text::lines(&text::decode(bytes)).count() <= LINES_MAX {
         return Ok(());
     }

@@ -19,7 +19,7 @@ pub enum Measure {
 /// How the probes followed each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOrder {
-    /// One probe was in flight at a time. The next left when the one before was answered or
+    /// One probe was in flight at a time. The next probe left when the probe before was answered or
     /// given up, as in RFC 889.
     Sequence,
     /// Each probe left at its own time, even if others were in flight.

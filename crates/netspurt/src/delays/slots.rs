@@ -63,7 +63,7 @@ const CHUNK: usize = 1 << 14;
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// The slots that had the highest number so far when they were added, in the order of the
+    /// The slots whose numbers were the highest so far when they were added, in the order of the
     /// numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The other slots.

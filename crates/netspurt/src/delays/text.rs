@@ -59,15 +59,15 @@ pub(super) const SECOND: u64 = 1_000_000_000;
 pub(super) const MILLISECOND: u64 = 1_000_000;
 pub(super) const MICROSECOND: u64 = 1000;
 
-/// Reads the whole number at the beginning of `text`. Returns it and the rest.
+/// Reads the whole number at the beginning of `text`. Returns the number and the rest.
 pub(super) fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// Reads the decimal number at the beginning of `text`. Returns it, multiplied by `unit`, and the
-/// rest. `unit` is the number's unit in nanoseconds, so the result is in nanoseconds. The decimal
-/// mark may be a comma. Digits below a nanosecond are cut off.
+/// Reads the decimal number at the beginning of `text`. Returns the number, multiplied by `unit`,
+/// and the rest. `unit` is the number's unit in nanoseconds, so the result is in nanoseconds. The
+/// decimal mark may be a comma. Digits below a nanosecond are cut off.
 pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -122,7 +122,7 @@ pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Returns a span of nanoseconds as text, as notes write it.
+/// Returns a span of nanoseconds as the text that notes use.
 pub(super) fn in_ms(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()
 }

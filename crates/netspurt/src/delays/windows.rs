@@ -26,7 +26,7 @@ enum WindowsLine {
     },
     /// A probe without a reply, or with an error instead of one.
     Failure,
-    /// The numbers of probes that were sent and received.
+    /// How many probes were sent, and how many were answered.
     Statistics(u64, u64),
     Ordinary,
     /// A line that ends with a colon, such as the title above the shortest and longest time.

@@ -59,7 +59,7 @@ impl QuantileCurve {
     /// integrand is u^b times a constant.
     ///
     /// # Panics
-    /// When the slope before the first knot is -1 or less, so that there is no mean.
+    /// When the slope before the first knot is -1 or less, because there is then no mean.
     pub(super) fn mean_of_powers(&self) -> f64 {
         assert!(self.slope_before > -1.0, "no mean");
         let tail = libm::exp2(self.knots[0] + self.first) / (self.slope_before + 1.0);

@@ -255,7 +255,7 @@ fn packmimes_sizes_have_the_quantiles_of_their_curves() {
 
 #[test]
 fn the_share_of_downloads_follows_from_the_mean_lengths_of_runs() {
-    // The smallest download has 2^8.1, the largest validation 272 octets.
+    // The smallest download has 2^8.1 octets, and the largest validation has 272 octets.
     let values = draws("packmime-reply:rate=18/s", Octets);
     assert!(values[0] > 272.0, "the first reply is a download");
     let downloads = values.iter().filter(|octets| **octets > 272.0).count();

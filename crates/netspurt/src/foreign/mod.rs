@@ -39,8 +39,9 @@ pub struct ForeignError {
 /// The result of looking up a text: nothing, an algorithm, or an error.
 pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
-/// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept as long
-/// as the process runs, so that a configuration that contains it can be copied like any other.
+/// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept until
+/// the process ends. A configuration that contains the algorithm can therefore be copied like any
+/// other.
 pub struct Seam<A: ?Sized + 'static> {
     finder: OnceLock<Finder<A>>,
 }
@@ -49,7 +50,7 @@ pub struct Seam<A: ?Sized + 'static> {
 pub struct Finder<A: ?Sized + 'static> {
     /// The algorithm that a text names.
     pub find: fn(&str) -> Lookup<A>,
-    /// The words by which algorithms are offered.
+    /// The words by which installed packages offer algorithms.
     pub offered: fn() -> Vec<String>,
 }
 
@@ -75,24 +76,24 @@ impl<A: ?Sized> Seam<A> {
         self.finder.get().and_then(|finder| (finder.find)(text))
     }
 
-    /// The words by which algorithms are offered.
+    /// The words by which installed packages offer algorithms.
     pub fn offered(&self) -> Vec<String> {
         self.finder.get().map_or_else(Vec::new, |finder| (finder.offered)())
     }
 }
 
-/// A function that learns the code of a file: its [pinned](pinned) name and its text.
+/// A function that gets the code of a file: the file's [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// The function that learns code before a text names an algorithm in it.
+/// The function that gets the code of a file before a text names an algorithm in this code.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
-/// Lets `learn` learn code from now on. Only the first call has an effect.
+/// Sets the function that gets the code of files. Only the first call has an effect.
 pub fn learn_with(learn: Learn) {
     let _ = LEARN.set(learn);
 }
 
-/// Passes the code of a file to the function that learns code, if there is one.
+/// Passes the code of a file to the function that [`learn_with`] has set, if there is one.
 pub fn learn(name: &str, code: &str) {
     if let Some(learn) = LEARN.get() {
         learn(name, code);

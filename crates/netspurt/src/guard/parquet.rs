@@ -257,7 +257,7 @@ const PAGE: &[(u64, Holds)] = &[
     (8, Structure(DATA_PAGE_2)),
 ];
 
-/// The field of `PageHeader` with the number of octets of data after it.
+/// The field of `PageHeader` with the number of octets of data after the header.
 const COMPRESSED_SIZE: u64 = 3;
 
 /// `DataPageHeader`.

@@ -1,9 +1,9 @@
 //! A check of octets in Thrift's compact protocol. Parquet files have their footer and page headers
-//! in this protocol; the check refuses those that would keep a decoder busy without end.
+//! in this protocol; the check refuses octets that would keep a decoder busy without end.
 //!
 //! Source: Apache Thrift, `doc/specs/thrift-compact-protocol.md`.
 
-/// The greatest depth of structures and lists inside each other.
+/// The greatest depth to which structures and lists may be nested.
 const DEPTH_MAX: u32 = 32;
 
 /// The greatest id of a field. Ids have 16 bits, and decoders ignore higher bits.
@@ -35,7 +35,7 @@ impl Holds {
     }
 }
 
-/// A walk through octets of the protocol, and the octets that are left.
+/// Walks through octets of the protocol, and holds the octets that are left.
 ///
 /// A list gives the number of its elements, and elements of some types take no octets. A decoder
 /// that skips such elements one by one may need years for a hundred octets. The walk therefore

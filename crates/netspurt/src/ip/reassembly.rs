@@ -138,7 +138,7 @@ impl<F: Frame> PartialDatagrams<F> {
         Some(whole)
     }
 
-    /// Drops the datagrams that are incomplete at their deadline by `now`.
+    /// Drops the incomplete datagrams whose deadline is at or before `now`.
     fn give_up(&mut self, now: Time, events: &mut Events<F>) {
         while let Some((at, id)) = self.deadlines.front().copied()
             && at <= now
@@ -213,7 +213,8 @@ impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
     }
 }
 
-/// These methods are never inlined, so that a host without reassembly is inlined where it is used.
+/// These methods are never inlined. The compiler can then inline a host without reassembly where
+/// the host is used.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {

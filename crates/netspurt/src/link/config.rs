@@ -36,9 +36,9 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The largest frame that enters the queue when a datagram of `size` octets arrives: the
-    /// datagram itself, its largest fragment, or the limit if the link drops larger datagrams; in
-    /// octets.
+    /// The octets of the largest frame that enters the queue when a datagram of `size` octets
+    /// arrives. This frame is the datagram itself or its largest fragment. If the link drops larger
+    /// datagrams, the result is at most the link's limit.
     pub fn largest_part(&self, size: u32) -> u32 {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }
@@ -53,7 +53,7 @@ impl LinkConfig {
         self.queue.limit().admits((0, 0), size)
     }
 
-    /// The rate; nothing is transmitted in the dead times of handovers.
+    /// The rate, with the dead times of handovers, in which the link transmits nothing.
     pub(super) fn rate_with_dead_times(&self) -> Rate {
         let dead = |this: &Handover| (!this.dead.is_zero()).then_some((this.at, this.dead));
         let dead: Vec<_> = self.handovers.iter().filter_map(dead).collect();

@@ -38,7 +38,7 @@ impl Delay {
         }
     }
 
-    /// The delay of a frame that leaves at `start`, however far ahead that is.
+    /// The delay of a frame that leaves at `start`, which may be far in the future.
     pub(super) fn ahead(&self, start: Time) -> Duration {
         match &self.0 {
             DelayKind::Constant(delay) => *delay,

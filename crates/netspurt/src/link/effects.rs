@@ -24,8 +24,8 @@ pub struct Pick {
     seen: u64,
     /// Frames by their number in the order of arrival, from 1; the highest number is first.
     nth: Vec<u64>,
-    /// Packets by their number in the flow. Each entry of a number selects one further
-    /// transmission, beginning with the first.
+    /// Packets by their number in the flow. If a number is in the list *n* times, the first *n*
+    /// transmissions of the packet are selected.
     packets: Vec<u64>,
     /// For each flow, the octets of its largest packet so far. Only the last packet of a flow, or
     /// of a message, is smaller.
@@ -108,7 +108,7 @@ impl Pick {
         self
     }
 
-    /// Selects in bursts by a good and a bad state. The good state selects with probability
+    /// Selects frames in bursts, by a good and a bad state. The good state selects with probability
     /// `in_good`, and each frame ends it with probability `to_bad`. The bad state selects with
     /// probability `in_bad`, and each frame ends it with probability `to_good`. The first state is
     /// the good one.
@@ -214,7 +214,7 @@ pub struct Effects {
     /// Selects frames that are lost after the queue. They have taken room in the queue and
     /// transmission time.
     pub loss: Option<Pick>,
-    /// Selects frames of which a copy arrives, later than the frame by this time.
+    /// Selects frames that are duplicated. The copy arrives later than the frame by this time.
     pub duplicate: Option<(Pick, Duration)>,
     /// Selects frames that are delayed by this time.
     pub reorder: Option<(Pick, Duration)>,

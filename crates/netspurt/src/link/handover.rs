@@ -1,4 +1,4 @@
-//! Handovers: at an instant, another path replaces the path that a link stands for.
+//! Handovers: at a given instant, a link changes from one path to another.
 
 use crate::units::{Duration, Time};
 
@@ -20,8 +20,8 @@ pub struct Handover {
 /// What happens to a queue at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueFate {
-    /// The queue stays; the rest of the frame in transmission follows when the link transmits
-    /// again.
+    /// The frames stay in the queue. The rest of the frame in transmission is sent when the link
+    /// transmits again.
     #[default]
     Keep,
     /// All frames in the queue are dropped, and also the frame in transmission.
@@ -46,7 +46,7 @@ pub enum FlightFate {
     Pass,
     /// The frames are dropped.
     Drop,
-    /// The dead time is added to their delay.
+    /// The dead time is added to the delay of the frames.
     Hold,
     /// The frames arrive by the old path. A copy of each leaves by the new path when the dead time
     /// ends. On a link that keeps the order, frames on the old path would wait for the copies.

@@ -95,7 +95,7 @@ impl Line {
     }
 
     /// When a handover drops `parcel` from the queue; `None` if none does. The frame came at `now`,
-    /// and its transmission would end at `end`. The transmitter is free from the drop on.
+    /// and its transmission would end at `end`. After the drop the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -173,7 +173,7 @@ impl Line {
         self.serializer.transmit(now, size)
     }
 
-    /// The arrival of a frame on a plain line, whose transmission has been fixed; `by` is the event
+    /// The arrival on a plain line of a frame whose transmission has been fixed. `by` is the event
     /// that caused the frame to enter.
     #[inline(always)]
     pub(super) fn arrival(

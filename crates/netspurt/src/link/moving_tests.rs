@@ -22,7 +22,7 @@ fn rate(bits: u64) -> BitRate {
     BitRate::new(bits).unwrap()
 }
 
-/// 8 kbit/s, so that a frame of 1000 octets takes a second; a second of delay.
+/// A link of 8 kbit/s with a delay of a second. A frame of 1000 octets takes a second.
 fn slow() -> LinkConfig {
     LinkConfig {
         rate: rate(8000).into(),
@@ -170,8 +170,8 @@ fn losses_match_their_probability_over_time_and_per_bit() {
     let mut pick = Pick::default().random(Chance::FrameOverTime(fade), Stream::named(1, "fade"));
     let n = 100_000;
     let lost = (0..n).filter(|i| pick.picks(Time::from_nanos(i * 20_000), &frame(0))).count();
-    // The probability falls from one to zero in the first second, and is zero in the second one:
-    // 25000 losses, standard deviation 91.
+    // The probability falls from one to zero in the first second, and is zero in the second one.
+    // The expected number of losses is 25000, and the standard deviation is 91.
     assert!((24_600..25_400).contains(&lost), "{lost}");
     // 1 - (1 - 1e-5)^8000 = 0.0769.
     let mut bits = Pick::default().random(Chance::Bits(1e-5), Stream::named(1, "bits"));

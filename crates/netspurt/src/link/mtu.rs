@@ -6,10 +6,10 @@ use crate::segment::IPV4_HEADER_BYTES;
 /// What a link does with a datagram that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooBig {
-    /// Sends it in fragments (RFC 791 §2.3).
+    /// Sends the datagram in fragments (RFC 791 §2.3).
     Fragment,
-    /// Drops it, as if all datagrams forbade fragmentation. The sender is not informed: ICMP is not
-    /// modelled.
+    /// Drops the datagram, as if all datagrams forbade fragmentation. The sender is not informed,
+    /// because ICMP is not modelled.
     Drop,
 }
 
@@ -44,13 +44,13 @@ impl Mtu {
         self.too_big
     }
 
-    /// Whether a frame of `size` octets crosses in fragments.
+    /// Whether a frame of `size` octets is sent in fragments.
     pub(super) fn cuts(self, size: u32) -> bool {
         self.too_big == TooBig::Fragment && size > self.bytes
     }
 
-    /// The octets of the largest frame into which a frame of `size` octets is cut; the limit if
-    /// larger frames are dropped and the frame is larger.
+    /// The octets of the largest frame that the link sends for a frame of `size` octets. If the
+    /// link drops larger frames, the result is at most the limit.
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {
             _ if size <= self.bytes => size,

@@ -13,7 +13,7 @@ pub enum Rate {
     Constant(BitRate),
     /// Rates that follow each other, each for some time.
     Following(Rates),
-    /// Opportunities: given instants, with some octets at each.
+    /// Opportunities: given instants. At each, the link may transmit a given number of octets.
     AtInstants(Opportunities),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum MovingRate {
 
 impl MovingRate {
     /// Transmits a frame of `size` octets and returns the start, the end, and the rate at the
-    /// start. The frame is ready at `now`, and the line is free starting at `free`.
+    /// start. The frame is ready at `now`, and the line is free from `free` on.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit(

@@ -20,8 +20,8 @@ fn at(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
 
-/// A link of 8 kbit/s, so that a frame of 1000 octets takes a second, without delay and with a
-/// queue of three frames.
+/// A link of 8 kbit/s, without delay and with a queue of three frames. A frame of 1000 octets takes
+/// a second.
 fn modem() -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(8000).unwrap().into(),
@@ -223,7 +223,7 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     let n = 200_000;
     let mut even = Pick::default().random(Chance::Frame(0.02), Stream::named(1, "even"));
     let lost = (0..n).filter(|_| even.picks(Time::ZERO, &frame(0))).count();
-    // 4000 expected, standard deviation 63.
+    // The expected number is 4000, and the standard deviation is 63.
     assert!((3750..4250).contains(&lost), "{lost}");
 
     // The stationary share of the bad state is 0.01 / (0.01 + 0.25) = 1/26. It lasts 4 frames on

@@ -117,7 +117,7 @@ impl Link {
 
     /// Processes a frame at `when`. Returns the frame's arrival if it is already certain. The
     /// caller then passes the arrival to [`keep`](Self::keep) or, if the link is
-    /// [`clear`](Self::is_clear), carries it out immediately.
+    /// [`clear`](Self::is_clear), processes it immediately.
     #[inline(always)]
     pub fn take_in<F: Frame>(
         &mut self,
@@ -141,8 +141,8 @@ impl Link {
         }
     }
 
-    /// Processes the fragments of a frame that is larger than the link's limit, one right behind
-    /// the other, or drops it.
+    /// Processes a frame that is larger than the link's limit. The link sends the frame's fragments
+    /// one right after the other, or drops the frame.
     #[cold]
     #[inline(never)]
     fn take_in_too_big<F: Frame>(

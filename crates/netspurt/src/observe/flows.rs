@@ -49,7 +49,7 @@ struct Live<T> {
     reset: bool,
     state: T,
     number: u64,
-    /// The number of the initiator's SYN on the wire.
+    /// The sequence number of the initiator's SYN, as on the wire.
     isn: Option<u32>,
 }
 
@@ -287,10 +287,10 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// Returns what is kept of the connection whose age the next packet will check. The connection
-    /// must be closed, and none of its packets may have been seen within the last `quiet`. Returns
-    /// `None` otherwise, and if this connection was already returned since its last packet. `quiet`
-    /// must be the same for all calls, and shorter than the lifetime of a closed connection.
+    /// Returns what is kept of the connection whose age is checked next. The connection must be
+    /// closed, and none of its packets may have been seen within the last `quiet`. Returns `None`
+    /// otherwise, and if this connection was already returned since its last packet. `quiet` must
+    /// be the same for all calls, and shorter than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {

@@ -55,12 +55,12 @@ pub struct Answer {
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
 /// the sample. So the sample includes the delay of the acknowledgment, as with an echoed timestamp
 /// (RFC 7323 §4.3). The number gives no such sample if it covers a segment that was sent more than
-/// once, because segments behind a repair waited for the repair. If the number gives no sample, the
-/// oldest segment that was sent once and that a SACK block newly reports gives the sample. If there
-/// is no such segment either, the acknowledgment of a segment that was sent more than once gives an
-/// ambiguous sample (RFC 6298 §3, Karn and Partridge 1987). Linux has the same rule
-/// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed timestamps; this code does
-/// not.
+/// once, because segments above a lost one are acknowledged only when its retransmission arrives.
+/// If the number gives no sample, the oldest segment that was sent once and that a SACK block newly
+/// reports gives the sample. If there is no such segment either, the acknowledgment of a segment
+/// that was sent more than once gives an ambiguous sample (RFC 6298 §3, Karn and Partridge 1987).
+/// Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed
+/// timestamps; this code does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};

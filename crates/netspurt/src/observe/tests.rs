@@ -39,7 +39,7 @@ fn sent(times: &[u64]) -> OneWay {
     way
 }
 
-/// When the segment was sent that gave the sample of `answer`; `None` without an unambiguous
+/// When the segment that gave the sample of `answer` was sent; `None` without an unambiguous
 /// sample.
 fn timed(answer: &Answer) -> Option<Time> {
     answer.sample.filter(|sample| !sample.ambiguous).map(|sample| sample.sent)
@@ -84,7 +84,7 @@ fn a_sack_block_gives_the_sample_of_the_oldest_segment_that_it_newly_reports() {
     assert_eq!(timed(&way.answered(at(32), &ack(1, &[(201, 401)]))), Some(at(12)));
     way.sent(at(40), &data(1), ());
     way.sent(at(41), &data(101), ());
-    // The ACK covers the repair, and a block reports new octets.
+    // The ACK covers the retransmission, and a block reports new octets.
     let answer = way.answered(at(60), &ack(101, &[(201, 501)]));
     assert_eq!((timed(&answer), answer.acked_bytes), (Some(at(15)), 100));
     assert_eq!(timed(&way.answered(at(61), &ack(501, &[]))), None);
@@ -249,7 +249,7 @@ fn packets_between_two_ends_are_one_connection_until_another_syn() {
     assert_eq!(of(&passing(3, 4001, 80, Flags::SYN, 7)), (1, Side::From, true));
     assert_eq!(of(&passing(4, 4000, 80, Flags::SYN, 8)), (2, Side::From, true));
     assert_eq!(of(&passing(5, 80, 4000, Flags::ACK, 9)), (2, Side::To, false));
-    // The SYN of this connection was missed, or comes late.
+    // The SYN of this connection was missed, or arrives late.
     let late = Passing { ack: 6, ..passing(6, 80, 4002, both, 1) };
     assert_eq!(of(&late), (3, Side::To, true));
     assert_eq!(of(&passing(6, 4002, 80, Flags::SYN, 5)), (3, Side::From, false));

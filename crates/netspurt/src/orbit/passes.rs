@@ -79,8 +79,8 @@ impl Search {
         Ok(passes)
     }
 
-    /// Computes the path at every step. It adds each extreme of the clearance between two steps
-    /// whose sign differs from the sign at both steps.
+    /// Computes the path at every step. If the clearance has an extreme of the opposite sign
+    /// between two steps, the result includes this extreme.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));
@@ -167,9 +167,9 @@ fn middle(a: Utc, b: Utc) -> Utc {
     a.after_nanos((b.as_nanos() - a.as_nanos()) / 2)
 }
 
-/// Finds an instant whose clearance has the other sign than the clearances at three given instants,
-/// which all have the same sign. Returns `None` if there is none, or if the clearance at the middle
-/// instant is not the nearest to zero.
+/// The clearances at three given instants have the same sign. Finds an instant between them at
+/// which the clearance has the opposite sign. Returns `None` if there is none, or if the clearance
+/// at the middle instant is not the nearest to zero.
 fn other_side(
     path: &OrbitPath,
     last: Seen,

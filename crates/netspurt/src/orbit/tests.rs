@@ -8,7 +8,7 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A satellite in a circular orbit, with an arbitrary place on it.
+/// A satellite at an arbitrary place of a circular orbit.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -39,7 +39,8 @@ fn day(step_s: i64) -> Search {
     Search { from, to: from.after(86_400.0), step: step_s * 1_000_000_000 }
 }
 
-/// The distance of two points on circles of radius `r` and `s` whose directions are `angle` apart.
+/// The distance between a point on a circle of radius `r` and a point on a circle of radius `s`.
+/// Their directions from the common centre are `angle` apart.
 fn chord(r: f64, s: f64, angle: f64) -> f64 {
     (r * r + s * s - 2.0 * r * s * libm::cos(angle)).sqrt()
 }
@@ -80,7 +81,8 @@ fn a_circular_orbit_has_the_analytic_distance_to_a_relay_within_a_kilometre() {
         let turned = core::f64::consts::TAU * f64::from(second) / synodic;
         let state = both.at(under.after(f64::from(second))).unwrap();
         worst = worst.max((state.km - chord(radius, 42_164.17, turned)).abs());
-        // The Earth blocks sight if the angle between both exceeds that of a tangent.
+        // The Earth blocks sight if the angle between both stations is greater than the angle at
+        // which the line between them touches the Earth.
         let apart = libm::acos(libm::cos(turned));
         hidden += usize::from(!state.clear());
         assert!(state.clear() == (apart < most) || (apart - most).abs() < 1e-4, "{second} s");
@@ -98,8 +100,8 @@ fn a_satellite_in_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
     let half = libm::acos(EARTH_KM / radius) + libm::acos(EARTH_KM / 42_164.17);
     for pass in passes.iter().filter(|pass| pass.whole()) {
         assert!((pass.seconds() - synodic * half / core::f64::consts::PI).abs() < 0.1);
-        // The greatest distance is that of a tangent. The distance is least when both are on one
-        // line from the centre.
+        // The distance is greatest when the line between both touches the Earth. It is least when
+        // both are on one line from the centre.
         let most = chord(radius, 42_164.17, half);
         assert!((pass.km[1] - most).abs() < 1.0 && (pass.km[0] - 42_164.17 + radius).abs() < 0.1);
     }

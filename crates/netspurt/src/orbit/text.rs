@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 use crate::place::did_you_mean;
 
-/// Stands in an error where the name of the file would stand: an orbit in text form has no file.
+/// The text that an error has in place of a file's name, because an orbit in text form has no file.
 const ORBIT: &str = "orbit";
 /// The keys of an orbit in text form. The first four are required.
 const KEYS: [&str; 8] =

@@ -35,7 +35,7 @@ impl Utc {
         self.0
     }
 
-    /// Returns the start of a day of a year, where the first `day` is 1. `None` if the year has no
+    /// Returns the start of a day of a year. On 1 January, `day` is 1. `None` if the year has no
     /// such day.
     pub(super) fn of_day(year: i32, day: u32) -> Option<Self> {
         NaiveDate::from_yo_opt(year, day).and_then(midnight)

@@ -16,7 +16,7 @@ use super::table::{Data, Table};
 /// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// The opener's port of flow 0. Each flow has the next port.
+/// The opener's port of flow 0. The port of each further flow is greater by one.
 const FIRST_PORT: u32 = 10_000;
 /// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;
@@ -95,10 +95,10 @@ enum Optional<'a> {
 /// `snap_bytes` octets of each packet.
 ///
 /// In IPv4, node *n* has the address 10.x.y.z, and the last three octets are *n* + 1. The IP
-/// identification counts an endpoint's transmissions. A link may charge a segment a size that no
-/// TCP header can have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. In this
-/// case the packet is written with valid headers, and its comment states both sizes. Fragments are
-/// cut from the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
+/// identification counts an endpoint's transmissions. A segment may have a size that is impossible
+/// with a TCP header: in ns-2, an ACK with *k* SACK blocks has 40 + 8*k* octets. In this case the
+/// packet is written with valid headers, and its comment states both sizes. Fragments are cut from
+/// the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
 /// identifier.
 ///
 /// # Errors

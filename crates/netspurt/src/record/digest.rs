@@ -73,7 +73,7 @@ fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     }
 }
 
-/// Returns the octets that hold a signed number with these bits.
+/// Returns the number of octets that a signed number with these bits needs.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,

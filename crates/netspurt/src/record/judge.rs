@@ -73,9 +73,9 @@ struct Open {
 pub struct SenderVerdict {
     /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// The time before each timeout in which the end had neither sent nor received, summed over all
-    /// timeouts. Timeouts of a FIN without data are left out, because no application waits for
-    /// them.
+    /// The sum, over all timeouts, of the time before the timeout in which the end neither sent nor
+    /// received a segment. Timeouts of a FIN without data are left out, because no application
+    /// waits for them.
     pub waited: Duration,
 }
 

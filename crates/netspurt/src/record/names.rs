@@ -28,7 +28,8 @@ pub struct FlowProperties {
     pub messages: [Option<NonZero<u64>>; 2],
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
-    /// Whether this is a population, whose connections come and go, and not a single flow.
+    /// Whether this is a population, whose connections start and end during the run, and not a
+    /// single flow.
     pub population: bool,
 }
 
@@ -128,7 +129,7 @@ impl Names {
     pub fn connection(&self, population: FlowId, number: u32) -> Option<FlowId> {
         let place = population.0 - (self.named() - self.populations);
         let offset = number.checked_mul(self.populations)?.checked_add(place)?;
-        // The two ends of each flow have a number each.
+        // The ends of flow *f* have the numbers 2*f* and 2*f* + 1, which must fit in 32 bits.
         self.named().checked_add(offset).filter(|id| *id < u32::MAX / 2).map(FlowId)
     }
 

@@ -150,8 +150,8 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
-            // Marks make no row here. The table `links` counts them, and the table `segments` shows
-            // them.
+            // A mark adds no row here. The table `links` counts marks, and the table `segments`
+            // shows them.
             What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }

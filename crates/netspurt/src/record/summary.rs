@@ -26,7 +26,7 @@ pub struct FlowSum {
     pub retransmissions: u64,
     /// The number of timeouts.
     pub timeouts: u64,
-    /// The number of repairs that began without a timeout: by ACKs, or by RACK's timer.
+    /// The number of recoveries that began without a timeout: by ACKs, or by RACK's timer.
     pub fast_retransmits: u64,
     /// The octets that were acknowledged to the sender.
     pub acked_bytes: u64,
@@ -38,13 +38,13 @@ pub struct FlowSum {
     pub delivered_bytes: u64,
     /// The number of reductions of cwnd that were undone.
     pub undone: u64,
-    /// The number of times that the receive window held back data that cwnd allowed. Only ns-2's
+    /// How often the receive window prevented the sending of data that cwnd allowed. Only ns-2's
     /// senders count it.
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,
-    /// The time before each timeout in which the sender had neither sent nor received, summed over
-    /// all timeouts.
+    /// The sum, over all timeouts, of the time before the timeout in which the sender neither sent
+    /// nor received a segment.
     pub waited: Duration,
     /// How the sender's time was spent, for a byte-sequenced connection.
     pub times: Option<SendTimes>,

@@ -303,7 +303,8 @@ proptest! {
             prop_assert_eq!(packet.len(), usize::from(part.size_bytes));
             let decoded = decode(packet, Checks::Whole);
             let fault = decoded.err().map(|error| error.what);
-            // The checksum of the IP header is correct, so that a fragment has no other fault.
+            // The checksum of the IP header is correct, so the only possible fault is that the
+            // packet is a fragment.
             prop_assert_eq!(fault.is_some(), seen.len() > 1);
             prop_assert!(fault.is_none_or(|fault| fault == Fault::Fragment));
         }

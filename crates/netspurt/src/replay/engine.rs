@@ -90,8 +90,8 @@ pub enum TimerVerdict {
 
 impl TimerVerdict {
     /// Returns the verdict on a timer that fires after `wait`, for a probe that is answered after
-    /// `rtt`, or is never answered if that is `None`. A timer is too short if it is *below* the
-    /// delay (RFC 889 §3.3). So a reply at the same instant is in time.
+    /// `rtt`. If `rtt` is `None`, the probe is never answered. A timer is too short if it is
+    /// *below* the delay (RFC 889 §3.3). So a reply at the same instant is in time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,

@@ -86,10 +86,11 @@ pub struct GridPoint {
 pub struct Front(Vec<GridPoint>);
 
 impl Front {
-    /// Adds a setting, unless an existing setting is at least as good in both. Removes existing
-    /// settings for which the new one is at least as good in both.
+    /// Adds a setting, unless an existing setting is at least as good in both measures. Removes
+    /// existing settings if the new setting is at least as good in both measures.
     pub fn offer(&mut self, new: GridPoint) {
-        // The number of spurious retransmissions increases, so the timers decrease.
+        // From setting to setting, the number of spurious retransmissions increases. The timers
+        // therefore decrease.
         let place = self.0.partition_point(|old| old.spurious <= new.spurious);
         if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
             return;

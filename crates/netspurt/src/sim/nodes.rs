@@ -53,7 +53,7 @@ impl Nodes {
         place
     }
 
-    /// Makes a place for a node and puts it on the free list, which is empty before.
+    /// Makes a place for a node and puts the place on the free list, which must be empty.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {

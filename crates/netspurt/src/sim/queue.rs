@@ -6,8 +6,8 @@
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
 //! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
 //! time advances, entries move down to narrower slots. They keep the order of entry, so equal
-//! entries come out first in, first out. The cost does not depend on the number of appointments, as
-//! long as few are in one slot.
+//! entries come out first in, first out. The cost does not depend on the number of appointments if
+//! each slot has only a few.
 
 use crate::stage::Appointment;
 use crate::units::Time;
@@ -43,8 +43,8 @@ pub struct EventQueue {
     block: u64,
     /// No slot of the current block before this one has an entry.
     from: usize,
-    /// The last entry of each slot; its next entry is the slot's first. The slots of even blocks
-    /// come first, then those of odd blocks.
+    /// The last entry of each slot. The lists are circular: after its last entry follows the slot's
+    /// first. The slots of even blocks come first, then those of odd blocks.
     slots: Box<[u32; 2 * SLOTS]>,
     /// Which slots have entries, by block.
     used: [Used; 2],

@@ -45,7 +45,7 @@ impl FlowSlots {
         slot
     }
 
-    /// Removes the slot from `flow` and returns it. No other flow can claim the slot until
+    /// Takes the slot away from `flow` and returns the slot. No other flow can claim the slot until
     /// [`free`](Self::free) is called.
     ///
     /// # Panics

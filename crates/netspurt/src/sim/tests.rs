@@ -1,4 +1,5 @@
-//! Tests of worlds with small hosts: time that stands still, and flows that come and go.
+//! Tests of worlds with small hosts: many wake-ups at one instant, and flows that start and end
+//! during a run.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId, Side};
@@ -49,7 +50,7 @@ impl Stage<Segment> for Echo {
     }
 }
 
-/// A world of two nodes, with a link of the delay `delay` in each direction.
+/// A world of two nodes, with a link in each direction. Each link has the delay `delay`.
 fn world<P: Population<Segment, Echo>>(
     delay: Duration,
     flows: Vec<(FlowId, FlowEnds<Echo>)>,
@@ -101,7 +102,8 @@ fn a_world_in_which_time_stands_still_returns_to_its_driver() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// A population of flows with the instants of their starts, last first. It records what it sees.
+/// A population of flows. It has the instants of their starts, the last one first, and it records
+/// its calls.
 #[derive(Debug, Default)]
 struct Visitors {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,

@@ -22,7 +22,7 @@ pub struct WorldConfig<E, P = ()> {
     pub links: Vec<LinkConfig>,
     /// Flows that exist from the start of the run to its end.
     pub flows: Vec<(FlowId, FlowEnds<E>)>,
-    /// The pairs of nodes between which flows that start later run.
+    /// The pairs of nodes at which the flows that start later have their ends.
     pub pairs: Vec<[u32; 2]>,
     /// The nodes that report the frames that they see.
     pub observed: Vec<u32>,
@@ -457,8 +457,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Sends a frame over the link `number` towards its end, up to the next place where it may meet
-    /// other frames. The frame's fate on the links before that place is known immediately.
+    /// Sends a frame over the link `number` and the links after it, up to the next place where the
+    /// frame may meet other frames. The frame's passage over these links is computed immediately.
     #[inline(always)]
     fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {

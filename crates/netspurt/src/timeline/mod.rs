@@ -17,7 +17,8 @@ use crate::units::{Duration, Time};
 pub enum Interpolation {
     /// The value of the earlier point holds.
     Step,
-    /// The value moves on a straight line. Two points at one instant make a jump.
+    /// The value changes along a straight line from point to point. Two points at one instant make
+    /// a jump.
     Linear,
 }
 
@@ -33,7 +34,7 @@ pub enum TimelineError {
     Unordered(usize),
 }
 
-/// A value that can move along a straight line.
+/// A value that can be interpolated along a straight line.
 pub trait Moving: Copy + PartialOrd {
     /// Returns this value moved towards `other` by the share `part / interval`.
     #[must_use]

@@ -36,7 +36,7 @@ pub struct Opportunities {
 /// A mistake in a list of opportunities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpportunitiesError {
-    /// There are no instants, or the last one is zero, so that rounds take no time.
+    /// There are no instants, or the last one is zero and rounds would take no time.
     #[error("opportunities need a last instant above zero")]
     NoRound,
     /// An instant is earlier than the instant before it. The field is the number of the instant,

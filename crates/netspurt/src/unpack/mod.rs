@@ -11,7 +11,8 @@ use crate::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// Contents of at most this many octets, 64 MiB, may be any multiple of the compressed file.
+/// Contents of at most this many octets, 64 MiB, may be any number of times as long as the
+/// compressed file.
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the part of the file that was read.
 /// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032

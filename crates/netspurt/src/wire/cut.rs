@@ -67,7 +67,8 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
 /// When the header is not complete.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     if packet[0] >> 4 == 6 {
-        // ECN is the lower two bits of the traffic class, which lies in two octets.
+        // ECN is the lower two bits of the traffic class, whose eight bits are spread over two
+        // octets.
         packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
         return;
     }

@@ -49,8 +49,8 @@ pub enum Fault {
     /// The packet has another protocol than TCP, with this number.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// An IPv6 routing header has segments left, and is of an unknown kind. Then the last
-    /// destination, which the checksum uses (RFC 8200 §8.1), cannot be found.
+    /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
+    /// which the checksum uses (RFC 8200 §8.1), therefore cannot be found.
     #[error("a routing header with stops ahead")]
     Routed,
 }

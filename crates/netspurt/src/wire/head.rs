@@ -99,7 +99,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The ECN codepoint. In IPv6 the traffic class lies in two octets.
+    /// The ECN codepoint. In IPv6 the bits of the traffic class are spread over two octets.
     #[inline]
     pub fn ecn(self) -> Ecn {
         match self {
@@ -245,14 +245,14 @@ impl<'a> TcpHead<'a> {
     }
 
     /// The source port and the sequence number in the first eight octets of a header. An ICMP error
-    /// quotes at least these octets (RFC 792). Each is `None` if it is missing.
+    /// quotes at least these octets (RFC 792). Each value is `None` if it is missing.
     pub fn quoted(octets: &[u8]) -> (Option<u16>, Option<u32>) {
         let port = octets.first_chunk::<2>().map(|two| half(two, 0));
         (port, octets.first_chunk::<8>().map(|eight| word(eight, 4)))
     }
 
-    /// Turns the header at the start of `tcp` into the header of the segment `ahead` octets later,
-    /// with `flags`. The caller sets the checksum.
+    /// Turns the header at the start of `tcp` into the header of a segment that begins `ahead`
+    /// octets later and has these `flags`. The caller sets the checksum.
     ///
     /// # Panics
     /// When the header is not complete.

@@ -21,7 +21,7 @@ pub struct EchoPacket {
     pub destination: Ipv4Addr,
     /// Identification of the IPv4 packet.
     pub ip_id: u16,
-    /// Whether it is the reply.
+    /// Whether the packet is a reply.
     pub reply: bool,
     /// The identifier. A reply has the identifier and the sequence number of its request.
     pub identifier: u16,
@@ -61,7 +61,7 @@ pub struct CapturedEcho {
     pub source: IpAddr,
     /// The destination of the packet.
     pub destination: IpAddr,
-    /// Whether it is the reply.
+    /// Whether the packet is a reply.
     pub reply: bool,
     /// The identifier.
     pub identifier: u16,

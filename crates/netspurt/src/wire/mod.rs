@@ -1,4 +1,4 @@
-//! Bytes: segments as IPv4 and IPv6 packets and back, and packets in captures.
+//! Encodes segments as IPv4 and IPv6 packets, decodes such packets, and reads captures.
 
 mod capture;
 mod captured_tcp;

@@ -49,8 +49,8 @@ pub fn option_bytes(segment: &Segment) -> u16 {
     stamps + 4 * words
 }
 
-/// Octets of the IPv4 and TCP headers of `segment` with options. The size that links charge is the
-/// sum of these and the payload.
+/// Octets of the IPv4 and TCP headers of `segment` with options. The size of a segment on a link is
+/// the sum of these octets and the payload.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment, SynOptions, Timestamps};

@@ -277,8 +277,8 @@ fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
     assert_eq!(step, 200_000_000);
     assert!(note.contains("every 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
-    // The time in the statistics is too short for the probes one after the other, but long enough
-    // if three are in flight.
+    // The time in the statistics is too short if one probe was in flight at a time. It is long
+    // enough if three were in flight.
     assert_eq!(run(101, "").0, 1_000_000_000);
     assert_eq!(run(101, ", pipe 3").0, 8_100_000);
     let text = format!(

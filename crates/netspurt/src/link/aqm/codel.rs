@@ -35,7 +35,7 @@ impl Algorithm {
 /// The state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
-    /// The instant at which the delay will have been too long for an interval.
+    /// The instant at which the delay will have been above the target for a whole interval.
     first_above: Option<Time>,
     drop_next: Time,
     /// Drops since the dropping state was entered.
@@ -49,7 +49,7 @@ struct Head {
     parcel: Parcel,
     /// The frame's time in the queue.
     sojourn: Duration,
-    /// Whether the delay has been too long for an interval.
+    /// Whether the delay has been above the target for a whole interval.
     above: bool,
 }
 

@@ -64,7 +64,8 @@ pub struct RedConfig {
     pub wq: f64,
     /// The probability at an average of `max_th`.
     pub max_p: f64,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice that.
+    /// Whether the probability rises from `max_p` to 1 while the average rises from `max_th` to
+    /// twice `max_th`.
     pub gentle: bool,
     /// The size of a typical frame. Idle time is counted in transmission times of such a frame.
     /// With octets, probabilities are for frames of this size (the paper takes the size of the
@@ -158,7 +159,7 @@ pub struct PieConfig {
     pub alpha: f64,
     /// Probability for each second by which the delay grew since the last update.
     pub beta: f64,
-    /// How long a burst is not dropped: MAX_BURST.
+    /// The length of a burst of which no frame is dropped: MAX_BURST.
     pub max_burst: Duration,
     /// The size of a typical frame, MEAN_PKTSIZE (1024 in RFC 8034): if at most two of these wait,
     /// no frame is dropped or marked.

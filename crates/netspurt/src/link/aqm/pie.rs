@@ -9,9 +9,9 @@ use super::desk::AqmVerdict;
 /// The state of PIE.
 ///
 /// The delay is measured, and not computed from a departure rate (RFC 8033 §4.2 leaves the choice).
-/// It is the time that the frame that left last was in the queue, or zero if no frame waits. The
-/// options of RFC 8033 §5.2 to §5.5 are left out: it never switches off, does not derandomize, and
-/// does not cap a step.
+/// The delay is the time that the last departed frame spent in the queue, or zero if no frame
+/// waits. The options of RFC 8033 §5.2 to §5.5 are left out: this PIE never switches off, does not
+/// derandomize, and does not cap a step.
 #[derive(Debug)]
 pub(in crate::link) struct Pie {
     config: PieConfig,
@@ -241,7 +241,7 @@ mod tests {
             (0..10_000).filter(|_| pie.judge(at(1), 9000) != AqmVerdict::Pass).count()
         };
         assert_eq!(chosen(0.199, ms(7)), 0);
-        // 2000 expected, standard deviation 40.
+        // The expected number is 2000, and the standard deviation is 40.
         assert!((1850..2150).contains(&chosen(0.2, ms(7))), "{}", chosen(0.2, ms(7)));
         assert!(
             chosen(0.199, Duration::from_micros(7500)) > 0,

@@ -39,8 +39,8 @@ impl Red {
 
     /// Judges an arrival of `size` octets at a queue of this many frames and octets.
     ///
-    /// A frame above the upper threshold is dropped and not marked: RFC 3168 §7 allows marks only
-    /// below the upper threshold.
+    /// If the average is above the upper threshold, the frame is dropped and not marked: RFC 3168
+    /// §7 allows marks only below the upper threshold.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn the_count_spreads_the_choices_evenly() {
-        // At pb = 0.1: 1/10, then 1/9, 1/8, ... and the tenth for certain.
+        // At pb = 0.1 the probabilities are 1/10, 1/9, 1/8 and so on. The tenth frame is chosen for
+        // certain.
         let spread: Vec<f64> = (0..10).map(|count| evenly(0.1, count)).collect();
         for (n, p) in (1..=10).rev().zip(&spread) {
             assert!(close(*p, 1.0 / f64::from(n)), "{spread:?}");

@@ -23,7 +23,7 @@ fn at_us(n: u64) -> Time {
     Time::ZERO + Duration::from_micros(n)
 }
 
-/// 8 Mbit/s, so that a frame of 1000 octets takes a millisecond; no propagation delay.
+/// A link of 8 Mbit/s without propagation delay. A frame of 1000 octets takes a millisecond.
 fn line(queue: Queue) -> LinkConfig {
     LinkConfig {
         rate: BitRate::new(8_000_000).unwrap().into(),
@@ -227,8 +227,8 @@ fn two_greedy_flows_share_the_line_by_octets() {
 
 #[test]
 fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
-    // A quantum of one frame. The first frame leaves immediately; then a frame of the new flow
-    // leaves; then the flows alternate.
+    // The quantum is one frame. The first frame leaves immediately. A frame of the new flow leaves
+    // next, and then the flows alternate.
     let queue = fq(|config| config.quantum_bytes = 1000);
     let ids = [(0, 0), (1, 0), (2, 0), (10, 3), (11, 3), (12, 3)];
     let frames: Vec<_> =
@@ -240,9 +240,9 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 
 #[test]
 fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
-    // A quantum of two frames. The queue of the second flow is empty at 3 ms and moves behind the
-    // first. Its frame of 3.5 ms does not make it a new queue, so this frame waits for the first
-    // flow's whole turn.
+    // The quantum is two frames. The queue of the second flow is empty at 3 ms and moves behind the
+    // queue of the first. The second flow's frame at 3.5 ms does not make its queue a new queue, so
+    // this frame waits for the first flow's whole turn.
     let queue = fq(|config| config.quantum_bytes = 2000);
     let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
     let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));
@@ -327,7 +327,8 @@ fn red_and_pie_mark_ecn_capable_frames_and_drop_the_others() {
     }
 }
 
-/// Each algorithm with constants so sensitive that it acts on a queue of a few frames.
+/// The algorithm with this number. Its constants are so sensitive that it acts on a queue of a few
+/// frames.
 fn eager(algorithm: usize, seed: u64) -> Queue {
     match algorithm {
         0 => Queue::Red(red(seed)),
@@ -342,7 +343,7 @@ fn eager(algorithm: usize, seed: u64) -> Queue {
     }
 }
 
-/// Each algorithm with constants with which it never acts.
+/// The algorithm with this number. Its constants are so high that it never acts.
 fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     let never = Duration::from_secs(1_000_000);
     match algorithm {

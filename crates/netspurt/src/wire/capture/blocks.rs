@@ -39,7 +39,8 @@ pub(super) struct Section {
 /// A packet in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockPacket {
-    /// Nanoseconds since 1970; `None` if there is no stamp, or if they do not fit into 64 bits.
+    /// Nanoseconds since 1970; `None` if there is no stamp, or if the nanoseconds do not fit into
+    /// 64 bits.
     pub(super) unix_ns: Option<i64>,
     pub(super) link: LinkType,
     pub(super) interface: u32,

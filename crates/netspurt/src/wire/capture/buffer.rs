@@ -46,7 +46,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Passes `octets` octets, which must be in memory. Returns their place in memory.
+    /// Counts `octets` octets, which must be in memory, as read. Returns their place in memory.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;
@@ -55,7 +55,7 @@ impl<R: Read> Buffer<R> {
         place
     }
 
-    /// Passes `octets` octets, in memory or not. Returns whether the stream had enough.
+    /// Skips `octets` octets, in memory or not. Returns whether the stream had enough.
     pub(super) fn skip(&mut self, mut octets: usize) -> io::Result<bool> {
         while octets > 0 {
             let part = octets.min(ROOM);

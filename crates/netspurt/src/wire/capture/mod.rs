@@ -179,7 +179,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Recognizes the format by the first octets, and passes the header of a pcap file.
+    /// Recognizes the format by the first octets, and skips the header of a pcap file.
     fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
         let begins = buffer.fill(4)? && is_capture(buffer.unread());
         if !begins {
@@ -220,9 +220,9 @@ impl<R: Read> CaptureReader<R> {
         mut take: impl FnMut(&CapturedPacket<'_>),
     ) -> Result<bool, CaptureFault> {
         for _ in 0..most {
-            // Each of the two ways to a packet has its own call of `take`. With one common call,
-            // the packet would be written to memory and read again immediately, and processors
-            // wait for that.
+            // A packet comes from one of two functions, and each has its own call of `take`. With
+            // one common call, the packet would be written to memory and read again immediately,
+            // and the processor would wait for the write.
             match self.next_buffered() {
                 Some(found) => take(&self.give(&found)),
                 None => match self.next_item()? {

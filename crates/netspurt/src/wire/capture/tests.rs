@@ -120,7 +120,7 @@ fn packets_are_the_same_in_every_format_and_byte_order() {
             assert_eq!(found, expected);
             assert_eq!(all(Trickle(&file, 7)).0, expected);
         }
-        // Powers of two do not divide a microsecond.
+        // A microsecond is not a whole number of units of 2⁻³⁰ s.
         let (found, _) = all(&pcapng(big, 0x80 | 30, 1 << 30, &packets)[..]);
         assert!(found.iter().zip(&expected).all(|(a, b)| b.0 - a.0 <= 1 && a.1 == b.1));
     }

@@ -14,7 +14,7 @@ pub(super) const LONGEST: u32 = 65_535;
 /// IPv6, RFC 8200 §4.5) and identification.
 pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 
-/// A packet, classified by the part of a datagram that it is.
+/// The class of a captured packet: whether it is a fragment of a datagram that carries TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CapturedPart<'a> {
     /// The packet is not a fragment, or it has another protocol than TCP.

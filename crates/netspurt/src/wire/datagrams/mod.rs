@@ -11,7 +11,7 @@ use super::{CapturedIp, TCP};
 use fragment::{CapturedPart, DatagramKey, Fragment};
 use partial::PartialDatagram;
 
-/// The numbers of fragments of TCP, and of the datagrams that were made of them.
+/// How many fragments of TCP were read, and how many datagrams were made of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentCounts {
     /// Fragments of TCP, except malformed ones.

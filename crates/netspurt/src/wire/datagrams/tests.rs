@@ -106,7 +106,7 @@ fn the_datagram_is_delivered_with_the_fragment_that_completes_it() {
     }
 }
 
-/// RFC 3168 §5.3.
+/// If one fragment has a congestion mark, the datagram has the mark (RFC 3168 §5.3).
 #[test]
 fn a_mark_on_one_fragment_marks_the_datagram() {
     for six in [false, true] {
@@ -190,7 +190,7 @@ fn fragments_with_impossible_numbers_are_counted() {
     assert_eq!(datagrams.counts(), FragmentCounts { malformed: 4, ..FragmentCounts::default() });
 }
 
-/// RFC 5722 §3.
+/// Fragments of an IPv6 datagram must not overlap (RFC 5722 §3).
 #[test]
 fn copies_of_fragments_are_allowed_and_overlaps_in_ipv6_are_refused() {
     let whole = packet(true, 9, 300);

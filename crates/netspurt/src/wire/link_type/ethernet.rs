@@ -25,7 +25,7 @@ pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
         IPV4 | IPV6 => Some((LinkHeader::Ip, data)),
         PPPOE_SESSION => Some((LinkHeader::Session, data)),
         0..=LONGEST => Some((LinkHeader::Llc, data)),
-        // A tag has two octets, and the next type.
+        // A tag has two octets, and the next type field follows.
         _ if TAGS.contains(&kind) => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
         _ if MPLS.contains(&kind) => Some((LinkHeader::Labels, data)),
         _ => None,
