@@ -53,8 +53,8 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`. Those in `short` have buffers for short packets, those in `long`
-    /// for long ones.
+    /// Free places in `packets`. The places in `short` have buffers for short packets. The places
+    /// in `long` have buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
@@ -210,13 +210,13 @@ mod tests {
         bytes
     }
 
-    /// The id of a packet of end 1. 0 stands for its packet number 5.
+    /// The id of packet number `5 + n` of end 1.
     fn id(n: u64) -> TransmissionId {
         TransmissionId::of_packet(EndId::at(1), 5 + n)
     }
 
-    /// Receives packets one by one, and keeps them under ids of end 1 from number 5 on. Each entry
-    /// of `packets` has the length of a packet and its number of segments.
+    /// Receives packets one by one, and keeps them under ids of end 1. The numbers of the ids start
+    /// at 5. Each entry of `packets` has the length of a packet and its number of segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();

@@ -148,8 +148,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets and, if a device would cut it into segments, can be cut
-/// here.
+/// Whether a packet has all its octets. If a device would cut the packet into segments, it must
+/// also be possible to cut it here.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

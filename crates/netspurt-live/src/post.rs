@@ -1,4 +1,4 @@
-//! Prepares packets for delivery to a host, many in one call.
+//! Prepares packets for delivery to a host. One call sends many packets.
 //!
 //! Segments of one packet that leave directly after each other are joined under one header again.
 
@@ -38,7 +38,7 @@ struct PreparedPacket {
 enum PacketHead {
     /// The packet is sent as it was received.
     Held(Handle),
-    /// The beginning is in `made` of the [`Post`].
+    /// The beginning is in the field `made` of the [`Post`].
     Made(Range<usize>),
 }
 

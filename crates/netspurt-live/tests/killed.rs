@@ -72,7 +72,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
     let mut well_within = 0;
-    // A fixed sequence of instants, from before the namespaces are made to well within traffic.
+    // A fixed sequence of instants. Some are before the namespaces are made, others while packets
+    // are sent.
     let mut state = 12_345_u64;
     for _ in 0..50 {
         state =

@@ -1,4 +1,4 @@
-//! Tests of the driver between two hosts, which are the far ends of socket pairs. Links work in
+//! Tests of the driver between two hosts. Each host is the far end of a socket pair. Links work in
 //! logical time, so no test depends on how much real time passes.
 
 use std::os::unix::net::UnixDatagram;

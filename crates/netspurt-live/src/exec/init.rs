@@ -138,8 +138,8 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd)
     }
 }
 
-/// Waits up to `ms` milliseconds, or without a limit if `ms` is `None`. Returns whether there is
-/// something to read, or the writer is gone.
+/// Waits up to `ms` milliseconds, or without a limit if `ms` is `None`. Returns true if there is
+/// something to read or the writer is gone.
 fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
     let span = ms.map(|ms| Timespec { tv_sec: 0, tv_nsec: ms * 1_000_000 });
     poll(&mut [PollFd::new(fd, PollFlags::IN)], span.as_ref()).unwrap_or(0) > 0

@@ -1,7 +1,8 @@
 //! Programs at the two ends of a path, such as curl, a server or a shell.
 //!
 //! The programs do not notice the path. Each runs in its host's network namespace. All of them run
-//! in one process namespace, which ends with the run, whichever process is killed.
+//! in one process namespace. This namespace ends with the run, even if one of netspurt's processes
+//! is killed.
 
 mod connections;
 mod diag;

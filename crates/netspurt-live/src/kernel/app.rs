@@ -30,8 +30,8 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established.
     pub opened: Option<Time>,
-    /// When the application first wrote. If it has no pauses, this is when it began to open the
-    /// connection.
+    /// When the application first wrote. For an application without pauses, this is the time at
+    /// which it began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
@@ -62,8 +62,8 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// The numbers of sources and of sinks, counted from the first one, that are known to have
-    /// ended.
+    /// How many sources and how many sinks have ended. Both counts start at the first one and stop
+    /// at the first one that has not ended.
     ended: [usize; 2],
 }
 
@@ -227,7 +227,7 @@ impl Apps {
     }
 
     /// Runs the applications until `stop` is set. Returns their notes and the kernel's reports.
-    /// Sets `over` when every connection has ended, so that no host sends anything any more.
+    /// Sets `over` when every connection has ended. After that, no host sends anything.
     pub fn run(
         mut self,
         clock: WallClock,
@@ -331,7 +331,7 @@ fn read(
     room: &mut [u8],
 ) -> Read {
     if let Some(bytes) = limit {
-        // A connection that has ended has no window.
+        // An error is ignored, because a connection that has ended has no window.
         let _ = clamp(socket, bytes);
     }
     match rustix::io::read(socket, &mut *room) {

@@ -30,7 +30,7 @@ pub struct RunScene {
     pub passed_ms: u64,
     /// The first ends that send data.
     pub senders: Vec<WatchedSender>,
-    /// The queues that have reported a state, in the order of links; only the first of them.
+    /// The first queues that have reported a state, in the order of links.
     pub queues: Vec<WatchedQueue>,
 }
 

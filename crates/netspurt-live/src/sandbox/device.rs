@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use super::error::{SandboxError, failed_at};
 use crate::sys;
 
-/// The features by which a device does work in place of TCP or of the sender of packets, each with
-/// the ethtool command that switches it.
+/// The offloads of a device. With an offload, the device does work of TCP or of the sender of
+/// packets. Each entry has the ethtool command that switches the offload.
 const OFFLOADS: [(&str, u32); 6] = [
     ("checksums checked by the device", 0x15),
     ("checksums made by the device", 0x17),

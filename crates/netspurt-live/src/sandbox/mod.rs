@@ -95,8 +95,8 @@ impl Sandbox {
         self.netlink.add_wire(&wire).map_err(failed_at("a pair of veth devices"))?;
         let device = device(device_name, plan.wiring.offload)?;
         self.netlink.switch_on(device).map_err(failed_at("switching a device on"))?;
-        // The device is on before the socket opens, because the socket would first report that the
-        // device is off.
+        // The device must be on before the socket opens. Otherwise the first report of the socket
+        // would be that the device is off.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
             .map_err(failed_at("a socket of packets"))
     }
