@@ -2,8 +2,8 @@
 
 use netspurt::units::{Duration, Time};
 
-/// The time by which each reading advances the clock. So a thread may wait by reading the clock
-/// repeatedly. packetdrill does so in the last 20 µs before an event.
+/// Each reading advances the clock by this time. In the last 20 µs before an event, packetdrill
+/// reads the clock repeatedly until the event is due. So the clock must advance when it is read.
 const READING: Duration = Duration::from_nanos(10);
 
 /// Where the clock starts, in microseconds since 1970.

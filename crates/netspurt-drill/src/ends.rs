@@ -61,7 +61,7 @@ impl WireEnds {
     /// Called when a call named our address.
     ///
     /// # Errors
-    /// When it is an IPv6 address that maps no IPv4 address.
+    /// When the address is an IPv6 address that is not IPv4-mapped.
     pub fn bind(&mut self, own: SocketAddr) -> Result<(), String> {
         self.own = Some(of_ipv4(own)?);
         Ok(())
@@ -70,7 +70,7 @@ impl WireEnds {
     /// Called when a call named the peer's address.
     ///
     /// # Errors
-    /// When it is an IPv6 address that maps no IPv4 address.
+    /// When the address is an IPv6 address that is not IPv4-mapped.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<(), String> {
         self.peer = Some(of_ipv4(peer)?);
         self.own.get_or_insert(OWN);

@@ -23,7 +23,8 @@ from netspurt.papers.tables import (
 )
 from netspurt.surrogate import Lengths, Row, Structure
 
-#: Weights F1 for lower samples and F2 for higher ones, factor G.
+#: A setting of the two-gain filter: weight F1 for lower samples, weight F2 for higher samples,
+#: factor G.
 Setting = tuple[float, float, float]
 
 
