@@ -100,7 +100,7 @@ def _missing_end(found: Explained) -> Iterator[str]:
 
 
 def _cut(found: Explained) -> Iterator[str]:
-    """Yield a sentence on what the snap length cut, and what that changes."""
+    """Yield a sentence on what the snap length cut from packets, and on the consequences."""
     connections = found.table("connections")
     cut, data = (int(connections[name].sum()) for name in ("cut_packets", "data_packets"))
     if cut:
@@ -293,9 +293,9 @@ def _by_timer(again: Table) -> NDArray[np.bool_]:
 
 
 def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) -> Rows:
-    """Return a table in the order of time. `told` is its caption, and the text for an empty one.
+    """Return a table of retransmissions in the order of time.
 
-    Rows of the directions that are drawn have places.
+    `told` has the caption of the table, and the text for a table without rows. Rows of directions that are drawn link to places in the pictures.
     """
     rows, times = [], []
     places: list[Place | None] = []

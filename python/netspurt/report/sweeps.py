@@ -150,8 +150,8 @@ _MOST_ANSWERED = 4
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first sentence is on the most important measure by which some value is worse. Only the
-    comparisons within combinations of the other axes count.
+    The first sentence is on the most important measure by which some value is worse. The number
+    counts only the comparisons within combinations of the other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0

@@ -53,7 +53,7 @@ def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Out
         try:
             _last_sweep[key] = ray.get(plan[0])
         except OSError as lost:
-            # A worker may live for a moment longer than its node.
+            # A worker may end a moment later than its node.
             raise NodeDiedError("the connection of a worker to its node was lost") from lost
     return [_last_sweep[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
 
@@ -84,7 +84,7 @@ class Ray:
     ConnectionError
         If the address does not answer, or if a started cluster does not listen on loopback.
     ScenarioError
-        If a case has a kernel's end.
+        If an end in a case runs the kernel's TCP.
     """
 
     def __init__(

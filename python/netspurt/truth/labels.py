@@ -41,7 +41,7 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all its octets had arrived when it was sent, or arrived later.
+        True if earlier copies of all its octets arrived, before it was sent or later.
     side
         The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original
