@@ -51,7 +51,7 @@ fn message_of(message: &[u8]) -> Result<Unreachable, String> {
 pub struct WireEnds {
     own: Option<SocketAddr>,
     peer: Option<SocketAddr>,
-    /// Whether sockets have IPv6 addresses. They are then IPv4-mapped addresses.
+    /// Whether sockets have IPv6 addresses. Such addresses are IPv4-mapped.
     mapped: bool,
     /// Counts the packets that leave.
     ip_id: u16,
@@ -110,8 +110,8 @@ impl WireEnds {
     }
 
     /// The segment in a packet that arrives. If no call has named the ends, the first packet names
-    /// them. `None` for a packet to an IPv6 address, which is not for this host: with mapped
-    /// addresses, packetdrill sends such a packet at the end of a script.
+    /// them. Returns `None` for a packet to an IPv6 address, because it is not for this host. With
+    /// mapped addresses, packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
     /// When the packet is not a whole TCP segment, or belongs to another connection.

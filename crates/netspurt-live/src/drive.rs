@@ -228,8 +228,8 @@ impl Driver {
     }
 
     /// Reads one batch at each port, and lets the packets enter in the order of the kernel's
-    /// timestamps. Returns whether more may wait. A packet whose timestamp lies before the logical
-    /// time enters now, because logical time never goes back.
+    /// timestamps. Returns whether more packets may wait at the ports. A packet whose timestamp
+    /// lies before the logical time enters now, because logical time never goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
         self.arrivals.clear();

@@ -58,8 +58,8 @@ pub struct Hold {
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// Whether a packet may leave more than once, as a copy or in fragments. Then all packets are
-    /// kept.
+    /// Whether a packet may leave more than once, as a copy or in fragments. If so, no packet is
+    /// released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,

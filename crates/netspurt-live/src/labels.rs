@@ -139,7 +139,7 @@ impl Labels {
     }
 
     /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects.
-    /// They count from the receiver's own initial sequence number.
+    /// These numbers count from the receiver's own initial sequence number.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             relate(&mut segment, isn);

@@ -145,8 +145,8 @@ impl PyExplaining {
 #[pymethods]
 impl PyExplaining {
     /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
-    /// `segments`, the packets of all connections are kept, or only the packets of the connection
-    /// with the number `connection`.
+    /// `segments`, packets are kept. If `connection` is given, only the packets of the connection
+    /// with this number are kept.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(

@@ -145,7 +145,7 @@ def stations(paper: Paper) -> dict[str, str]:
 
 
 def elements(paper: Paper, satellite: str) -> dict[str, float]:
-    """Return the numbers that describe a satellite's orbit by name, such as `apogee` [km].
+    """Return the numbers of a satellite's orbit by their names, such as `apogee` [km].
 
     Raises
     ------

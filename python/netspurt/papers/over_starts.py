@@ -313,7 +313,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 def static_throughput(bench: Bench) -> Measured:
     """Return the largest difference between mean throughputs over moving and constant delays.
 
-    It is a share, by the coarse clock, over all contacts and sizes.
+    The result is a share. It is the maximum over all contacts and sizes, by the coarse clock.
     """
     _, coarse = fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]

@@ -97,7 +97,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the index of the row with these names in a table; its length if there is none."""
+    """Return the index of the row with these names in a table; without one, the table's length."""
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 

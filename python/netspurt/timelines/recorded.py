@@ -35,9 +35,9 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     not known. In the forward direction, the outage lasts from the first lost probe to the next
     answered probe. In the reverse direction, the outage is later by the forward delay.
 
-    Losses: other losses become a probability, so that probes are lost as often as in the recording.
-    The probability is the same in both directions, unless the recording has the direction of each
-    loss.
+    Losses: all other losses become a probability. With it, probes are lost as often as in the
+    recording. The probability is the same in both directions, unless the recording has the
+    direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
     path does not keep the order, and neither does the link. If a probe has several replies, the

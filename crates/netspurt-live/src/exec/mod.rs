@@ -112,7 +112,8 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
     }
 }
 
-/// The processes that will start the programs. They exist, and wait for the order to start.
+/// The processes that will start the programs. They already exist, and wait for the order to start
+/// the programs.
 #[derive(Debug)]
 pub struct Waiting {
     /// The writing end of a pipe. The processes end when it is closed.

@@ -194,8 +194,9 @@ impl Apps {
         sinks.for_each(|sink| sink.clamp = Some(bytes));
     }
 
-    /// Adds the application of `end`. It reads from the connection that comes to `listener`, and
-    /// answers requests if that is its task. `accepted` takes the socket of the connection.
+    /// Adds the application of `end`. The application reads from the connection that comes to
+    /// `listener`. If its task has requests, it answers them. `accepted` takes the socket of the
+    /// connection.
     pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
         self.add_listening(end, Some(listener), accepted, task);
     }

@@ -1,5 +1,6 @@
-//! Tests of the packets that are prepared for delivery. They may leave unchanged, be segmented or
-//! marked, be joined under one header again, or be refused by the device.
+//! Tests of the packets that are prepared for delivery. A packet may leave unchanged. It may be
+//! segmented or marked, and its segments may be joined under one header again. The device may also
+//! refuse it.
 
 use std::os::unix::net::UnixDatagram;
 

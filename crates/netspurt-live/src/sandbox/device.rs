@@ -18,8 +18,9 @@ const OFFLOADS: [(&str, u32); 6] = [
     ("coalescing", 0x2c),
 ];
 
-/// Returns the number of the device `name`. Without `offload` all its offloads are switched off, so
-/// that its packets are those of a real wire. Coalescing is always switched off.
+/// Returns the number of the device `name`. Without `offload`, this function switches off all
+/// offloads of the device. The packets of the device are then those of a real wire. Coalescing is
+/// always switched off.
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)

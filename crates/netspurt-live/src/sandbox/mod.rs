@@ -38,8 +38,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Moves this process into namespaces of its own: root into a network namespace, other users
-    /// also into a user namespace. The process must have only one thread.
+    /// Moves this process into new namespaces. A process of root gets a network namespace. A
+    /// process of another user also gets a user namespace. The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
