@@ -243,7 +243,7 @@ def _cells(
 
 
 def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
-    """Return a mean round trip; beside the receiver only the receiver's part of it is seen."""
+    """Return a mean round trip as text; `not seen` if it was captured beside the receiver."""
     if mean_ns is None:
         return "no samples"
     return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)

@@ -278,7 +278,7 @@ class _Compared:
     at_s: float
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
-        """Say where the two first differ, and what each does there."""
+        """Say when the two first differ, and what each does then."""
         both = zip(subjects, parting(self.told), strict=True)
         doing = "; ".join(f"{one.name} {told}" for one, told in both)
         cause = f": {self.cause}" if self.cause else ""
@@ -313,7 +313,8 @@ def _seen(run: Run | Explained, way: Way) -> list[Seen]:
     seen = events(segments, way.flow, _node(run, way))
     if not isinstance(run, Explained) or way.direction == "forward":
         return seen
-    # A capture has the initiator's view of both directions.
+    # In a capture, `out` and `in` are the initiator's in both directions. Here they must be the
+    # sender's.
     other = {"out": "in", "in": "out"}
     return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 

@@ -89,8 +89,8 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // The packet is not counted as strange, because the path carries it without a
-            // connection.
+            // This failure does not count as strange. `other` decides whether the path can carry
+            // the packet.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);

@@ -103,7 +103,7 @@ fn echo_until(echo: UdpSocket, done: &AtomicBool) {
     }
     while !done.load(Ordering::Relaxed) {
         if let Ok((length, from)) = echo.recv_from(&mut room) {
-            // If this fails, the prober counts the echo probe as lost.
+            // If the sending fails, the prober counts the echo probe as lost.
             let _ = echo.send_to(&room[..length], from);
         }
     }
