@@ -41,8 +41,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The gates to which packets may come: the ends on the kernel's TCP, and the ends of programs'
-    /// flows that have sent something.
+    /// The gates to which packets may come: the ends on the kernel's TCP, and both ends of each
+    /// flow of programs in which a packet was sent.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,

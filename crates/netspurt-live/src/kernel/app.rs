@@ -123,10 +123,9 @@ struct Sink {
 }
 
 impl Apps {
-    /// Adds the applications of several connections to the socket `listener`. Each connection is
-    /// opened by a socket that is bound to a port of its own. The notes of the applications are in
-    /// the order of the connections, and `ends` gives their ends. The kernel is not asked about
-    /// these connections.
+    /// Adds the applications of several connections that all come to the socket `listener`. For
+    /// each connection, `visits` has the end that opens it, this end's socket and the task. Each of
+    /// these sockets is bound to a different port. The kernel is not asked about these connections.
     ///
     /// # Errors
     /// When the kernel does not give the port of a socket.
