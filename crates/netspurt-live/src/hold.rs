@@ -18,7 +18,7 @@ pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number of its segments that are still on their way.
+    /// The number of its segments that are still on the path.
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
@@ -49,7 +49,7 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// All packets on their way.
+/// All packets on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
@@ -168,7 +168,7 @@ impl Hold {
         handle.packet == next.packet && handle.part + 1 == next.part
     }
 
-    /// Releases the segment with this id, which is no longer on its way.
+    /// Releases the segment with this id, because it has left the path.
     pub fn release(&mut self, id: TransmissionId) {
         if self.keeps {
             return;

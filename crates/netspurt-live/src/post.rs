@@ -43,7 +43,8 @@ enum PacketHead {
 }
 
 /// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
-/// a congested queue. A segment that came with such a mark counts as changed.
+/// a congested queue. A segment that had such a mark before it entered the path also counts as
+/// changed.
 pub fn is_as_it_came(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }

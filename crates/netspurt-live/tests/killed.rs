@@ -24,7 +24,8 @@ endpoint = "kernel"
 profile  = "linux-default"
 "#;
 
-/// The network namespaces that the process at `path` is in or holds.
+/// The network namespaces of the process at `path`: those of its threads, and those that its
+/// descriptors keep.
 fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     let inside = |folder: &str, file: &str| {
         let entries = fs::read_dir(path.join(folder)).into_iter().flatten().flatten();

@@ -213,7 +213,7 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
-    """Return the change of F2 that lengthens the waits for losses, if it is the same for all."""
+    """Return the change of F2 that lengthens the waits for losses, if all variants agree on it."""
     recordings = _recordings(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))

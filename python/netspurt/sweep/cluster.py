@@ -15,7 +15,8 @@ from netspurt.sweep.driver import seconds_per_case
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: A task should take at least this many seconds, to be worth its transfer to a worker.
+#: A task should take at least this many seconds. The transfer of a shorter task to a worker is not
+#: worth its time.
 TASK_S = 1.0
 #: The maximum number of times that a task is repeated because its worker or node died.
 _RETRIES_MAX = 10

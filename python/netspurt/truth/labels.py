@@ -16,7 +16,7 @@ from netspurt.truth.pcapng import CaptureError, Packet
 #: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
 _SYN_FIN = 3
 
-#: The side of the path on which a capture sees a segment, by the segment's way at the node.
+#: The side of the path on which a capture sees a segment, by the segment's `way` at the node.
 SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
 
 

@@ -128,7 +128,7 @@ impl Apps {
     /// these sockets is bound to a different port. The kernel is not asked about these connections.
     ///
     /// # Errors
-    /// When the kernel does not give the port of a socket.
+    /// When the kernel does not report the port of a socket.
     pub fn add_visits(
         &mut self,
         listener: OwnedFd,

@@ -34,7 +34,7 @@ fn packet(len: u16) -> Vec<u8> {
     octets
 }
 
-/// A port, its far end, and the packets that came through the port and are kept.
+/// A port, its far end, and a store of the packets that the port received.
 struct Bench {
     port: PacketPort,
     far: UnixDatagram,
@@ -105,7 +105,7 @@ impl Bench {
     }
 }
 
-/// The octets that are written for a segment that was changed on its way.
+/// The octets that are written for a segment that was changed on the path.
 fn written(segment: &Segment) -> Vec<u8> {
     format!("E made of packet {}", segment.id.packet()).into_bytes()
 }

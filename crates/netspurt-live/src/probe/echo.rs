@@ -60,7 +60,8 @@ pub fn serve(
         loop {
             match listener.accept() {
                 Ok((stream, _)) => serve_apart(service, stream, &served),
-                // No descriptor is free, or the connection failed. Its client sees the failure.
+                // No descriptor is free, or the connection failed. If it failed, its client sees
+                // the failure.
                 Err(_) => thread::sleep(PAUSE),
             }
         }

@@ -16,7 +16,7 @@ use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
 use crate::lateness::Lateness;
 
-/// Round-trip times over loopback, where the path itself has next to no delay.
+/// Round-trip times over loopback, where the path itself has almost no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
     /// By the program's timestamps.

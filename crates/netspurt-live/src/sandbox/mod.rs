@@ -1,8 +1,8 @@
 //! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. The
 //! run's own namespace has the other side of this device.
 //!
-//! Everything belongs to one process and has no name outside of it, so the kernel removes all of it
-//! when that process ends in any way. Nothing here touches an existing network.
+//! All namespaces and devices belong to one process and have no name outside of it. So the kernel
+//! removes them when that process ends in any way. Nothing here touches an existing network.
 
 mod device;
 mod error;
