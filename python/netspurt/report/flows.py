@@ -214,7 +214,7 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: st
 
 
 def few(names: Sequence[str]) -> str:
-    """Return the first names; if there are more, also the number of all names."""
+    """Return the first names, and the number of further names if there are any."""
     shown = ", ".join(names[:8])
     return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
 

@@ -185,7 +185,7 @@ def _words(folder: SweepFolder) -> Iterator[str]:
 
 
 def _without(sweep: _Sweep) -> Iterator[str]:
-    """Yield sentences on cases without measures, because the means of their groups mislead."""
+    """Yield sentences on the cases that lack measures and are left out of the means."""
     lacking: dict[int, list[str]] = {}
     for measure, rows in sweep.means.items():
         if missing := sum(row.without for row in rows):
@@ -295,7 +295,7 @@ def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
 
 
 def _groups(sweep: _Sweep) -> Iterator[Group]:
-    """Yield pictures of each measure: one for one or two varied names, else one for each name."""
+    """Yield pictures of each measure: one if one or two axes vary, else one for each axis."""
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]
