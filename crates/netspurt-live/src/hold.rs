@@ -168,7 +168,7 @@ impl Hold {
         handle.packet == next.packet && handle.part + 1 == next.part
     }
 
-    /// Releases the segment with this id, because it has left the path.
+    /// Releases the segment with this id after it has left the path or was dropped.
     pub fn release(&mut self, id: TransmissionId) {
         if self.keeps {
             return;

@@ -14,7 +14,7 @@ from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.scenario import as_toml
 from netspurt.sweep import SweepFolder
 
-#: A key of a table that is in quotes, although TOML does not require them.
+#: A key of a table in quotes, although TOML does not require the quotes.
 _QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
 
 #: The text for a value that changes nothing.

@@ -192,7 +192,8 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         n = rows.get(one)
         if n is None:
             continue
-        # A segment that covers the first lost octet begins less than the longest segment before it.
+        # A segment that covers the first lost octet begins before this octet, by less than the
+        # length of the longest segment.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]

@@ -22,7 +22,7 @@ struct SeenConnection {
     began: [Option<Time>; 2],
     /// The octets that reached each side.
     arrived: [Arrivals; 2],
-    /// When the octets that each side has received without a gap last became more.
+    /// When the number of octets that each side has received without a gap last grew.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
