@@ -116,7 +116,8 @@ class Recordings:
             burst=burst,
             lengths=octets,
             line=line,
-            # In the filter of the table, the timer is too short about twice per glitch.
+            # With the filter of the printed runs, a glitch causes about two spurious
+            # retransmissions.
             glitches=max(row.account.spurious // 2, 1),
         )
 
