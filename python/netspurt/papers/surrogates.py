@@ -192,7 +192,11 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 
 @registered
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
-    """Count surrogates with more spurious retransmissions, or waits that do not grow, as G grows."""
+    """Count surrogates with more spurious retransmissions, or no longer waits, at a higher G.
+
+    The first number counts surrogates with more spurious retransmissions at a higher G. The second
+    number counts surrogates whose waits are not longer at a higher G.
+    """
     recordings = _recordings(bench)
     f1, f2, _ = _setting(setting)
     factors = sorted(_numbers(g))
