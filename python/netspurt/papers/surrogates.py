@@ -192,7 +192,7 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 
 @registered
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
-    """Count surrogates with more spurious retransmissions, or no longer waits, at a higher G.
+    """Return two counts of surrogates that contradict the tradeoff by the factor G.
 
     The first number counts surrogates with more spurious retransmissions at a higher G. The second
     number counts surrogates whose waits are not longer at a higher G.
