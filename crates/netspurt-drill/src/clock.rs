@@ -2,8 +2,8 @@
 
 use netspurt::units::{Duration, Time};
 
-/// The time by which each reading advances the clock. So a thread may wait by reading the clock
-/// repeatedly. packetdrill does so in the last 20 µs before an event.
+/// Each reading advances the clock by this time. In the last 20 µs before an event, packetdrill
+/// reads the clock repeatedly until the event is due. So the clock must advance when it is read.
 const READING: Duration = Duration::from_nanos(10);
 
 /// Where the clock starts, in microseconds since 1970.
@@ -12,9 +12,9 @@ const START_US: i64 = 1_000_000_000_000_000;
 /// A clock that moves when it is read and when a thread waits.
 ///
 /// The host's time starts at the first call that is not a reading. This call comes at the first
-/// event of a script. The host's time advances in whole microseconds, unless the host waits for an
-/// instant between two of them. So the host sees exactly the times of the script, and its ticks
-/// have the same phase as in our own player.
+/// event of a script. The host's time advances in whole microseconds. If the host waits for an
+/// instant between two microseconds, its time also stops at this instant. So the host sees exactly
+/// the times of the script, and its ticks have the same phase as in our own player.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};
@@ -49,7 +49,7 @@ impl DrillClock {
         self.host
     }
 
-    /// Advances the clock to this time of the host, unless the time has already passed.
+    /// Advances the clock to this time of the host. Does nothing if the time has already passed.
     pub fn wait_until(&mut self, at: Time) {
         self.host = self.host_time().max(at);
         let origin = self.origin.unwrap_or(Time::ZERO);

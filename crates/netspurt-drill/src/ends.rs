@@ -51,7 +51,7 @@ fn message_of(message: &[u8]) -> Result<Unreachable, String> {
 pub struct WireEnds {
     own: Option<SocketAddr>,
     peer: Option<SocketAddr>,
-    /// Whether sockets have IPv6 addresses. They are then IPv4-mapped addresses.
+    /// Whether sockets have IPv6 addresses. Such addresses are IPv4-mapped.
     mapped: bool,
     /// Counts the packets that leave.
     ip_id: u16,
@@ -61,7 +61,7 @@ impl WireEnds {
     /// Called when a call named our address.
     ///
     /// # Errors
-    /// When it is an IPv6 address that maps no IPv4 address.
+    /// When the address is an IPv6 address that is not IPv4-mapped.
     pub fn bind(&mut self, own: SocketAddr) -> Result<(), String> {
         self.own = Some(of_ipv4(own)?);
         Ok(())
@@ -70,7 +70,7 @@ impl WireEnds {
     /// Called when a call named the peer's address.
     ///
     /// # Errors
-    /// When it is an IPv6 address that maps no IPv4 address.
+    /// When the address is an IPv6 address that is not IPv4-mapped.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<(), String> {
         self.peer = Some(of_ipv4(peer)?);
         self.own.get_or_insert(OWN);
@@ -110,8 +110,8 @@ impl WireEnds {
     }
 
     /// The segment in a packet that arrives. If no call has named the ends, the first packet names
-    /// them. `None` for a packet to an IPv6 address, which is not for this host: with mapped
-    /// addresses, packetdrill sends such a packet at the end of a script.
+    /// them. Returns `None` for a packet to an IPv6 address, because it is not for this host. With
+    /// mapped addresses, packetdrill sends such a packet at the end of a script.
     ///
     /// # Errors
     /// When the packet is not a whole TCP segment, or belongs to another connection.

@@ -34,8 +34,8 @@ pub struct DrillMachine {
 struct Shared {
     world: DrillWorld,
     blocked: Option<BlockedThread>,
-    /// A thread whose blocking call has returned and that has not read the clock since, with the
-    /// time of the return.
+    /// The thread whose blocking call has returned, with the time of the return. `None` as soon as
+    /// this thread has read the clock.
     returned: Option<(ThreadId, i64)>,
 }
 
@@ -62,7 +62,7 @@ impl DrillMachine {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The world, after everything that is due was run.
+    /// Returns the world after everything that is due has happened.
     fn up_to_now(&self) -> Guard<'_> {
         let mut shared = self.lock();
         let now = shared.world.after(Duration::ZERO);

@@ -12,7 +12,7 @@ use crate::clock::DrillClock;
 use crate::ends::{Incoming, WireEnds};
 use crate::shell::{Setup, changes};
 
-/// The number of steps without progress at one instant after which the host counts as stuck.
+/// The host counts as stuck after this number of steps without progress at one instant.
 const STEPS_MAX: u32 = 10_000;
 
 /// The host with its clock and its packets. The host is made at the first call. Callers must first

@@ -209,8 +209,8 @@ fn bpf() -> Capability {
 mod tests {
     use super::*;
 
-    /// For each capability, possible parts of its text `found`: first if the machine has the
-    /// capability, and then if the machine does not.
+    /// Each entry names a capability and lists words that its text `found` may contain. The first
+    /// list is for machines that have the capability, the second for machines that do not.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (

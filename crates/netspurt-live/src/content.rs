@@ -1,10 +1,10 @@
-//! The octets of transfers: their values depend on their position, so that the receiver can check
-//! them.
+//! The octets of transfers. The value of an octet depends on its position, so the receiver can
+//! check it.
 
 use std::sync::LazyLock;
 
-/// The octets repeat after this number of octets. It is a prime, so that no power of two hides a
-/// shift.
+/// The values repeat after this number of octets. The number is prime. Therefore a stream that is
+/// shifted by a power of two never has the expected values.
 const PERIOD: usize = 251;
 
 /// The maximum number of octets in a piece.

@@ -115,12 +115,12 @@ pub struct Driver {
     /// memory.
     arrivals: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// For this span before each instant at which the driver must act, it polls the clock and does
+    /// Before each instant at which it must act, the driver polls the clock for this span and does
     /// not sleep.
     spin: Duration,
-    /// The first flow of programs: this flow and all after it share two ports.
+    /// The first flow of programs. This flow and all later flows share two ports.
     programs: Option<FlowId>,
-    /// A descriptor that ends a wait when it is readable.
+    /// The driver stops waiting when this descriptor is readable.
     wake: Option<OwnedFd>,
     /// Whether the hosts have nothing more to send.
     quiet: Option<Arc<AtomicBool>>,
@@ -158,24 +158,24 @@ impl Driver {
         self
     }
 
-    /// With `keeps`, packets may leave more than once, as copies or in fragments. The driver then
-    /// keeps their octets.
+    /// Sets whether packets may leave more than once, as copies or in fragments. If `keeps` is
+    /// true, the driver keeps the octets of all packets.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;
         self
     }
 
-    /// For the span `spin` before each instant at which the driver must act, it polls the clock and
-    /// does not sleep.
+    /// Sets the span for which the driver polls the clock, and does not sleep, before each instant
+    /// at which it must act.
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
         self
     }
 
-    /// The flows starting at `first`, if it is given, share two ports. The driver does not know
-    /// what they carry.
+    /// Makes the flow `first`, if it is given, and all later flows share two ports. The driver does
+    /// not know what these flows carry.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -183,7 +183,7 @@ impl Driver {
         self
     }
 
-    /// Ends a wait as soon as `wake` is readable.
+    /// Makes the driver stop waiting as soon as `wake` is readable.
     #[must_use]
     pub fn woken_by(mut self, wake: OwnedFd) -> Self {
         self.wake = Some(wake);
@@ -191,7 +191,7 @@ impl Driver {
     }
 
     /// Runs until `stop`, until `watch` ends the run, or until nothing more can happen. Returns the
-    /// path and what was recorded.
+    /// path and the log of the run.
     ///
     /// # Errors
     /// When a port fails.
@@ -200,8 +200,8 @@ impl Driver {
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
-            // Read this flag before the ports: all packets that hosts sent before it was set are
-            // then at the ports.
+            // The driver reads this flag before it reads the ports. If the flag is set, the last
+            // packets of the hosts are already at the ports.
             let quiet = self.quiet.as_ref().is_some_and(|quiet| quiet.load(Ordering::Relaxed));
             let more = self.read(watch)?;
             let over = quiet && !more && self.arrivals.is_empty();
@@ -219,7 +219,8 @@ impl Driver {
         }
         let (hold, labels) = (&mut self.hold, &self.labels);
         self.path.settle(&mut |event| forward_event(hold, labels, event, watch));
-        // In one pass of the loop, packets are delivered host by host.
+        // Each pass of the loop delivers its packets host by host. The log must be in the order of
+        // time.
         self.log.deliveries.sort_by_key(|delivery| delivery.due);
         self.log.strange = self.labels.strange;
         self.log.damaged = self.labels.damaged;
@@ -227,8 +228,8 @@ impl Driver {
     }
 
     /// Reads one batch at each port, and lets the packets enter in the order of the kernel's
-    /// timestamps. Returns whether more may wait. A packet whose timestamp lies before the logical
-    /// time enters now, because logical time never goes back.
+    /// timestamps. Returns whether more packets may wait at the ports. A packet whose timestamp
+    /// lies before the logical time enters now, because logical time never goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
         self.arrivals.clear();
@@ -241,8 +242,8 @@ impl Driver {
         if !self.arrivals.is_sorted_by_key(|(stamped, _)| *stamped) {
             self.arrivals.sort_by_key(|(stamped, _)| *stamped);
         }
-        // These arrivals are later than all earlier ones, so that a replay in virtual time
-        // separates them in the same way.
+        // Arrivals of this batch get a later time than all earlier arrivals. A replay in virtual
+        // time then separates the batches in the same way.
         let mut at = self.log.arrivals.last().map_or(Time::ZERO, |last| last.at + INSTANT);
         at = at.max(self.path.now());
         let known = self.log.arrivals.len();
@@ -349,8 +350,8 @@ impl Driver {
     }
 }
 
-/// Returns the end whose port `end` uses. All flows starting at `programs` use the ports of the
-/// flow `programs`.
+/// Returns the end whose port `end` uses. The flow `programs` and all later flows use the ports of
+/// the flow `programs`.
 fn home(programs: Option<FlowId>, end: EndId) -> EndId {
     programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }

@@ -34,7 +34,7 @@ impl Folder for DiskFolder {
     }
 }
 
-/// Tells `writer` about every file in the folder at `path` that `writer` did not write itself.
+/// Registers with `writer` every file in the folder at `path` that `writer` did not write itself.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

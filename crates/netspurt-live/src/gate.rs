@@ -10,7 +10,7 @@ use netspurt::shim::{Retransmission, Shim, ShimConfig};
 use netspurt::stage::{Host, Port, Stage};
 use netspurt::units::Time;
 
-/// Where packets of a real host enter the emulated path and leave it.
+/// The point at which the packets of one real host enter the emulated path and leave it.
 #[derive(Debug, Default)]
 pub struct Gate {
     /// The host's packets that have not entered the path yet.

@@ -18,7 +18,7 @@ pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number of its segments that are still on their way.
+    /// The number of its segments that are still on the path.
     users: usize,
     /// The work that the kernel left to the device.
     pub shape: Shape,
@@ -49,17 +49,17 @@ struct HandleRing {
     handles: VecDeque<Option<Handle>>,
 }
 
-/// All packets on their way.
+/// All packets on the path.
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Free places in `packets`. Those in `short` have buffers for short packets, those in `long`
-    /// for long ones.
+    /// Free places in `packets`. The places in `short` have buffers for short packets. The places
+    /// in `long` have buffers for long packets.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// Whether a packet may leave more than once, as a copy or in fragments. Then all packets are
-    /// kept.
+    /// Whether a packet may leave more than once, as a copy or in fragments. If so, no packet is
+    /// released.
     pub keeps: bool,
     /// A buffer in which a packet is assembled.
     pub scratch: Vec<u8>,
@@ -168,7 +168,7 @@ impl Hold {
         handle.packet == next.packet && handle.part + 1 == next.part
     }
 
-    /// Releases the segment with this id, which is no longer on its way.
+    /// Releases the segment with this id after it has left the path or was dropped.
     pub fn release(&mut self, id: TransmissionId) {
         if self.keeps {
             return;
@@ -210,13 +210,13 @@ mod tests {
         bytes
     }
 
-    /// The id of a packet of end 1. 0 stands for its packet number 5.
+    /// The id of packet number `5 + n` of end 1.
     fn id(n: u64) -> TransmissionId {
         TransmissionId::of_packet(EndId::at(1), 5 + n)
     }
 
-    /// Receives packets one by one, and keeps them under ids of end 1 from number 5 on. Each entry
-    /// of `packets` has the length of a packet and its number of segments.
+    /// Receives packets one by one, and keeps them under ids of end 1. The numbers of the ids start
+    /// at 5. Each entry of `packets` has the length of a packet and its number of segments.
     fn held(hold: &mut Hold, packets: &[(u16, usize)]) {
         let (near, far) = UnixDatagram::pair().unwrap();
         far.set_nonblocking(true).unwrap();

@@ -139,7 +139,7 @@ impl Labels {
     }
 
     /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects.
-    /// They count from the receiver's own initial sequence number.
+    /// These numbers count from the receiver's own initial sequence number.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             relate(&mut segment, isn);
@@ -148,8 +148,8 @@ impl Labels {
     }
 }
 
-/// Whether a packet has all its octets and, if a device would cut it into segments, can be cut
-/// here.
+/// Whether a packet has all its octets. If a device would cut the packet into segments, it must
+/// also be possible to cut it here.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0

@@ -1,5 +1,5 @@
-//! The lateness of deliveries: how long after its due time each packet was delivered. It is the
-//! wall-clock time of the delivery minus the logical time.
+//! The lateness of deliveries: how long after its due time each packet was delivered. The lateness
+//! is the wall-clock time of the delivery minus its logical time.
 
 use netspurt::units::Duration;
 use serde::Serialize;

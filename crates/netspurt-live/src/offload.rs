@@ -1,5 +1,5 @@
-//! The work that the kernel leaves to a device: to complete a packet's checksum, and to cut the
-//! packet into segments.
+//! The work that the kernel leaves to a device: the device completes a packet's checksum, and cuts
+//! the packet into segments.
 //!
 //! With segmentation offload, TCP passes many segments under one header. Links treat each segment
 //! separately. Segments that leave directly after each other are joined under one header again.
@@ -167,8 +167,8 @@ impl<'a> SegmentRun<'a> {
     }
 }
 
-/// The sum of the pseudo header of `packet`. Its TCP or UDP part, header included, has `length`
-/// octets.
+/// The sum of the pseudo header of `packet`. `length` is the number of octets of its TCP or UDP
+/// part, header included.
 fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
     sum(&packet[addresses]) + u64::from(protocol) + length as u64

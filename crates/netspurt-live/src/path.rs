@@ -1,8 +1,8 @@
 //! The emulated path: the core's world, with gates where real hosts are.
 //!
-//! It takes packets with the logical time of their entry, and returns them with the time of their
-//! departure. It reads no clock, so the same arrivals give the same departures and drops, live or
-//! in a replay.
+//! The path takes packets with the logical time of their entry, and returns them with the time of
+//! their departure. The path reads no clock. Therefore the same arrivals give the same departures
+//! and drops, live or in a replay.
 
 use netspurt::app::Program;
 use netspurt::event::{Event, Wanted};
@@ -41,8 +41,8 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The gates to which packets may come: the ends on the kernel's TCP, and the ends of programs'
-    /// flows that have sent something.
+    /// The gates to which packets may come: the ends on the kernel's TCP, and both ends of each
+    /// flow of programs in which a packet was sent.
     gates: Vec<EndId>,
     /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
@@ -84,7 +84,8 @@ impl Path {
             flows,
             pairs: Vec::new(),
             observed: network.spied,
-            // Drops are always reported, so that their octets can be released.
+            // The path must always report drops. Otherwise the octets of dropped packets would
+            // never be released.
             wanted: Wanted { drops: true, ..network.wanted },
             population: judge,
         });

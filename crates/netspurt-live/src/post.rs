@@ -1,4 +1,4 @@
-//! Prepares packets for delivery to a host, many in one call.
+//! Prepares packets for delivery to a host. One call sends many packets.
 //!
 //! Segments of one packet that leave directly after each other are joined under one header again.
 
@@ -38,12 +38,13 @@ struct PreparedPacket {
 enum PacketHead {
     /// The packet is sent as it was received.
     Held(Handle),
-    /// The beginning is in `made` of the [`Post`].
+    /// The beginning is in the field `made` of the [`Post`].
     Made(Range<usize>),
 }
 
 /// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
-/// a congested queue. A segment that came with such a mark counts as changed.
+/// a congested queue. A segment that had such a mark before it entered the path also counts as
+/// changed.
 pub fn is_as_it_came(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }

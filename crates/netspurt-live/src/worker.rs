@@ -2,7 +2,7 @@
 //! JSON.
 //!
 //! A live run needs a process of its own, because namespaces belong to a process. When this process
-//! ends, everything that belongs to the run ends with it. The process ends when the process that
+//! ends, everything that belongs to the run ends, too. This process ends when the process that
 //! started it ends.
 
 use std::collections::BTreeMap;
@@ -43,11 +43,11 @@ pub struct RunOrder {
     pub source: String,
     /// The resolved scenario, as TOML.
     pub scenario: String,
-    /// The files with algorithms that the scenario names, by name.
+    /// The files with algorithms that the scenario refers to. The keys are the names of the files.
     pub code: BTreeMap<String, String>,
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// For this span before each instant at which the driver must act, it polls the clock and does
+    /// Before each instant at which it must act, the driver polls the clock for this span and does
     /// not sleep.
     pub spin_ns: u64,
     /// The kind of devices that connect the hosts.
@@ -135,8 +135,8 @@ const EVERY: Duration = Duration::from_millis(250);
 /// The number of octets that a pipe accepts in one piece, if it has room (`PIPE_BUF`).
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
-/// Prints scenes. Packets never wait for this: a scene for which the pipe has no room is not
-/// printed.
+/// Prints scenes. If the pipe has no room for a scene, the scene is not printed. So packets never
+/// wait for the output.
 fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {

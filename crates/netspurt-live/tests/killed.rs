@@ -24,7 +24,8 @@ endpoint = "kernel"
 profile  = "linux-default"
 "#;
 
-/// The network namespaces that the process at `path` is in or holds.
+/// The network namespaces of the process at `path`: those of its threads, and those that its
+/// descriptors keep.
 fn namespaces(path: &Path) -> BTreeSet<PathBuf> {
     let inside = |folder: &str, file: &str| {
         let entries = fs::read_dir(path.join(folder)).into_iter().flatten().flatten();
@@ -72,7 +73,8 @@ fn gone(folder: &Folder, theirs: &BTreeSet<PathBuf>) -> bool {
 #[test]
 fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
     let mut well_within = 0;
-    // A fixed sequence of instants, from before the namespaces are made to well within traffic.
+    // A fixed sequence of instants. Some are before the namespaces are made, others while packets
+    // are sent.
     let mut state = 12_345_u64;
     for _ in 0..50 {
         state =
@@ -164,7 +166,7 @@ fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
             Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
             None => child.kill().unwrap(),
         }
-        // Killing a sleeping program does not end the run, unless it is the first program.
+        // A killed program ends the run only if it is the first program.
         sleep(Duration::from_millis(50));
         let first = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
         if !first {

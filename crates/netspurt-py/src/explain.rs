@@ -105,8 +105,8 @@ fn as_tuple(passed: Passed) -> (u64, u64, u64, u64, u64) {
 /// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A source whose reading stops if a signal's handler raises an exception. A pipe may send
-/// nothing for any length of time.
+/// A source whose reading stops if a signal's handler raises an exception. Without this, the user
+/// could not stop the reading of a pipe that sends nothing.
 struct Interruptible {
     source: CaptureSource,
     raised: Raised,
@@ -145,8 +145,8 @@ impl PyExplaining {
 #[pymethods]
 impl PyExplaining {
     /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
-    /// `segments`, the packets of all connections are kept, or only the packets of the connection
-    /// with the number `connection`.
+    /// `segments`, packets are kept. If `connection` is given, only the packets of the connection
+    /// with this number are kept.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(

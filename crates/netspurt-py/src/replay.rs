@@ -35,10 +35,11 @@ pub struct PyReplayed {
     waits: Vec<Duration>,
 }
 
-/// Replays an estimator on a recording. `estimator` is the text or the object of a core's
-/// estimator, which starts in its initial state, or a Python object, which starts in its current
-/// state. `name` is the name in the results. `order` is by default the order of the recording.
-/// `clock` is the host's clock. If `told` is set, the algorithm learns of its timeouts.
+/// Replays an estimator on a recording. `estimator` is the text of a core's estimator, the object
+/// of a core's estimator, or a Python object. A core's estimator starts in its initial state, and a
+/// Python object in its current state. `name` is the name in the results. `order` is by default the
+/// order of the recording. `clock` is the host's clock. If `told` is set, the algorithm learns of
+/// its timeouts.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(

@@ -157,7 +157,7 @@ impl PyScenario {
         self.0.first_endpoint()
     }
 
-    /// The name of the first flow with an end that the kernel plays; `None` if there is none.
+    /// The name of the first flow with an end on the kernel's TCP; `None` if there is no such flow.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }

@@ -80,7 +80,8 @@ impl PyScript {
     }
 }
 
-/// Reads a file of shell commands; `None` unless it is a file of at most this size.
+/// Reads a file of shell commands. Returns `None` if `path` is not a file, or the file exceeds this
+/// size.
 fn read_small(path: &Path) -> Option<String> {
     const BYTES_MAX: u64 = 1 << 16;
     let about = fs::metadata(path).ok()?;

@@ -138,12 +138,12 @@ impl PySweep {
         self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
     }
 
-    /// Raises an error if a case has an end that the kernel plays.
+    /// Raises an error if an end in a case runs the kernel's TCP.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.0.kernel().map_or(Ok(()), |error| Err(scenario_error(py, error)))
     }
 
-    /// Whether a case has an end that the kernel plays.
+    /// Whether an end in a case runs the kernel's TCP.
     #[getter]
     fn is_live(&self) -> bool {
         self.0.kernel().is_some()
@@ -158,7 +158,7 @@ impl PySweep {
 
     /// Makes the chunk of a case that ran live. `counts` has the tables and the end of a run that
     /// counts. `late` is the reason why a run does not count, and `error` the reason why there was
-    /// no run. Without these three, the case was cut at the budget of time.
+    /// no run. If all three are missing, the case was cut at the budget of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,

@@ -56,7 +56,7 @@ class Bench:
         Raises
         ------
         NotRunError
-            If it is a live run and the machine does not allow it.
+            If the run is live and the machine cannot make a valid live run.
         """
         if self.scenario(name).kernel_flow is not None:
             return self._run_live(name)

@@ -95,7 +95,7 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     windows: str,
     beside: str,
 ) -> Measured:
-    """Return the value of `any_spurious`, with a table of affected shares of contacts by choice.
+    """Return the value of `any_spurious`; the table has each contact's affected share by choice.
 
     The share is the part of a contact's time in which its delay would cause spurious
     retransmissions if this delay were constant.

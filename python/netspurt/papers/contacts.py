@@ -145,7 +145,7 @@ def stations(paper: Paper) -> dict[str, str]:
 
 
 def elements(paper: Paper, satellite: str) -> dict[str, float]:
-    """Return the numbers that describe a satellite's orbit by name, such as `apogee` [km].
+    """Return the numbers of a satellite's orbit by their names, such as `apogee` [km].
 
     Raises
     ------
@@ -177,8 +177,8 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no such pass, or if the first or the last path of a contact with handoffs has
-        no line of sight at its end of the contact.
+        If the day has no suitable pass. Also if the first path of a contact with handoffs has no
+        line of sight at the start of the contact, or the last path has none at the end.
     netspurt.OrbitError
         If a path has no line of sight at an instant at which the link follows the path.
     """

@@ -117,7 +117,7 @@ def _rate_of_packets(case: Case) -> float:
 
 @registered
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return how a queue of `limit` packets bounds the packets per second after it.
+    """Return whether a queue of `limit` packets bounds the rate of the packets that leave it.
 
     *Bounded* means that on each path a short transfer has fewer packets per second than without the
     limit. *Except long and clean* means two things: without losses, a long transfer has more

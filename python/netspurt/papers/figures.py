@@ -35,7 +35,7 @@ def figure(name: str) -> Callable[..., Figure]:
     Raises
     ------
     PaperError
-        If nothing has this name.
+        If no figure has this name.
     """
     if name not in _FIGURES:
         raise PaperError(unknown_name("figure", name, _FIGURES))

@@ -172,7 +172,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return how many percent fewer user octets of the first segment size fill a queue."""
+    """Return how many percent fewer user octets fill a queue if segments have the first size."""
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]

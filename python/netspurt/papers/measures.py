@@ -124,7 +124,7 @@ def _since_data(bench: Bench, run: str) -> list[Seen]:
 
 @registered
 def start_windows(bench: Bench, *, run: str) -> Measured:
-    """Return the windows at the start and after the first timeout, in segments."""
+    """Return cwnd at the start and after the first timeout, in segments."""
     result = bench.run(run)
     tcp = next(iter(configuration(result)["flows"].values()))["tcp"]
     smss = quantity(tcp["packet_size"])[1] - 40

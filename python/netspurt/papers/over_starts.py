@@ -292,9 +292,9 @@ def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
 def static_and_moving(bench: Bench, *, size: str) -> Measured:
     """Return the effect of constant instead of moving delays, and the timeouts of stop-and-wait.
 
-    The first number is the share of affected transfers over constant mean delays minus the share
-    over moving delays, by the fine clock, as the mean of all contacts. The second is the number of
-    timeouts of stop-and-wait in all contacts, by both clocks.
+    The first number is the share of affected transfers over constant mean delays, minus their share
+    over moving delays. It is the mean over all contacts, by the fine clock. The second number is
+    the number of timeouts of stop-and-wait in all contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
@@ -313,7 +313,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 def static_throughput(bench: Bench) -> Measured:
     """Return the largest difference between mean throughputs over moving and constant delays.
 
-    It is a share, by the coarse clock, over all contacts and sizes.
+    The result is a share. It is the maximum over all contacts and sizes, by the coarse clock.
     """
     _, coarse = fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]

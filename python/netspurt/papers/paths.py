@@ -90,7 +90,8 @@ def _path_with_mtu(row: PathRow, mtu: int) -> Path:
     """Return the best path with an `mtu`, by a linear program.
 
     A fragmented datagram takes the time of its first fragment on the access line and the time of
-    all its fragments on the backbone, as long as the backbone is not faster than the access line.
+    all its fragments on the backbone. This is true if the backbone is not faster than the access
+    line.
     """
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)
@@ -111,7 +112,7 @@ def _path_with_mtu(row: PathRow, mtu: int) -> Path:
     error = np.full((len(ends), 1), -1.0)
     bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
     longest = float(max(parts[0] for parts in fragmented if len(parts) > 1))
-    # When the backbone is ready for the next fragment, that fragment has arrived.
+    # This constraint ensures that each fragment has arrived when the backbone is ready for it.
     no_waiting = [0.0, longest, -longest, -1.0, 0.0, 0.0]
     limited_overhead = [0.0, 0.0, -_OVERHEAD_MAX, 1.0, 0.0, 0.0]
     solved = linprog(
@@ -132,7 +133,7 @@ def _path_with_mtu(row: PathRow, mtu: int) -> Path:
 
 
 def _line_ends(lengths: NDArray[np.int64], weights: Floats, ends: tuple[int, int]) -> Floats:
-    """Return the matrix that gives a regression line's values at two lengths from the delays."""
+    """Return the matrix that turns delays into their regression line's values at two lengths."""
     x = np.column_stack([np.ones(len(lengths)), lengths])
     weighted = x.T * weights
     at = np.array([[1.0, end] for end in ends])

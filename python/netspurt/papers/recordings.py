@@ -23,7 +23,8 @@ from netspurt.papers.tables import (
 )
 from netspurt.surrogate import Lengths, Row, Structure
 
-#: Weights F1 for lower samples and F2 for higher ones, factor G.
+#: A setting of the two-gain filter: weight F1 for lower samples, weight F2 for higher samples,
+#: factor G.
 Setting = tuple[float, float, float]
 
 
@@ -115,7 +116,8 @@ class Recordings:
             burst=burst,
             lengths=octets,
             line=line,
-            # In the filter of the table, the timer is too short about twice per glitch.
+            # With the filter of the printed runs, a glitch causes about two spurious
+            # retransmissions.
             glitches=max(row.account.spurious // 2, 1),
         )
 

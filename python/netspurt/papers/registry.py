@@ -1,7 +1,7 @@
 """Registers measures: functions that compute, from runs and data, the value that decides a claim.
 
 A measure is called with the bench (the runs of the paper, `bench.py`), and with the claim's
-arguments as keyword arguments. It sees nothing else of the claim. It returns a `Measured`, which is
+arguments as keyword arguments. The measure gets nothing else of the claim. It returns a `Measured`:
 a value, and rows of a table that show how the value was found.
 """
 

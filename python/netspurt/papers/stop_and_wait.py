@@ -75,7 +75,7 @@ def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
 
 @registered
 def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
-    """Return the spurious retransmissions in the 10 s after a step of the delay, and its time [s].
+    """Return the spurious retransmissions in the 10 s after a delay step, and the step's time [s].
 
     `way` says whether the delay steps up or down.
     """

@@ -118,7 +118,7 @@ def efficiency_of(bench: Bench, *, rows: str, setting: str) -> Measured:
 
 @registered
 def spurious_spared(bench: Bench, *, rows: str, setting: str, against: str) -> Measured:
-    """Return two settings' difference in spurious retransmissions per run, for each variant."""
+    """Return how many fewer spurious retransmissions per run a setting has, for each variant."""
     recordings = _recordings(bench)
     names = _rows(recordings, rows)
     table: list[tuple[str, ...]] = [("variant", "spurious", "with the other")]
@@ -196,7 +196,11 @@ def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
 
 @registered
 def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
-    """Count the surrogates with more spurious retransmissions, or shorter waits, at a higher G."""
+    """Return two counts of surrogates that contradict the tradeoff by the factor G.
+
+    The first number counts surrogates with more spurious retransmissions at a higher G. The second
+    number counts surrogates whose waits are not longer at a higher G.
+    """
     recordings = _recordings(bench)
     f1, f2, _ = _setting(setting)
     factors = sorted(_numbers(g))
@@ -217,7 +221,7 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
-    """Return the change of F2 that lengthens the waits for losses, if it is the same for all."""
+    """Return the change of F2 that lengthens the waits for losses, if all variants agree on it."""
     recordings = _recordings(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))
@@ -270,7 +274,7 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
     """Return the lead of one estimator over another on runs with mixed lengths and with losses.
 
-    The table also has the runs without losses.
+    The table also has all runs with mixed lengths.
     """
     recordings = _recordings(bench)
     mixed = [name for name, row in recordings.rows.items() if row.run.octets is None]

@@ -100,7 +100,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If nothing has this name.
+            If no sweep has this name.
         """
         if name not in self.paper.sweeps:
             raise PaperError(f"{self.paper.key}: no sweep in paper.toml is called {name!r}")

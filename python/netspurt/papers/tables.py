@@ -140,7 +140,8 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
     """Return the printed row of a run's path.
 
-    A host may have a row for busy and a row for quiet periods. Then the kind of the run decides.
+    A host may have a row for busy and a row for quiet periods. In this case, the kind of the run
+    decides.
 
     Raises
     ------

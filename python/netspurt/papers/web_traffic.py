@@ -141,7 +141,7 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
 
 @registered
 def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
-    """Return a label, if it has the largest gain and the gain falls from each label to the next.
+    """Return the label `best` if its gain is the largest and gains fall from label to label.
 
     The result is None if a step could be chance.
     """

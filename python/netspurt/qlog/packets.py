@@ -132,7 +132,7 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return, for each packet, the ranges of packet numbers that its ACK acknowledges first."""
+    """Return the ranges of packet numbers that each packet's ACK is the first to acknowledge."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])

@@ -14,7 +14,7 @@ from netspurt.report.parts import MOST_ROWS, Rows
 from netspurt.scenario import as_toml
 from netspurt.sweep import SweepFolder
 
-#: A key of a table in quotes that it does not need.
+#: A key of a table in quotes, although TOML does not require the quotes.
 _QUOTED_KEY = re.compile(r'"([A-Za-z_][\w-]*)" =')
 
 #: The text for a value that changes nothing.
@@ -24,7 +24,7 @@ _NOTHING = "nothing: the values of the file"
 def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
     """Yield a table for each axis whose labels do not say what they set.
 
-    These are the axes of named sets, and the axes of profiles.
+    Such axes are the axes of named sets, and the axes of profiles.
     """
     over = tomllib.loads(folder.scenario()).get("sweep", {}).get("over", {})
     for name in folder.names:
@@ -42,7 +42,7 @@ def explained_axes(folder: SweepFolder) -> Iterator[Rows]:
 
 
 def _of_axis(axis: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the labels of an axis with what each of them sets."""
+    """Yield each label of an axis with the values that the label sets."""
     for label, values in axis.get("sets", {}).items():
         told = "; ".join(_setting(path, value) for path, value in values.items())
         yield str(label), told or _NOTHING

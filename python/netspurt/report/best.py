@@ -1,4 +1,4 @@
-"""Sentences on a sweep: the best value of an axis, and values that cannot be told apart from it."""
+"""Sentences on a sweep: the best value of an axis, and values that are not measurably worse."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Axis:
 
 
 def best_of(axis: Axis) -> Best | None:
-    """Return which label of an axis is best by a measure, and which cannot be told apart from it.
+    """Return which label of an axis is best by a measure, and which are not measurably worse.
 
     The result is `None` if fewer than two labels have the measure. The cases of all values of the
     other axes count together. A further sentence names a combination of the other axes in which
@@ -104,7 +104,8 @@ def best_of(axis: Axis) -> Best | None:
     sign = direction(axis.measure, None)
     for row in sorted(known, key=lambda row: -sign * row.mean.value):
         others = axis.compared(row.labels[0], [])
-        # In the cases that both have, a label may be better than the label with the best mean.
+        # A comparison uses only the cases that both labels have. So another label may be better
+        # than the label with the best mean.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
             words = [*_told(row, others, axis.axis, axis.shown)]
@@ -136,7 +137,7 @@ def _within(axis: Axis, best: str) -> list[Comparison]:
 def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
     """Yield a sentence on combinations of the other axes in which another label is better.
 
-    There is no sentence if chance alone gives as many wrong verdicts.
+    There is no sentence if chance alone could give this number of verdicts.
     """
     better = [one for one in within if one.verdict == "better"]
     if len(better) <= (0 if axis.exact else _WRONG * len(within)):

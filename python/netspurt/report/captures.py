@@ -100,7 +100,7 @@ def _missing_end(found: Explained) -> Iterator[str]:
 
 
 def _cut(found: Explained) -> Iterator[str]:
-    """Yield a sentence on what the snap length cut, and what that changes."""
+    """Yield a sentence on what the snap length cut from packets, and on the consequences."""
     connections = found.table("connections")
     cut, data = (int(connections[name].sum()) for name in ("cut_packets", "data_packets"))
     if cut:
@@ -243,7 +243,7 @@ def _cells(
 
 
 def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
-    """Return a mean round trip; beside the receiver only the receiver's part of it is seen."""
+    """Return a mean round trip as text; `not seen` if it was captured beside the receiver."""
     if mean_ns is None:
         return "no samples"
     return "not seen" if beside or mean_ns == 0 else span(mean_ns / 1e9)
@@ -293,9 +293,10 @@ def _by_timer(again: Table) -> NDArray[np.bool_]:
 
 
 def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) -> Rows:
-    """Return a table in the order of time. `told` is its caption, and the text for an empty one.
+    """Return a table of retransmissions in the order of time.
 
-    Rows of the directions that are drawn have places.
+    `told` has the caption of the table, and the text for a table without rows. Rows of
+    directions that are drawn link to places in the pictures.
     """
     rows, times = [], []
     places: list[Place | None] = []

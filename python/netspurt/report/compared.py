@@ -45,10 +45,10 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    Times count from the first data of each. If both are runs, the directions with equal names are
-    compared segment by segment. If one is a capture, or if no names are equal, the two directions
-    with the most data are compared. If two captures hold the same connection, the section says what
-    both points show of it.
+    In each of the two, times count from its first data. If both are runs, the directions with equal
+    names are compared segment by segment. If one is a capture, or if no names are equal, the two
+    directions with the most data are compared. If two captures hold the same connection, the
+    section says what both points show of it.
     """
     told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
@@ -74,7 +74,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
     """Return the tables of the directions of two subjects over the full width of the page.
 
     If both have the same columns, there is one table. In this table rows with equal names are
-    neighbours, and one more column names the subject. Its heading is `what`.
+    neighbours, and one more column names the subject. The heading of this column is `what`.
     """
     first, second = both
     if first.head != second.head:
@@ -97,7 +97,7 @@ def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[R
 
 
 def _place(row: Sequence[str], table: Rows) -> int:
-    """Return the index of the row with these names in a table; its length if there is none."""
+    """Return the index of the row with these names in a table; without one, the table's length."""
     names = [tuple(own[:2]) for own in table.rows]
     return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 
@@ -119,8 +119,8 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
 
-#: The number of sentences on the same connection that are the answer: which connection it is, and
-#: what was lost.
+#: The first sentences on the same connection answer two questions: which connection it is, and what
+#: was lost. This is the number of these sentences.
 _FIRST = 2
 
 
@@ -144,7 +144,8 @@ _MOST_ANSWERED = 3
 def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
     """Yield a sentence for each compared direction: which of the two was faster.
 
-    The directions with the most data come first. If there are many, the others have no sentence.
+    The directions with the most data come first. If there are many directions, the others have no
+    sentence.
     """
     first, second = subjects
     try:
@@ -277,7 +278,7 @@ class _Compared:
     at_s: float
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
-        """Say where the two first differ, and what each does there."""
+        """Say when the two first differ, and what each does then."""
         both = zip(subjects, parting(self.told), strict=True)
         doing = "; ".join(f"{one.name} {told}" for one, told in both)
         cause = f": {self.cause}" if self.cause else ""
@@ -312,7 +313,8 @@ def _seen(run: Run | Explained, way: Way) -> list[Seen]:
     seen = events(segments, way.flow, _node(run, way))
     if not isinstance(run, Explained) or way.direction == "forward":
         return seen
-    # A capture has the initiator's view of both directions.
+    # In a capture, `out` and `in` are the initiator's in both directions. Here they must be the
+    # sender's.
     other = {"out": "in", "in": "out"}
     return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
 

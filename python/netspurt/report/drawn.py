@@ -56,7 +56,7 @@ def numbers(pictures: Iterable[Picture]) -> int:
 
 
 def share_of(pictures: Iterable[Picture], room: int) -> float:
-    """Return which share of the marks that may be thinned is kept, so that all fit into `room`."""
+    """Return the share to keep of the marks that may be thinned, so that all fit into `room`."""
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
@@ -79,7 +79,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
     payload
         The payload, to which the columns are added.
     share
-        The share that is kept of the marks that may be thinned.
+        The share to keep of the marks that may be thinned.
     """
     (left, right), (low, high) = picture.ends
     right = _last(picture, left, right)
@@ -133,7 +133,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
-    """Return the indices of a mark's points to draw, in the order of x; None for all unchanged."""
+    """Return the indices of the points to draw, in the order of x; None to draw all as they are."""
     heights = _heights(mark)
     if heights is None or not hasattr(mark, "x"):
         return None

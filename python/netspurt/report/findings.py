@@ -67,7 +67,8 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
 def _held_back(found: Explained) -> Iterator[str]:
     """Yield what held the data back: the largest part of the time, and losses that kept cwnd small.
 
-    If connections whose rate losses limited had half of the time or more, only losses are named.
+    If losses limited the rate of connections that had half of the time or more, only losses are
+    named.
     """
     limits, spent = loss_limits(found.tables), heard(found.tables)
     shares, whole = parts(spent)
@@ -140,8 +141,8 @@ def _is_beside_receiver(found: Explained) -> bool:
 def _is_window_unknown(found: Explained) -> bool:
     """Return whether the capture does not show if senders filled their receivers' windows.
 
-    For this it needs the scale of windows, which is in both SYNs, and the round trip to the sender.
-    Time stamps show this round trip even if a queue makes it longer.
+    To show this, a capture must contain the scale of windows, which is in both SYNs, and the round
+    trip to the sender. Time stamps show this round trip even if a queue makes it longer.
     """
     table = found.table("connections")
     lacks = (table["syns"] == 0) | ~table["timestamps"]

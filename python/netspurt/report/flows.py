@@ -103,8 +103,9 @@ def flows_of(
         The time that each flow waited for timers and repair [s]. If it is given, the flows that
         waited longest are chosen, and come first.
 
-    Without `lost_s` the direction with the most data is chosen, then those with the most timeouts,
-    then those with the most retransmissions. The chosen directions are in the order of their data.
+    Without `lost_s`, directions are chosen in this order: the direction with the most data,
+    directions with the most timeouts, directions with the most retransmissions. The chosen
+    directions are in the order of their data.
     """
     every = ways(run)
     if not every:
@@ -148,7 +149,7 @@ def flows_of(
 
 
 def _full_names(every: Sequence[Way]) -> dict[str, str]:
-    """Return, for the name of each direction, the name in sentences.
+    """Return the name that sentences use for each direction, by the name of the direction.
 
     If a flow has data in both directions, this name always has the direction.
     """
@@ -213,7 +214,7 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room, order: st
 
 
 def few(names: Sequence[str]) -> str:
-    """Return the first names, and how many there are if these are not all."""
+    """Return the first names, and the number of further names if there are any."""
     shown = ", ".join(names[:8])
     return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
 

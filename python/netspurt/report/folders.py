@@ -210,7 +210,7 @@ def _between(table: Table, first: int, end: float) -> Table:
 
 
 def recordings_section(folder: Path, sections: Sequence[Section]) -> Section:
-    """Return the section before the sections of a folder's recordings. It has a table of them."""
+    """Return the section before the sections of a folder's recordings, with a table of them."""
     rows = [(section.heading,) for section in sections]
     shown = rows[:MOST_ROWS]
     table = Rows(

@@ -59,7 +59,8 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     if not sections:
         raise ValueError("a report needs something to show")
     groups = [group for section in sections for group in section.groups]
-    # The directions of a run share the pictures of the whole run. The payload has these once.
+    # The directions of a run share the pictures of the whole run. The payload has each of these
+    # pictures once.
     pictures = {id(one): one for group in groups for one in _pictures(group)}.values()
     share, document, payload = _fitting(groups, share_of(pictures, room))
     texts = {
@@ -80,7 +81,7 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
 def _fitting(groups: Sequence[Group], share: float) -> tuple[float, dict[str, Any], str]:
     """Return the share of marks to keep, and the description and the numbers of these marks.
 
-    Numbers that hardly compress would make the page too large. Then the share is smaller.
+    If the numbers hardly compress, a smaller share is kept, because the page would be too large.
     """
     for _ in range(_TRIALS):
         payload = Payload()

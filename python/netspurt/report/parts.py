@@ -207,7 +207,7 @@ class Section:
     groups
         Its pictures. Places in tables refer to the first group.
     within
-        Whether it belongs to the section of a folder before it. Then its heading is not in the
+        Whether it belongs to the section of a folder before it. If so, its heading is not in the
         title of the page.
     """
 

@@ -89,7 +89,10 @@ def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
 
 
 def _without_spurious(run: Tables, *, some: bool) -> str:
-    """Return the text of an empty table. The table `flows` also counts what was not recorded."""
+    """Return the text of an empty table.
+
+    The table `flows` also counts retransmissions that were not recorded.
+    """
     flows = run.table("flows")
     if count := int(flows["spurious"].sum()):
         return f"None of the {count:,} spurious retransmissions was recorded."
@@ -189,7 +192,8 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         n = rows.get(one)
         if n is None:
             continue
-        # A segment that covers the first lost octet begins at most one segment before this octet.
+        # A segment that covers the first lost octet begins before this octet, by less than the
+        # length of the longest segment.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]

@@ -150,8 +150,8 @@ _MOST_ANSWERED = 4
 def _answers(sweep: _Sweep) -> tuple[list[str], int]:
     """Return for each measure which value of each axis is best, and the number of comparisons.
 
-    The first sentence is on the most important measure by which some value is worse. Only the
-    comparisons within combinations of the other axes count.
+    The first sentence is on the most important measure by which some value is worse. The number
+    counts only the comparisons within combinations of the other axes.
     """
     told: list[tuple[bool, str]] = []
     within = 0
@@ -185,7 +185,7 @@ def _words(folder: SweepFolder) -> Iterator[str]:
 
 
 def _without(sweep: _Sweep) -> Iterator[str]:
-    """Yield sentences on cases without measures, because the means of their groups mislead."""
+    """Yield sentences on the cases that lack measures and are left out of the means."""
     lacking: dict[int, list[str]] = {}
     for measure, rows in sweep.means.items():
         if missing := sum(row.without for row in rows):
@@ -295,7 +295,7 @@ def _interval(mean: Interval, verdict: str = "", *, exact: bool) -> str:
 
 
 def _groups(sweep: _Sweep) -> Iterator[Group]:
-    """Yield pictures of each measure: one for one or two varied names, else one for each name."""
+    """Yield pictures of each measure: one if one or two axes vary, else one for each axis."""
     folder = sweep.folder
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]

@@ -43,7 +43,7 @@ def same_connection(
 def sentences(
     captures: Sequence[Explained], numbers: Sequence[int], names: Sequence[str]
 ) -> list[str]:
-    """Return sentences on the connections of two captures; empty unless they are the same.
+    """Return sentences on a connection that two captures hold; empty if the connections differ.
 
     Parameters
     ----------

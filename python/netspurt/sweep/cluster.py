@@ -15,7 +15,8 @@ from netspurt.sweep.driver import seconds_per_case
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: A task should take at least this many seconds, to be worth its transfer to a worker.
+#: A task should take at least this many seconds. The transfer of a shorter task to a worker is not
+#: worth its time.
 TASK_S = 1.0
 #: The maximum number of times that a task is repeated because its worker or node died.
 _RETRIES_MAX = 10
@@ -53,7 +54,7 @@ def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Out
         try:
             _last_sweep[key] = ray.get(plan[0])
         except OSError as lost:
-            # A worker may live for a moment longer than its node.
+            # A worker may end a moment later than its node.
             raise NodeDiedError("the connection of a worker to its node was lost") from lost
     return [_last_sweep[key].run_chunk(chunk.first, chunk.count) for chunk in chunks]
 
@@ -84,7 +85,7 @@ class Ray:
     ConnectionError
         If the address does not answer, or if a started cluster does not listen on loopback.
     ScenarioError
-        If a case has a kernel's end.
+        If an end in a case runs the kernel's TCP.
     """
 
     def __init__(

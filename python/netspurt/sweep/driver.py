@@ -51,7 +51,7 @@ def run_sweep(
 ) -> tuple[SweepFolder, Tally]:
     """Run the cases of a sweep that a folder does not have yet.
 
-    After any interruption the finished chunks are kept, and the same call continues.
+    After any interruption the finished chunks are kept. The same call then continues the sweep.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def run_sweep(
     engine
         A function that makes the engine. It is called if there are cases to run. By default the
         engine is threads of this process, one per core. `functools.partial(Threads, threads=1)`
-        uses one thread, and `Live` runs cases with a kernel's end live.
+        uses one thread. `Live` runs cases live if one of their ends runs the kernel's TCP.
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict
@@ -84,7 +84,7 @@ def run_sweep(
     SweepFailedError
         If the sweep is strict and a case fails.
     ScenarioError
-        If a case has a kernel's end, and the engine only simulates.
+        If an end in a case runs the kernel's TCP, and the engine only simulates.
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))

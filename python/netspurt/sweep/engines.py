@@ -65,7 +65,7 @@ class Threads:
     Raises
     ------
     ScenarioError
-        If a case has a kernel's end.
+        If an end in a case runs the kernel's TCP.
     """
 
     def __init__(self, sweep: Sweep, threads: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""The engine of live sweeps, which runs cases with a kernel's end live, one after the other."""
+"""The engine of live sweeps: cases in which an end runs the kernel's TCP are run in real time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Live:
     A run ends when its flows have ended. If a delivery was late, the run does not count, and the
     case is run a second time. If the second run does not count either, the case has the status
     `late` and no measures. If the flows have not ended within the sweep's budget of time, the case
-    has the status `cut`. Cases without a kernel's end are simulated.
+    has the status `cut`. Cases in which no end runs the kernel's TCP are simulated.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Live:
     LiveError
         If the machine does not allow namespaces.
     ValueError
-        If no case has a kernel's end, or the sweep has a budget of wake-ups.
+        If no end in any case runs the kernel's TCP, or the sweep has a budget of wake-ups.
     """
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:

@@ -165,16 +165,16 @@ class Sweep:
 
     @property
     def is_live(self) -> bool:
-        """True if a case has a kernel's end. Such a sweep needs the engine `Live`."""
+        """True if an end in a case runs the kernel's TCP. Such a sweep needs the engine `Live`."""
         return self._core.is_live
 
     def check_simulated(self) -> None:
-        """Check that no case has a kernel's end.
+        """Check that no end in any case runs the kernel's TCP.
 
         Raises
         ------
         ScenarioError
-            If a case has a kernel's end.
+            If an end in a case runs the kernel's TCP.
         """
         self._core.check_simulated()
 

@@ -1,4 +1,4 @@
-"""Decides whether a sweep is exact: whether nothing in it is random, so that runs must be equal."""
+"""Decides whether a sweep is exact because nothing in it draws random numbers."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Directions:
             each = per_direction(share, 2)
             return each, each
         forward = float(np.mean(directions == FORWARD))
-        # Only probes that crossed forward can be lost in reverse.
+        # Only probes that crossed the path forward can be lost in reverse.
         return forward, float(np.mean(directions == REVERSE)) / max(1 - forward, 1e-9)
 
     def all_lost(self, run: tuple[int, int], direction: int) -> bool:

@@ -27,16 +27,17 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
 
     Delays: each direction has half of the round trip, or its own delay if the recording has it
     (irtt). The forward delay is in force from the instant at which a probe leaves. The reverse
-    delay is in force from the instant at which the probe reaches the other end. Both stay in force
-    until the next probe that came back.
+    delay is in force from the instant at which the probe reaches the other end. Each delay stays in
+    force until the next answered probe.
 
     Outages: `outage` or more consecutive losses become an outage, in which arriving packets are
-    dropped. It affects the direction that lost the probes, or both if that is not known. In the
-    forward direction it lasts from the first lost probe to the next probe that came back. In the
-    reverse direction it is later by the forward delay.
+    dropped. The outage affects the direction that lost the probes, or both directions if this is
+    not known. In the forward direction, the outage lasts from the first lost probe to the next
+    answered probe. In the reverse direction, the outage is later by the forward delay.
 
-    Losses: other losses become a probability, so that probes are lost as often as in the recording.
-    It is the same in both directions, unless the recording has the direction of each loss.
+    Losses: all other losses become a probability. With it, probes are lost as often as in the
+    recording. The probability is the same in both directions, unless the recording has the
+    direction of each loss.
 
     Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
     path does not keep the order, and neither does the link. If a probe has several replies, the
@@ -113,7 +114,7 @@ def _check(recording: Delays) -> None:
 def _runs(answered: Places, min_losses: int) -> tuple[list[tuple[int, int]], Places]:
     """Return the runs of at least `min_losses` losses, and which probes are in one of them.
 
-    A run is its first place and the place after it.
+    A run is given by its first place and the place after its last.
     """
     inside = np.zeros(len(answered), dtype=bool)
     edges = np.diff(np.concatenate(([False], ~answered, [False])).astype(np.int8))
@@ -128,7 +129,7 @@ def _runs(answered: Places, min_losses: int) -> tuple[list[tuple[int, int]], Pla
 
 def _forward(at: Floats, first: int, after: int) -> Outage | None:
     """Return the outage of a run of losses in the forward direction."""
-    # After the last probe, the recording does not show when the path was back.
+    # After the last probe, the recording does not show when the path worked again.
     end = at[after] if after < len(at) else at[-1]
     return _outage(_ns(at[first]), _ns(end))
 
@@ -138,8 +139,8 @@ def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[
 
     The crossing of a probe is the instant at which it reaches the other end. An outage begins when
     the first lost probe would have crossed, with the shorter delay of the two neighbours. It ends
-    when a later probe crossed. If another probe that came back crossed in between, the
-    reverse direction worked at that instant. So the outage begins after the last such crossing.
+    when a later probe crossed. If another answered probe crossed in between, the reverse direction
+    worked at that instant. So the outage begins after the last such crossing.
     """
     # For each probe, the earliest crossing of this probe and all later ones; NaN after the last.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)

@@ -180,7 +180,8 @@ class Timeline:
         return sorted(both, key=lambda outage_and_direction: outage_and_direction[0].at_ns)
 
 
-#: For each key, the value of a direction without it. It is written if the other direction has it.
+#: For each key, the value of a direction that lacks the key. The value is written if the other
+#: direction has the key.
 _ABSENT = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
 
 

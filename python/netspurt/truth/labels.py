@@ -16,7 +16,7 @@ from netspurt.truth.pcapng import CaptureError, Packet
 #: The flags of a SYN and of a FIN. A SYN and a FIN take one sequence number each.
 _SYN_FIN = 3
 
-#: The side of the path on which a capture sees a segment, by the segment's way at the node.
+#: The side of the path on which a capture sees a segment, by the segment's `way` at the node.
 SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
 
 
@@ -41,7 +41,7 @@ class Label:
     cause
         The cause of the retransmission.
     spurious
-        True if earlier copies of all its octets had arrived when it was sent, or arrived later.
+        True if earlier copies of all its octets arrived, before it was sent or later.
     side
         The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original

@@ -129,7 +129,7 @@ def _count(collection: Collection, kept: Kept) -> None:
 
 
 def _make(folder: Path, scratch: Path, case: Case) -> Kept:
-    """Run a case, and keep its captures and truth in its folder, unless it is left out."""
+    """Run a case, and keep its captures and truth in its folder if the case is not left out."""
     with tempfile.TemporaryDirectory(dir=scratch) as case_scratch:
         run = _run(case, Path(case_scratch) / "run")
         why_not = run.live.why_not() if run.live is not None else ""

@@ -13,7 +13,8 @@ use crate::machine::DrillMachine;
 const HEAD_BYTES: usize = 16;
 /// The offset of each control message is a multiple of this number of octets.
 const ALIGNMENT: usize = 8;
-/// `SCM_TIMESTAMPING`, which `libc` does not have. It has the number of the option.
+/// The type of a control message with timestamps. `libc` does not define it. The type has the
+/// number of the socket option.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
 /// Octets of an address of IPv4 and of IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);

@@ -77,7 +77,7 @@ pub(super) fn value(machine: &DrillMachine, call: &Call) -> BorderResult {
 }
 
 fn set_errno(number: c_int) {
-    // SAFETY: the pointer is to the calling thread's own `errno`, which lives as long as the
-    // thread.
+    // SAFETY: the pointer is to the calling thread's own `errno`, which exists until the thread
+    // ends.
     unsafe { *libc::__errno_location() = number };
 }

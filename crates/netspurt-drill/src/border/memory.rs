@@ -14,7 +14,7 @@ use super::guard::{BorderResult, Errno};
 /// The octets at `place`.
 ///
 /// # Safety
-/// Unless `place` is null, `length` octets there can be read for the time of the call.
+/// If `place` is not null, `length` octets there can be read for the time of the call.
 pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderResult<&'a [u8]> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -26,7 +26,7 @@ pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderRe
 /// Writes octets to `place`, as many as fit into `room`. Returns their number.
 ///
 /// # Safety
-/// Unless `place` is null, `room` octets there can be written.
+/// If `place` is not null, `room` octets there can be written.
 pub(super) unsafe fn write(place: *mut c_void, room: usize, octets: &[u8]) -> BorderResult<usize> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -40,7 +40,7 @@ pub(super) unsafe fn write(place: *mut c_void, room: usize, octets: &[u8]) -> Bo
 /// Writes a value to `place`.
 ///
 /// # Safety
-/// Unless `place` is null, a value of type `T` can be written there.
+/// If `place` is not null, a value of type `T` can be written there.
 pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
     if place.is_null() {
         return Err(Errno(libc::EFAULT));
@@ -53,7 +53,7 @@ pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
 /// Reads a value at `place`.
 ///
 /// # Safety
-/// Unless `place` is null, such a value can be read there, and every pattern of bits is a valid
+/// If `place` is not null, a value of type `T` can be read there. Every pattern of bits is a valid
 /// value of `T`.
 pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     if place.is_null() {
@@ -66,7 +66,7 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
 /// Returns the length of each piece of a message in octets, and whether a piece has a null pointer.
 ///
 /// # Safety
-/// Unless `pieces` is null, `count` pieces can be read there.
+/// If `pieces` is not null, `count` pieces can be read there.
 pub(super) unsafe fn pieces(
     pieces: *const libc::iovec,
     count: usize,
@@ -94,7 +94,7 @@ const FAMILY_BYTES: usize = mem::size_of::<libc::sa_family_t>();
 /// The address at `place`; `None` if it has another family than IPv4 and IPv6.
 ///
 /// # Safety
-/// Unless `place` is null, `length` octets there can be read.
+/// If `place` is not null, `length` octets there can be read.
 pub(super) unsafe fn address(
     place: *const c_void,
     length: libc::socklen_t,
@@ -134,7 +134,7 @@ pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
 /// Writes an address and its length to the two places that a call names; both may be null.
 ///
 /// # Safety
-/// Unless they are null, `length` says how many octets can be written to `place`.
+/// If both are not null, `length` says how many octets can be written to `place`.
 pub(super) unsafe fn put_address(
     place: *mut c_void,
     length: *mut libc::socklen_t,

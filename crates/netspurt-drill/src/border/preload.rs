@@ -13,8 +13,8 @@ use super::fds::is_ours;
 use super::guard::current;
 use super::{options, sockets};
 
-/// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not
-/// the C library's.
+/// Whether `LD_PRELOAD` names this library. If so, packetdrill calls the functions of this file
+/// instead of the functions of the C library.
 pub(super) fn is_active() -> bool {
     // SAFETY: null stands for the program and the libraries that were loaded at its start. The name
     // ends with a zero. If `dlsym` finds the function, it is not called.
@@ -96,8 +96,8 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     result as c_int
 }
 
-/// Does nothing, so that packetdrill needs no privilege. Memory need not be locked, because page
-/// faults do not delay virtual time.
+/// Does nothing. So packetdrill needs no privilege. It is not necessary to lock memory, because
+/// page faults do not delay virtual time.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn mlockall(_: c_int) -> c_int {
     0

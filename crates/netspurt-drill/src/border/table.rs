@@ -127,9 +127,9 @@ unsafe extern "C" fn free(_: OwnPointer) {
 }
 
 /// Begins a script: makes a machine of `flags`, the text of `--so_flags`, and fills packetdrill's
-/// table. Ends the program with status 2 if the flags are wrong, or if the library panics. It also
-/// does so if `LD_PRELOAD` does not name this library, because the script's shell commands would
-/// then change this machine.
+/// table. Ends the program with status 2 if the flags are wrong, or if the library panics. The
+/// program also ends with status 2 if `LD_PRELOAD` does not name this library, because the script's
+/// shell commands would then change this machine.
 ///
 /// # Safety
 /// `flags` is null or ends with a zero; `table` is a place for a table.

@@ -17,7 +17,7 @@ use super::memory::address_octets;
 use super::table::begin;
 use super::{PacketdrillTable, preload};
 
-/// Locked by each test, because only one script is played at a time, as in packetdrill.
+/// Each test holds this lock, because only one script is played at a time, as in packetdrill.
 static ONE: Mutex<()> = Mutex::new(());
 
 const PEER: &str = "192.0.2.1:5000";
@@ -283,7 +283,7 @@ fn options_have_linuxs_sizes() {
     let get = |level, name| unsafe {
         let (mut room, mut length) = ([0_u8; 512], 512);
         let place = room.as_mut_ptr().cast::<c_void>();
-        // As the code of a script's assertions asks.
+        // The code of a script's assertions reads options in this way.
         let result = preload::getsockopt(fd, level, name, place, &raw mut length);
         (result, room[..length as usize].to_vec())
     };

@@ -34,7 +34,7 @@ pub struct Judge {
 
 impl Judge {
     /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of scripts. If
-    /// there is none, prints this and returns `None`.
+    /// there is no checkout, prints this and returns `None`.
     pub fn find() -> Option<(Self, PathBuf)> {
         let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
             eprintln!(

@@ -1,6 +1,6 @@
-//! The process of a live run, for tests. With the word `probe` it is a process that probes. Any
-//! other word names the file with the order of a live run. The commands `netspurt live run` and
-//! `netspurt probe` start processes that do the same.
+//! The process of a live run, for tests. If the argument is the word `probe`, this process probes.
+//! Any other argument is the file with the order of a live run. The commands `netspurt live run`
+//! and `netspurt probe` start processes that do the same.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tests of the driver between two hosts, which are the far ends of socket pairs. Links work in
+//! Tests of the driver between two hosts. Each host is the far end of a socket pair. Links work in
 //! logical time, so no test depends on how much real time passes.
 
 use std::os::unix::net::UnixDatagram;
@@ -204,7 +204,8 @@ fn all_flows_of_programs_use_the_packet_ports_of_the_first_flow() {
     }
 }
 
-/// A store of one packet on its way. Its bytes are `octets`, and its segment has the id `id`.
+/// A store with one packet that is on the path. The packet's bytes are `octets`, and its segment
+/// has the id `id`.
 fn holding(octets: &[u8], id: TransmissionId) -> Hold {
     let wiring = Wiring { wire: Wire::Tun, offload: false };
     let (port, far) = PacketPort::paired(wiring, 1500, "");

@@ -22,14 +22,14 @@ struct SeenConnection {
     began: [Option<Time>; 2],
     /// The octets that reached each side.
     arrived: [Arrivals; 2],
-    /// When new octets last reached each side without a gap before them.
+    /// When the number of octets that each side has received without a gap last grew.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
     /// When the FIN of each side reached the other side.
     closed: [Option<Time>; 2],
-    /// When a packet of the connection last left the path; until then, when its first packet was
-    /// seen.
+    /// When a packet of the connection last left the path. Before any packet has left, this is the
+    /// time at which the first packet was seen.
     last: Time,
 }
 
@@ -85,7 +85,8 @@ impl Connections {
 
     fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
-        // `seen` keeps what was seen of connections that have ended.
+        // Retired flows are not needed, because `seen` keeps the facts about connections that have
+        // ended.
         self.flows.take_retired().for_each(drop);
         let place =
             usize::try_from(sighting.number).ok().filter(|place| *place < self.connections_max)?;

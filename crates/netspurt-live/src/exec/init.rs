@@ -87,9 +87,9 @@ fn names(order: &ProgramsOrder<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts a `/proc` that shows only the run's own processes to the programs. This fails if parts of
-/// the machine's `/proc` are hidden, as in many containers; then only tools such as `ps` are
-/// affected.
+/// Mounts a `/proc` that shows only the run's own processes to the programs. The mount fails if
+/// parts of the machine's `/proc` are hidden, as in many containers. Such a failure affects only
+/// tools such as `ps`.
 fn own_processes() {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let _ = mount("proc", "/proc", "proc", flags, None);
@@ -138,14 +138,14 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd)
     }
 }
 
-/// Waits up to `ms` milliseconds, or without a limit if `ms` is `None`. Returns whether there is
-/// something to read, or the writer is gone.
+/// Waits up to `ms` milliseconds, or without a limit if `ms` is `None`. Returns true if there is
+/// something to read or the writer is gone.
 fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
     let span = ms.map(|ms| Timespec { tv_sec: 0, tv_nsec: ms * 1_000_000 });
     poll(&mut [PollFd::new(fd, PollFlags::IN)], span.as_ref()).unwrap_or(0) > 0
 }
 
-/// Starts the first program. It can use the terminal, if there is one.
+/// Starts the first program. If there is a terminal, the program can use it.
 fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     let name = order.programs.command.first().map_or("", String::as_str);
     let begin = || {
@@ -161,8 +161,8 @@ fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     })
 }
 
-/// Starts the server, and waits until it listens. If it does not listen in time, the run goes on,
-/// with a message.
+/// Starts the server, and waits until it listens. If the server does not listen in time, this
+/// function prints a message, and the run continues.
 fn serve(order: &ProgramsOrder<'_>, line: &str, lifeline: &OwnedFd) -> io::Result<()> {
     let output = File::create_new(&order.output)?;
     let both = output.try_clone()?;

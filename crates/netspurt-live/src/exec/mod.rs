@@ -1,7 +1,8 @@
 //! Programs at the two ends of a path, such as curl, a server or a shell.
 //!
 //! The programs do not notice the path. Each runs in its host's network namespace. All of them run
-//! in one process namespace, which ends with the run, whichever process is killed.
+//! in one process namespace. This namespace ends with the run, even if one of netspurt's processes
+//! is killed.
 
 mod connections;
 mod diag;
@@ -111,7 +112,8 @@ fn plan(config: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> Host
     }
 }
 
-/// The processes that will start the programs. They exist, and wait for the order to start.
+/// The processes that will start the programs. They already exist, and wait for the order to start
+/// the programs.
 #[derive(Debug)]
 pub struct Waiting {
     /// The writing end of a pipe. The processes end when it is closed.

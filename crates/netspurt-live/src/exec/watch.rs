@@ -25,7 +25,7 @@ pub struct ProgramsWatch {
     pub first: FlowId,
     /// The connections so far.
     pub connections: Connections,
-    /// The number of packets that the path carried without reading them as segments of a
+    /// The number of packets that the path carried although they were not read as segments of a
     /// connection.
     pub others: u64,
     /// The answers of the kernels.
@@ -89,7 +89,8 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // The path carries the packet nevertheless.
+            // This failure does not count as strange. `other` decides whether the path can carry
+            // the packet.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);

@@ -30,8 +30,8 @@ pub struct FlowNotes {
     pub end: EndId,
     /// When the connection was established.
     pub opened: Option<Time>,
-    /// When the application first wrote. If it has no pauses, this is when it began to open the
-    /// connection.
+    /// When the application first wrote. For an application without pauses, this is the time at
+    /// which it began to open the connection.
     pub wrote: Option<Time>,
     /// When the application had read all octets that it had asked for.
     pub finished: Option<Time>,
@@ -62,8 +62,8 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     shared: Vec<SharedListener>,
-    /// The numbers of sources and of sinks, counted from the first one, that are known to have
-    /// ended.
+    /// How many sources and how many sinks have ended. Both counts start at the first one and stop
+    /// at the first one that has not ended.
     ended: [usize; 2],
 }
 
@@ -123,13 +123,12 @@ struct Sink {
 }
 
 impl Apps {
-    /// Adds the applications of several connections to the socket `listener`. Each connection is
-    /// opened by a socket that is bound to a port of its own. The notes of the applications are in
-    /// the order of the connections, and `ends` gives their ends. The kernel is not asked about
-    /// these connections.
+    /// Adds the applications of several connections that all come to the socket `listener`. For
+    /// each connection, `visits` has the end that opens it, this end's socket and the task. Each of
+    /// these sockets is bound to a different port. The kernel is not asked about these connections.
     ///
     /// # Errors
-    /// When the kernel does not give the port of a socket.
+    /// When the kernel does not report the port of a socket.
     pub fn add_visits(
         &mut self,
         listener: OwnedFd,
@@ -194,8 +193,9 @@ impl Apps {
         sinks.for_each(|sink| sink.clamp = Some(bytes));
     }
 
-    /// Adds the application of `end`. It reads from the connection that comes to `listener`, and
-    /// answers requests if that is its task. `accepted` takes the socket of the connection.
+    /// Adds the application of `end`. The application reads from the connection that comes to
+    /// `listener`. If its task has requests, it answers them. `accepted` takes the socket of the
+    /// connection.
     pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
         self.add_listening(end, Some(listener), accepted, task);
     }
@@ -227,7 +227,7 @@ impl Apps {
     }
 
     /// Runs the applications until `stop` is set. Returns their notes and the kernel's reports.
-    /// Sets `over` when every connection has ended, so that no host sends anything any more.
+    /// Sets `over` when every connection has ended. After that, no host sends anything.
     pub fn run(
         mut self,
         clock: WallClock,
@@ -331,7 +331,7 @@ fn read(
     room: &mut [u8],
 ) -> Read {
     if let Some(bytes) = limit {
-        // A connection that has ended has no window.
+        // An error is ignored, because a connection that has ended has no window.
         let _ = clamp(socket, bytes);
     }
     match rustix::io::read(socket, &mut *room) {

@@ -1,5 +1,5 @@
-//! Reads the TCP counters of a host's kernel. They count from the time at which the host's
-//! namespace was made.
+//! Reads the TCP counters of a host's kernel. The counters begin at zero when the host's namespace
+//! is made.
 
 use std::collections::BTreeMap;
 use std::{fs, io};

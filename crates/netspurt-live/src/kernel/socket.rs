@@ -13,8 +13,8 @@ use crate::sys;
 
 /// Limits the window that a socket advertises to `bytes`.
 ///
-/// The first full segment tells Linux how much buffer the payload needs, and then Linux changes the
-/// limit. So the limit is set again after each read.
+/// From the first full segment, Linux computes how much buffer the payload needs, and then changes
+/// the limit. Therefore the limit must be set again after each read.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -45,8 +45,8 @@ fn of_congestion(name: &str, error: &io::Error) -> io::Error {
 /// The file with the congestion control algorithms that every user may choose.
 const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
-/// Opens a socket in the calling thread's namespace and binds it to `address`. If it `listens`, it
-/// waits for one connection.
+/// Opens a socket in the calling thread's namespace and binds it to `address`. If `listens` is
+/// true, the socket waits for one connection.
 ///
 /// # Errors
 /// When the kernel refuses, for example because it lacks the congestion control algorithm.
@@ -54,8 +54,8 @@ pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<O
     open_for(tcp, address, listens.then_some(1))
 }
 
-/// Opens a socket like [`open`]. With a `backlog` it listens, and that many connections may wait to
-/// be accepted.
+/// Opens a socket like [`open`]. With a `backlog`, the socket listens, and up to `backlog`
+/// connections may wait to be accepted.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,5 +1,6 @@
-//! Tests of the packets that are prepared for delivery. They may leave unchanged, be segmented or
-//! marked, be joined under one header again, or be refused by the device.
+//! Tests of the packets that are prepared for delivery. A packet may leave unchanged. It may be
+//! segmented or marked, and its segments may be joined under one header again. The device may also
+//! refuse it.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -33,7 +34,7 @@ fn packet(len: u16) -> Vec<u8> {
     octets
 }
 
-/// A port, its far end, and the packets that came through the port and are kept.
+/// A port, its far end, and a store of the packets that the port received.
 struct Bench {
     port: PacketPort,
     far: UnixDatagram,
@@ -104,7 +105,7 @@ impl Bench {
     }
 }
 
-/// The octets that are written for a segment that was changed on its way.
+/// The octets that are written for a segment that was changed on the path.
 fn written(segment: &Segment) -> Vec<u8> {
     format!("E made of packet {}", segment.id.packet()).into_bytes()
 }

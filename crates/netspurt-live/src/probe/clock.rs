@@ -13,8 +13,9 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// The maximum time between two readings of one clock, in nanoseconds. If it is longer, the reading
-/// of the other clock in between is repeated.
+/// One clock is read before and after the other clock. This is the maximum time between the first
+/// and the last of these readings, in nanoseconds. If the time is longer, the readings are
+/// repeated.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.

@@ -32,9 +32,9 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The wait before the next attempt, if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How many datagrams with the same octets from one address are answered. The next one is not
-/// answered, and the count begins again. This ends a loop in which two echo hosts send a datagram
-/// to each other.
+/// How many datagrams with the same octets from one address are answered. The next such datagram is
+/// not answered, and the count begins again. This ends a loop in which two echo hosts send a
+/// datagram to each other.
 const ANSWERS: u32 = 1000;
 
 /// The maximum number of different datagrams that are counted.
@@ -60,7 +60,8 @@ pub fn serve(
         loop {
             match listener.accept() {
                 Ok((stream, _)) => serve_apart(service, stream, &served),
-                // No descriptor is free, or the connection failed. Its client sees the failure.
+                // No descriptor is free, or the connection failed. If it failed, its client sees
+                // the failure.
                 Err(_) => thread::sleep(PAUSE),
             }
         }

@@ -93,8 +93,8 @@ impl Until {
     }
 }
 
-/// Carries out `plan`, and writes every echo probe to `book`. It ends early when `halt` can be
-/// read.
+/// Carries out `plan`, and writes every echo probe to `book`. The series ends early when `halt` can
+/// be read.
 ///
 /// # Errors
 /// When the socket or the data file fails.

@@ -38,8 +38,8 @@ struct HopReply {
     kernel_received_ns: Option<u64>,
 }
 
-/// Surveys hop after hop, and writes a line for each echo probe to `book`. It ends early when
-/// `halt` can be read.
+/// Surveys hop after hop, and writes a line for each echo probe to `book`. The survey ends early
+/// when `halt` can be read.
 ///
 /// # Errors
 /// When the socket or the data file fails.

@@ -16,7 +16,7 @@ use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
 use crate::lateness::Lateness;
 
-/// Round-trip times over loopback, where the path itself has next to no delay.
+/// Round-trip times over loopback, where the path itself has almost no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
     /// By the program's timestamps.
@@ -103,7 +103,7 @@ fn echo_until(echo: UdpSocket, done: &AtomicBool) {
     }
     while !done.load(Ordering::Relaxed) {
         if let Ok((length, from)) = echo.recv_from(&mut room) {
-            // If this fails, the prober counts the echo probe as lost.
+            // If the sending fails, the prober counts the echo probe as lost.
             let _ = echo.send_to(&room[..length], from);
         }
     }

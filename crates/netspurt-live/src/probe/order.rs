@@ -1,5 +1,5 @@
 //! The probing process. Another process starts it and writes one order, a line of JSON, to its
-//! standard input. It ends when that input ends, or when the other process ends.
+//! standard input. The probing process ends when its input ends, or when the other process ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};

@@ -63,8 +63,8 @@ pub struct ProbeSocket {
     packet: Vec<u8>,
 }
 
-/// The number of ports from which SYNs leave. SYNs use the ports in turn. So a SYN is forgotten
-/// before its port is used again.
+/// The number of ports from which SYNs leave. SYNs use the ports in turn. A port is used again only
+/// after 15 other SYNs, when its last SYN is forgotten.
 const PORTS: usize = 16;
 
 impl ProbeSocket {

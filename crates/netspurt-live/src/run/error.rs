@@ -27,7 +27,8 @@ pub enum LiveError {
     /// The run recorded more rows than `record.rows` allows.
     #[error("{0}")]
     Overfull(String),
-    /// No flow has an end on the kernel's TCP. The text is the path of an `endpoint` for `--set`.
+    /// No flow has an end on the kernel's TCP. The text is the path of an `endpoint` key that
+    /// `--set` can change.
     #[error(
         "no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to one, or say `--set \
          {0}=kernel`"

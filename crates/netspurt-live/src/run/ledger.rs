@@ -9,8 +9,8 @@ use netspurt::units::Time;
 /// The sums of one flow, computed from the packets at its two ends.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The octets that the application sends in total; `None` if the number is not known. A FIN
-    /// shows the number.
+    /// The octets that the application sends in total. `None` until the number is known. The FIN of
+    /// the flow shows the number.
     octets: Option<u64>,
     sum: FlowSum,
     sent: Sequence,

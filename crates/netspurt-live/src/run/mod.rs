@@ -51,13 +51,13 @@ use crate::wall::WallClock;
 pub struct Options {
     /// The maximum lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// For this span before each instant at which it must act, the driver polls the clock and does
-    /// not sleep. It does so only if it has real-time priority.
+    /// Before each instant at which it must act, the driver polls the clock for this span and does
+    /// not sleep. Without real-time priority, the driver does not poll in this way.
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
-    /// A function that is called from time to time with the run's time. It returns whether the run
-    /// continues.
+    /// A function that is called from time to time with the run's time. The function returns
+    /// whether the run continues.
     pub progress: Progress,
     /// The programs that run at the ends of the flow with `app = "programs"`.
     pub programs: Option<Programs>,
@@ -152,8 +152,8 @@ fn with_apps<T>(
     })
 }
 
-/// Separates hosts into ports, each with its end, and namespaces. The caller must keep the
-/// namespaces, because a namespace ends with its value.
+/// Splits the hosts into two lists: the ports, each with its end, and the namespaces. The caller
+/// must keep the namespaces, because a namespace ends with its value.
 fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
     hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
 }
@@ -163,7 +163,7 @@ fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Sets the flag when it is dropped, after a panic too, so that the other thread ends.
+/// Sets the flag when this value is dropped, also after a panic. The flag ends the other thread.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -186,7 +186,8 @@ fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// The lowest real-time priority: the driver runs before all threads without one.
+/// The lowest real-time priority. With it, the driver runs before all threads that have no
+/// real-time priority.
 const DRIVER_PRIORITY: i32 = 1;
 
 /// Whether a packet may leave the path more than once.

@@ -108,7 +108,8 @@ impl Outcome {
         spurious.sort_unstable();
         let ended = EndedRun {
             recorder,
-            // The comparison with the replay needs the drops, even if the scenario does not.
+            // The comparison with the replay needs the drops, even if the scenario does not record
+            // them.
             wanted: Wanted { drops: true, ..self.wanted },
             spurious,
             sums,
@@ -197,7 +198,7 @@ impl Outcome {
         (0..).zip(self.names.flows.iter()).map(|(flow, _)| (flow, of(flow))).collect()
     }
 
-    /// The sums of echo probes. The simulator sends these, and not the kernel.
+    /// The sums of echo probes. In a live run, too, the simulator sends the echo probes.
     fn echo_probes(&self) -> Vec<EchoProbeSum> {
         let of = |(flow, _)| match self.path.program(FlowId(flow).end(Side::From)) {
             Some(Program::EchoProbes(prober)) => echo_probe_sums(flow, prober),
@@ -210,7 +211,7 @@ impl Outcome {
         self.notes.iter().find(|notes| notes.end == end)
     }
 
-    /// Tells programs' connections which segments entered the path, and when.
+    /// Passes to the connections of programs each segment that entered the path, with its time.
     fn tell_what_entered(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {

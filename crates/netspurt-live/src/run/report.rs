@@ -148,7 +148,8 @@ pub struct RouteReport {
     pub initcwnd: Option<u32>,
     /// Whether every segment is acknowledged immediately.
     pub quickack: u8,
-    /// The congestion control, for hosts of programs. For the kernel's ends, `socket` has it.
+    /// The congestion control, for hosts of programs. For the kernel's ends, the field `socket` has
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congctl: Option<&'static str>,
 }

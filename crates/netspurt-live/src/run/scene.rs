@@ -19,8 +19,8 @@ const SENDERS: usize = 4;
 /// The maximum number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// A function that is called from time to time, with the run's time and a function that makes a
-/// scene. It returns whether the run continues.
+/// A function that is called from time to time. Its arguments are the run's time, and a function
+/// that makes a scene. It returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
@@ -30,7 +30,7 @@ pub struct RunScene {
     pub passed_ms: u64,
     /// The first ends that send data.
     pub senders: Vec<WatchedSender>,
-    /// The queues that have reported a state, in the order of links; only the first of them.
+    /// The first queues that have reported a state, in the order of links.
     pub queues: Vec<WatchedQueue>,
 }
 

@@ -1,5 +1,5 @@
-//! Computes the round trips that a source on the kernel's TCP can measure. It uses only the
-//! source's packets.
+//! Computes the round trips that a source on the kernel's TCP can measure. The computation uses
+//! only the source's packets.
 
 use std::collections::HashSet;
 

@@ -61,7 +61,7 @@ fn end(names: &Names, population: FlowId, number: u32) -> EndId {
 /// Raises the limit of open descriptors to the maximum, because each connection needs two.
 fn allow_many_descriptors() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // If this is refused, opening a socket reports the error.
+    // If the kernel refuses this, the opening of a socket reports the error.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
@@ -118,7 +118,8 @@ fn visited(
         Task::Bulk(_) => (ends[0].finished, None, 0),
         Task::Requests(plan) => (ends[1].finished, finished, plan.count),
     };
-    // The end that answers may acknowledge before the opener has read the whole reply.
+    // All octets of the answering end may be acknowledged before the opener has read the whole
+    // reply.
     let complete = requests == 0 || read.is_some();
     ConnectionSum {
         flow,

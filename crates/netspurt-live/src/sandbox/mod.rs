@@ -1,8 +1,8 @@
 //! The namespaces of one run. Each host on the kernel's TCP has a namespace with one device. The
 //! run's own namespace has the other side of this device.
 //!
-//! Everything belongs to one process and has no name outside of it, so the kernel removes all of it
-//! when that process ends in any way. Nothing here touches an existing network.
+//! All namespaces and devices belong to one process and have no name outside of it. So the kernel
+//! removes them when that process ends in any way. Nothing here touches an existing network.
 
 mod device;
 mod error;
@@ -38,8 +38,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Moves this process into namespaces of its own: root into a network namespace, other users
-    /// also into a user namespace. The process must have only one thread.
+    /// Moves this process into new namespaces. A process of root gets a network namespace. A
+    /// process of another user also gets a user namespace. The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -95,8 +95,8 @@ impl Sandbox {
         self.netlink.add_wire(&wire).map_err(failed_at("a pair of veth devices"))?;
         let device = device(device_name, plan.wiring.offload)?;
         self.netlink.switch_on(device).map_err(failed_at("switching a device on"))?;
-        // The device is on before the socket opens, because the socket would first report that the
-        // device is off.
+        // The device must be on before the socket opens. Otherwise the first report of the socket
+        // would be that the device is off.
         PacketPort::open(device, plan.wiring.offload, plan.mtu)
             .map_err(failed_at("a socket of packets"))
     }

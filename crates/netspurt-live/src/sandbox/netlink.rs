@@ -95,7 +95,7 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
         let AddressForm { family, octets, bits } = address_form(address);
-        // No other host exists that could have the same address.
+        // The kernel need not look for duplicates of the address, because no other host exists.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
         // Family, length of the prefix, flags, scope.

@@ -43,7 +43,8 @@ impl PacketPort {
         const IGNORE_OUTGOING: i32 = 23;
         const VIRTIO_HEADER: i32 = 15;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // Packets come with a `virtio_net_hdr` only if they come with link headers.
+        // The kernel puts a `virtio_net_hdr` before a packet only if the packet also has its link
+        // header.
         let kind = if offload { SocketType::RAW } else { SocketType::DGRAM };
         let socket = rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?;
         let set = |level, name, value| sys::set_option(socket.as_fd(), level, name, value);

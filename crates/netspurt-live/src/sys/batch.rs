@@ -60,7 +60,7 @@ impl Batch {
     }
 
     /// Receives the packets that wait at a socket, and does not wait for more. Returns whether the
-    /// batch is full, so that more packets may wait.
+    /// batch is full. If so, more packets may wait.
     ///
     /// # Errors
     /// When the kernel refuses. If no packet waits, this is not an error.

@@ -12,8 +12,8 @@ pub const TUN_NODE: &str = "/dev/net/tun";
 /// The maximum number of packets that may wait in a device.
 const QUEUE: libc::c_int = 16_384;
 
-/// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, packets
-/// follow a `virtio_net_hdr` and come unsegmented and without checksums.
+/// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, a
+/// `virtio_net_hdr` precedes each packet, and packets are unsegmented and without checksums.
 ///
 /// # Errors
 /// When the device node cannot be opened, or the kernel refuses the device.

@@ -26,7 +26,7 @@ fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     out
 }
 
-/// A gate with a timer whose connection has opened with a round trip of 20 ms.
+/// A gate with a shim. Its connection has opened with a round trip of 20 ms.
 fn opened(shim: &str) -> Gate {
     let config = ShimConfig::parse(shim).unwrap();
     let mut gate = Gate::new(Some(&config));

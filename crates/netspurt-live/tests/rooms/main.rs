@@ -1,5 +1,5 @@
-//! Tests of each room (directory of sources) of the crate. They run in virtual time and need no
-//! privileges.
+//! Tests of each room (directory of sources) of the crate. The tests run in virtual time and need
+//! no privileges.
 
 mod common;
 mod connections;

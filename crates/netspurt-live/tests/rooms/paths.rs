@@ -37,7 +37,7 @@ profile  = "reno-2005"
 
 fn silent(_event: &Event<Segment>) {}
 
-/// The packets that leave a path when these packets enter it, up to 100 s.
+/// The packets that leave a path within 100 s after these packets have entered it.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
     let mut departures = Vec::new();
     for (at, segment) in arrivals {

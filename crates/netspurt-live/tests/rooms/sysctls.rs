@@ -92,7 +92,7 @@ fn a_switch_changes_its_value_and_no_other() {
             KernelTcp { window_scaling: false, ..base },
             &["tcp_moderate_rcvbuf", "tcp_window_scaling"],
         ),
-        // These are set on routes and sockets.
+        // These settings are set on routes and sockets, and change no sysctl.
         (KernelTcp { nagle: false, quick_acks: true, initial_window_segs: 3, ..base }, &[]),
     ] {
         let (before, after) = (values(&base), values(&tcp));

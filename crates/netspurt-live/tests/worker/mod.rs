@@ -112,8 +112,8 @@ const TRIES: usize = 5;
 
 /// Runs a test that is valid only while the machine is in time. During the test, a thread sleeps
 /// for short spans. If the test fails and the thread woke up late, the test is tried again. If this
-/// happens each time, the test is skipped with the reason. A failure on a machine that was in time
-/// is a failure.
+/// happens each time, the test is skipped with the reason. If the machine was in time, the failure
+/// counts.
 pub fn real_time(test: impl Fn()) {
     let mut worst = Duration::ZERO;
     for _ in 0..TRIES {

@@ -67,7 +67,7 @@ fn sink(task: Task) -> (Sink, UnixStream) {
 /// The octets that arrived at the other end.
 fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
-    // The read ends when no octet waits, or with the connection.
+    // The read ends when no octet waits or the connection has ended.
     let _ = peer.read_to_end(&mut all);
     all
 }

@@ -1,4 +1,5 @@
-//! Tests of the results of runs whose packets are made here: which runs are valid, and why.
+//! Tests of the results of runs: which runs are valid, and why. The tests make the packets of the
+//! runs themselves.
 
 use netspurt::record::Capturing;
 use netspurt::segment::Flags;
