@@ -236,14 +236,14 @@ def files_named(text: str) -> list[str]:
     return sorted(set(_IN_TEXT.findall(text)))
 
 
-def takes(method: Callable[..., object], parameter: str) -> bool:
+def has_parameter(method: Callable[..., object], parameter: str) -> bool:
     """Return whether the signature of a method has a parameter of this name.
 
     A parameter ``**kwargs`` does not count. The result is false if the signature is not known.
 
     Examples
     --------
-    >>> takes(lambda now, kind="rto": None, "kind"), takes(lambda now: None, "kind")
+    >>> has_parameter(lambda now, kind="rto": None, "kind"), has_parameter(lambda now: None, "kind")
     (True, False)
     """
     try:

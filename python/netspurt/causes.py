@@ -28,7 +28,7 @@ WORDS = {
 
 #: Words in the lines on changes of timers, and in the lines on outages. The findings of a report
 #: contain the first line with one of these texts.
-SAVED, FAILED = "would have saved", "several timeouts followed each other"
+SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS = "would have saved", "several timeouts followed each other"
 
 #: Causes that repair the same losses after the same acknowledgments. The sender's configuration
 #: decides between these causes, and a capture does not show the configuration. So these causes have
@@ -37,7 +37,7 @@ SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
 #: Causes that do not tell why a later go-back-N began. The empty cause is a first transmission.
-_APART = ("", "tlp", "unknown", GO_BACK_N)
+_NOT_BEGINNING = ("", "tlp", "unknown", GO_BACK_N)
 
 
 def in_words(cause: str) -> str:
@@ -87,7 +87,7 @@ def begun(causes: Iterable[str]) -> list[str]:
     """
     first_causes, last = [], TIMERS[0]
     for cause in causes:
-        if cause not in _APART:
+        if cause not in _NOT_BEGINNING:
             last = cause
         first_causes.append(last if cause == GO_BACK_N else cause)
     return first_causes

@@ -88,11 +88,11 @@ def check(
             why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
         found.note(rule, why)
     if not isinstance(subject, str):
-        found.note("its class can be imported by its module and name", _lost(subject))
+        found.note("its class can be imported by its module and name", _not_importable(subject))
     return found
 
 
-def _lost(made: object) -> str | None:
+def _not_importable(made: object) -> str | None:
     module, name = getattr(made, "__module__", None), getattr(made, "__qualname__", "")
     try:
         found = pkgutil.resolve_name(f"{module}:{name}")

@@ -163,7 +163,7 @@ def _overlap(one: _Seen, other: _Seen) -> bool:
 
 
 #: A capture is as near as the nearest one if its round trip is at least this share of the longest.
-_AS_NEAR = 0.9
+_EQUALLY_NEAR_SHARE = 0.9
 
 
 def _chosen(group: Sequence[_Seen]) -> SharedConnection:
@@ -178,7 +178,11 @@ def _chosen(group: Sequence[_Seen]) -> SharedConnection:
             sent[end] = max(sent.get(end, 0), row["unique_bytes"])
     sender = max(sent, key=sent.__getitem__)
     trips = [one.ends.get(sender, {}).get("rtt_ns_min") or 0 for one in group]
-    near = [one for one, trip in zip(group, trips, strict=True) if trip >= _AS_NEAR * max(trips)]
+    near = [
+        one
+        for one, trip in zip(group, trips, strict=True)
+        if trip >= _EQUALLY_NEAR_SHARE * max(trips)
+    ]
     best = max(near, key=lambda one: one.packets)
     others = [(one.file, one.number) for one in group if one is not best]
     return SharedConnection((best.file, best.number), others)

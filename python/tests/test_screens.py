@@ -128,7 +128,7 @@ def in_a_terminal(
     words: list[str],
     folder: Path,
     *,
-    program: Sequence[str] = (NETSPURT,),
+    program: Sequence[str | Path] = (NETSPURT,),
     columns: int = 80,
     rows: int = 24,
     **values: str,

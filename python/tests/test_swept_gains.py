@@ -13,7 +13,7 @@ import pytest
 from netspurt.analysis.bootstrap import Interval
 from netspurt.papers.data import PaperError
 from netspurt.papers.registry import measure
-from netspurt.papers.swept import Swept, _swept, told
+from netspurt.papers.swept import Swept, _swept, interval_text
 from netspurt.papers.web_traffic import MEAN, QUANTILES, _cases_of_base, _difference, _used
 
 from made_up_papers import bench_with, made_run, table
@@ -205,8 +205,8 @@ def test_a_sweep_without_all_its_cases_is_refused(status: list[str], says: str) 
     ],
 )
 def test_a_figure_is_told_with_its_interval(unit: str, places: int, text: str) -> None:
-    assert told(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
+    assert interval_text(Interval(1.25, -0.6, 12, 0.95, 1), unit, places) == text
 
 
 def test_an_end_that_rounds_to_zero_has_no_sign() -> None:
-    assert told(Interval(-0.01, -0.04, 0.02, 0.95, 1), "%", 1) == "0.0 % (0.0 .. 0.0)"
+    assert interval_text(Interval(-0.01, -0.04, 0.02, 0.95, 1), "%", 1) == "0.0 % (0.0 .. 0.0)"

@@ -21,7 +21,7 @@ use crate::kernel::timespec;
 use crate::labels::Labels;
 use crate::offload::Shape;
 use crate::path::{Departure, Path};
-use crate::post::{Post, is_as_it_came};
+use crate::post::{Post, is_unchanged};
 use crate::sandbox::PacketPort;
 use crate::sys::Batch;
 use crate::wall::WallClock;
@@ -363,7 +363,7 @@ fn forward_event(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch
             let mut scratch = std::mem::take(&mut hold.scratch);
             match hold.handle(frame.id).map(|handle| hold.packet(handle)) {
                 // The links did not change this packet, so its octets are those that were received.
-                Some(held) if held.shape == Shape::WHOLE && is_as_it_came(frame) => {
+                Some(held) if held.shape == Shape::WHOLE && is_unchanged(frame) => {
                     watch.event(event, Some(held.octets()));
                 }
                 _ => {

@@ -118,7 +118,7 @@ impl Labels {
         let isn = *end.isn.get_or_insert(begins);
         segment.seq = segment.seq.wrapping_sub(isn);
         if let Some(isn) = peer_isn {
-            relate(&mut segment, isn.wrapping_neg());
+            shift_acks(&mut segment, isn.wrapping_neg());
         }
         segment.dest = from.peer();
         let first = end.sequence.octet(segment.seq).saturating_sub(1);
@@ -142,7 +142,7 @@ impl Labels {
     /// These numbers count from the receiver's own initial sequence number.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
-            relate(&mut segment, isn);
+            shift_acks(&mut segment, isn);
         }
         segment
     }
@@ -183,7 +183,7 @@ fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
 }
 
 /// Adds `shift` to the acknowledgment number and the SACK blocks of a segment.
-fn relate(segment: &mut Segment, shift: u32) {
+fn shift_acks(segment: &mut Segment, shift: u32) {
     if segment.flags.has(Flags::ACK) {
         segment.ack = segment.ack.wrapping_add(shift);
     }

@@ -45,7 +45,7 @@ enum PacketHead {
 /// Whether the links changed nothing in a segment: the segment is not a fragment and has no mark of
 /// a congested queue. A segment that had such a mark before it entered the path also counts as
 /// changed.
-pub fn is_as_it_came(segment: &Segment) -> bool {
+pub fn is_unchanged(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }
 
@@ -81,7 +81,7 @@ impl Post {
                     }
                     self.joined(port, hold, handle, (count, segment.ecn == Ecn::CE))
                 }
-                Some((handle, held)) if is_as_it_came(&segment) => {
+                Some((handle, held)) if is_unchanged(&segment) => {
                     let (head, octets) = (PacketHead::Held(handle), held.octets());
                     PreparedPacket::new(port, held.shape, octets, (head, None, count))
                 }

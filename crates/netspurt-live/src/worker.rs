@@ -71,7 +71,7 @@ pub fn work(file: Option<&Path>) -> Result<(), String> {
         Some(file) => fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())),
         None => io::read_to_string(io::stdin()).map_err(text),
     };
-    RunOrder::read(&order?)?.obey()
+    RunOrder::read(&order?)?.carry_out()
 }
 
 fn text(error: impl ToString) -> String {
@@ -87,11 +87,11 @@ impl RunOrder {
         serde_json::from_str(text).map_err(|error| format!("the order of a live run: {error}"))
     }
 
-    fn obey(self) -> Result<(), String> {
+    fn carry_out(self) -> Result<(), String> {
         end_with(self.parent).map_err(text)?;
         let scenario = self.scenario().map_err(text)?;
         let progress: Progress =
-            if self.programs.is_some() { Box::new(|_, _| true) } else { Box::new(tell_scenes()) };
+            if self.programs.is_some() { Box::new(|_, _| true) } else { Box::new(print_scenes()) };
         let options = Options {
             budget: Duration::from_nanos(self.budget_ns),
             spin: Duration::from_nanos(self.spin_ns),
@@ -137,7 +137,7 @@ const PIPE_WRITE_BYTES_MAX: usize = 4096;
 
 /// Prints scenes. If the pipe has no room for a scene, the scene is not printed. So packets never
 /// wait for the output.
-fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
+fn print_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {
         if now < next {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netspurt.analysis.spent import whole_s
-from netspurt.causes import FAILED, SAVED
+from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS
 from netspurt.wording import counted, duration, rounded
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def remedy_lines(
         return
     if not helpful:
         yield (
-            f"No remedy for waits for timers {SAVED} more than {_LITTLE:.0%} of the time "
+            f"No remedy for waits for timers {SAVED_WORDS} more than {_LITTLE:.0%} of the time "
             "of the transfers, so none is listed."
         )
         return
@@ -88,7 +88,7 @@ def _told(one: Remedy) -> str:
     what = f"{one.name[0].upper()}{one.name[1:]}"
     waited = f"{rounded(one.waited_s)} s that retransmission timers waited"
     share = one.saved_s.value / one.waited_s
-    text = f"{what} {SAVED} {_with_interval(one.saved_s, ' s')}, {share:.0%} of the "
+    text = f"{what} {SAVED_WORDS} {_with_interval(one.saved_s, ' s')}, {share:.0%} of the "
     text += f"{waited}, in {one.silences:,} of {counted(one.all_silences, 'silence')}"
     if one.spurious is not None:
         text += f", at the cost of {_with_interval(one.spurious)} further spurious timeouts"
@@ -130,7 +130,7 @@ def _failed(of: Outages) -> Iterator[str]:
         else (f"{of.silences:,} silences", "these waits", "each outage")
     )
     yield (
-        f"In {where} {FAILED}. Not the timer made {these} of "
+        f"In {where} {SEVERAL_TIMEOUTS_WORDS}. Not the timer made {these} of "
         f"{duration(of.waited_s)}, but an outage, or a queue that stayed full: all copies were "
         f"lost for at least {duration(of.failed_s)}, until the last unanswered one left. The timer "
         f"only decides how soon after {outages} the next copy leaves."

@@ -356,7 +356,7 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     for values, late, early in _pairs(bench.grid(grid)):
         packets, seconds, _ = _best_shift(late, early)
         shifts.append((packets, seconds))
-        at_end = _algorithm_at_end(late, early, packets)
+        at_end = _shift_at_end(late, early, packets)
         cells = (values["recovery"], _tick(values), str(packets))
         rows.append((*cells, f"{seconds:.3f}", f"{at_end:.3f} s"))
     median = float(np.median([seconds for _, seconds in shifts]))
@@ -364,7 +364,7 @@ def delivery_algorithm(bench: Bench, *, grid: str) -> Measured:
     return Measured([float(furthest[0]), furthest[1]], rows)
 
 
-def _algorithm_at_end(late: Run, early: Run, packets: int) -> float:
+def _shift_at_end(late: Run, early: Run, packets: int) -> float:
     """Return the shift in seconds at the last packet that both runs acknowledged."""
     a, b = ack_times(late), ack_times(early)
     last = min(len(a), len(b) + packets)
@@ -378,7 +378,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
     worst = 0.0
     for values, late, early in _pairs(bench.grid(grid), modules):
         packets, seconds, _ = _best_shift(late, early)
-        at_end = _algorithm_at_end(late, early, packets)
+        at_end = _shift_at_end(late, early, packets)
         timeouts = [int(run.flows["timeouts"][0]) for run in (late, early)]
         cells = (values["recovery"], _tick(values), f"{seconds:.3f} s", f"{at_end:.3f} s")
         rows.append((*cells, f"{timeouts[0]} and {timeouts[1]}"))

@@ -179,7 +179,7 @@ def _swept(folder: SweepFolder, fix: str = "") -> Swept:
     return Swept(cases, {name: list(labels) for name, labels in folder.labels.items()})
 
 
-def told(interval: Interval, unit: str = "%", places: int = 1) -> str:
+def interval_text(interval: Interval, unit: str = "%", places: int = 1) -> str:
     """Return a figure with its interval as text."""
     value, low, high = (
         f"{end:z.{places}f}" for end in (interval.value, interval.low, interval.high)

@@ -13,7 +13,7 @@ from netspurt.analysis.sites import label_timeouts, rank_correlation
 from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.swept import SENDER, Sweeps, Swept, told
+from netspurt.papers.swept import SENDER, Sweeps, Swept, interval_text
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 from netspurt.run import Run
@@ -35,7 +35,7 @@ def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
     rows = [("cell", *(f"gain of the {name}" for name in _HEADS), "retransmissions, spurious")]
     gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
     for cell in gains[0]:
-        shown = (told(by[cell]) for by in gains)
+        shown = (interval_text(by[cell]) for by in gains)
         sent = (
             swept.mean(f"{count}_sfr", *cell).value for count in ("retransmissions", "spurious")
         )
@@ -53,7 +53,7 @@ def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
     rows: list[tuple[str, ...]] = [("cell", *_HEADS)]
     for labels in swept.cells:
         spans = (swept.mean(m, *labels).scaled(1e-6) for m in (MEAN, *QUANTILES))
-        rows.append((", ".join(labels), *(told(span, "ms") for span in spans)))
+        rows.append((", ".join(labels), *(interval_text(span, "ms") for span in spans)))
     mean = swept.mean(MEAN, *_labels(cell)).scaled(1e-6)
     return Measured(mean.value, rows, [(mean.low, mean.high)])
 
@@ -78,7 +78,7 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
     in_order = [gains[_labels(cell)] for cell in cells.split(",")]
     steps = list(map(_difference, in_order[:-1], in_order[1:]))
     rows = gain_rows(swept)
-    rows += [_padded(rows, "difference", told(step, "points")) for step in steps]
+    rows += [_padded(rows, "difference", interval_text(step, "points")) for step in steps]
     if any(step.low <= 0 <= step.high for step in steps):
         return Measured(None, rows)
     return Measured(min(step.value for step in steps), rows)
@@ -121,7 +121,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
     rows = gain_rows(swept)
     for pair in comparisons:
         name = f"duration of {pair.label} less that of {best}"
-        rows.append(_padded(rows, name, told(pair.difference.scaled(1e-6), "ms")))
+        rows.append(_padded(rows, name, interval_text(pair.difference.scaled(1e-6), "ms")))
     not_by_chance = all(pair.difference.low > 0 for pair in comparisons if pair.label != base)
     return Measured(float(best) if not_by_chance else None, rows)
 
@@ -274,7 +274,7 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
     correlation = rank_correlation(connections.idle_s, connections.throughput_bps)
     return Measured(
         correlation.value,
-        [("correlation",), (told(correlation, "", 2),)],
+        [("correlation",), (interval_text(correlation, "", 2),)],
         [(correlation.low, correlation.high)],
     )
 

@@ -108,8 +108,8 @@ def best_of(axis: Axis) -> Best | None:
         # than the label with the best mean.
         if all(other.verdict != "better" for other in others):
             decided = any(other.verdict == "worse" for other in others)
-            words = [*_told(row, others, axis.axis, axis.shown)]
-            within = _within(axis, row.labels[0]) if decided else []
+            words = [*_best_sentences(row, others, axis.axis, axis.shown)]
+            within = _within_combinations(axis, row.labels[0]) if decided else []
             words += _exceptions(axis, within)
             return Best(" ".join(words), decided, len(within))
     return None
@@ -122,7 +122,7 @@ _WRONG = 0.05
 _MOST_WITHIN = 300
 
 
-def _within(axis: Axis, best: str) -> list[Comparison]:
+def _within_combinations(axis: Axis, best: str) -> list[Comparison]:
     """Compare the other labels of an axis with the best one, in each combination of other axes.
 
     The result is empty if there is only one combination, or if there are too many comparisons.
@@ -161,7 +161,9 @@ def _exceptions(axis: Axis, within: Sequence[Comparison]) -> Iterator[str]:
         )
 
 
-def _told(best: Summary, others: Sequence[Comparison], axis: str, shown: Shown) -> Iterator[str]:
+def _best_sentences(
+    best: Summary, others: Sequence[Comparison], axis: str, shown: Shown
+) -> Iterator[str]:
     """Yield sentences on the best label and on the others, in the order of the axis."""
     names = {
         verdict: [other.label for other in others if other.verdict == verdict]

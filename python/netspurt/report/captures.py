@@ -68,7 +68,7 @@ def capture_part(
     """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
         raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
-    flows = flows_of(found, _KINDS, room, _TITLES, _lost(found))
+    flows = flows_of(found, _KINDS, room, _TITLES, _waited_s(found))
     drawn = Drawn({flow.name for flow in flows.flows}, side)
     tables = [_spurious(found, drawn), _missed(found, drawn)]
     told = undrawn_part(found, name, lines)
@@ -130,7 +130,7 @@ def _later(found: Explained) -> Iterator[str]:
         )
 
 
-def _lost(found: Explained) -> dict[str, float]:
+def _waited_s(found: Explained) -> dict[str, float]:
     """Return the time that each connection waited for timers and repair [s].
 
     The keys are the names of the flows.
@@ -149,7 +149,7 @@ def _directions(found: Explained) -> Rows:
     data.
     """
     connections, again = found.table("connections"), found.table("retransmissions")
-    lost = _lost(found)
+    lost = _waited_s(found)
     every = [row for row in connections.records() if row["data_packets"]]
     every.sort(
         key=lambda row: (
@@ -158,7 +158,7 @@ def _directions(found: Explained) -> Rows:
             -int(row["unique_bytes"]),
         )
     )
-    where, waited, mostly = vantages(found.tables), _lost_by(found), _mostly(found)
+    where, waited, mostly = vantages(found.tables), _waited_by_direction(found), _mostly(found)
     rows = [
         _cells(
             row,
@@ -185,14 +185,14 @@ def _directions(found: Explained) -> Rows:
     )
 
 
-def _lost_by(found: Explained) -> dict[tuple[int, str], str]:
+def _waited_by_direction(found: Explained) -> dict[tuple[int, str], str]:
     """Return the time of waiting for timers and repair, for the directions that retransmitted.
 
     The time is known for a connection, but not for its directions. If both directions
     retransmitted, the text says `(both)`. If no direction is known to have retransmitted, the time
     stands at the direction with the most data.
     """
-    again, lost = found.table("retransmissions"), _lost(found)
+    again, lost = found.table("retransmissions"), _waited_s(found)
     ways = set(zip(again["connection"].tolist(), again["direction"].tolist(), strict=True))
     told = {}
     for connection, direction in ways:

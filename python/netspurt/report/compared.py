@@ -59,9 +59,9 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
         )
         for one, (_part_of, found) in zip(subjects, told, strict=True)
     ]
-    same = _same(subjects)
-    words, parting = (same[_FIRST:], None) if same else _divergence(subjects)
-    answers = same[:_FIRST] or list(_outcomes(subjects))
+    same = _shared_connection(subjects)
+    words, parting = (same[_ANSWER_SENTENCES:], None) if same else _divergence(subjects)
+    answers = same[:_ANSWER_SENTENCES] or list(_outcomes(subjects))
     titles = [one.name for one in subjects]
     groups = (Group(sides, parting=parting),) if all(side.flows for side in sides) else ()
     what = "capture" if isinstance(subjects[0].run, Explained) else "run"
@@ -121,10 +121,10 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
 
 #: The first sentences on the same connection answer two questions: which connection it is, and what
 #: was lost. This is the number of these sentences.
-_FIRST = 2
+_ANSWER_SENTENCES = 2
 
 
-def _same(subjects: Sequence[Subject]) -> list[str]:
+def _shared_connection(subjects: Sequence[Subject]) -> list[str]:
     """Return sentences on the connection that both captures hold; empty if there is none."""
     captures = [one.run for one in subjects if isinstance(one.run, Explained)]
     if len(captures) < len(subjects):

@@ -16,7 +16,7 @@ from netspurt.analysis.receive_window import WindowLimit, window_limits
 from netspurt.analysis.seen import heard, octets_by_vantage
 from netspurt.analysis.spent import parts
 from netspurt.captures import Explained
-from netspurt.causes import FAILED, SAVED, tallied
+from netspurt.causes import SAVED_WORDS, SEVERAL_TIMEOUTS_WORDS, tallied
 from netspurt.report.words import span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain
@@ -61,7 +61,7 @@ def _sentences(found: Explained, lines: Sequence[str]) -> Iterator[str]:
         yield f"{span(silence) if silence else 'No time'} passed in silence before timers."
         if repair:
             yield f"Repair delayed new data by {span(repair)}."
-    yield from [line for line in lines if SAVED in line or FAILED in line][:1]
+    yield from [line for line in lines if SAVED_WORDS in line or SEVERAL_TIMEOUTS_WORDS in line][:1]
 
 
 def _held_back(found: Explained) -> Iterator[str]:

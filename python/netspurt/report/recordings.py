@@ -48,7 +48,7 @@ def replay_section(
         name=name,
         answer=plain(_answer(lines)),
         lines=[plain(line) for line in lines],
-        places=[_spurious(replay, one, pick) for one in _told(replay, pick)],
+        places=[_spurious(replay, one, pick) for one in _timers_with_tables(replay, pick)],
         links=[Link("the recording", path)],
     )
     return Section(plain(name), [part], groups=list(_groups(replay, pick)))
@@ -83,7 +83,7 @@ def _group(panel: Panel, name: str, x: str) -> Group:
     return Group([Side(name, [Flow(name, [panel])])], x)
 
 
-def _told(replay: Replay, pick: str) -> list[Algorithm]:
+def _timers_with_tables(replay: Replay, pick: str) -> list[Algorithm]:
     """Return the timers that have tables: the recommended one, and up to three of the front.
 
     The timers of the front have spurious retransmissions. The recommended timer may have none.

@@ -70,9 +70,9 @@ impl Connections {
     }
 
     /// The numbers of the connections whose last packet left the path at `since` or later.
-    pub fn lively(&self, since: Time) -> impl Iterator<Item = usize> {
-        let lively = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
-        self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)
+    pub fn recently_active(&self, since: Time) -> impl Iterator<Item = usize> {
+        let recently_active = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
+        self.seen.iter().enumerate().filter(recently_active).map(|(place, _)| place)
     }
 
     /// The number, from 0, of the connection of a packet that the host on `side` sent at about

@@ -105,7 +105,7 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, status_pipe: &OwnedFd)
     own_processes();
     // The terminal's keys have no effect on this process, but they have an effect on the programs
     // that it starts.
-    sys::leave_keys_to_others(false);
+    sys::ignore_terminal_keys(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);
     }

@@ -140,7 +140,7 @@ impl Waiting {
         let (lifeline_reader, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
         let (status, status_pipe) = pipe_with(PipeFlags::CLOEXEC)?;
         let parent = std::process::id();
-        sys::leave_keys_to_others(true);
+        sys::ignore_terminal_keys(true);
         let peer = addresses(names, pair.first)[1];
         let output = folder.join(SERVER_OUTPUT);
         let order = ProgramsOrder { programs, hosts: &pair.hosts, peer, hosts_file, output };

@@ -62,7 +62,7 @@ impl ProgramsWatch {
     }
 
     /// Whether the kernel can be asked about the connections of both hosts.
-    pub fn is_told(&self) -> bool {
+    pub fn can_ask(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }
 
@@ -118,14 +118,14 @@ impl ProgramsWatch {
 
     /// Sets the time of the observer to `now`. Asks the kernels about connections with recent
     /// packets, if it is time to ask again.
-    pub fn tell_time(&mut self, now: Time) {
+    pub fn advance_clock(&mut self, now: Time) {
         self.now = now;
         if now < self.next {
             return;
         }
         self.next = now + EVERY;
         let since = Time::from_nanos(now.as_nanos().saturating_sub(LIVELY.as_nanos()));
-        for place in self.connections.lively(since) {
+        for place in self.connections.recently_active(since) {
             for (side, diag) in Side::BOTH.into_iter().zip(&self.diags) {
                 let [own, peer] = sockets(&self.addresses, self.connections.ports(place), side);
                 let info = diag.as_ref().and_then(|diag| diag.ask(own, peer));

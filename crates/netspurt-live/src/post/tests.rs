@@ -189,7 +189,7 @@ fn a_changed_packet_is_written_again() {
         let marked = Segment { ecn: Ecn::CE, ..whole };
         let part = Segment { part: Part::new(0, true), ..whole };
         let own = segment(77);
-        assert!(is_as_it_came(&whole) && !is_as_it_came(&marked) && !is_as_it_came(&part));
+        assert!(is_unchanged(&whole) && !is_unchanged(&marked) && !is_unchanged(&part));
         bench.deliver(&[marked, whole, part, own]);
         let expected = [written(&marked), packet(900), written(&part), written(&own)];
         assert_eq!(bench.arrived(), expected.map(|octets| (Shape::WHOLE, octets)));

@@ -76,14 +76,14 @@ pub struct ProbingPlan {
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum EndReason {
     /// The whole plan was carried out.
     Complete,
     /// The process got the order to end.
     Interrupted,
 }
 
-impl Until {
+impl EndReason {
     /// The reason in a word.
     pub const fn word(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ pub(super) fn run(
     socket: &mut ProbeSocket,
     book: &mut dyn Keep,
     halt: Option<BorrowedFd<'_>>,
-) -> Result<(Until, EchoCounts), ProbeError> {
+) -> Result<(EndReason, EchoCounts), ProbeError> {
     let pace = Stream::named(plan.seed, "probe/pace");
     let draw = Draw::new(plan.lengths, plan.seed, socket.least_octets());
     let mut run = Probing {
@@ -142,7 +142,7 @@ struct Flying {
 }
 
 impl Probing<'_> {
-    fn all(&mut self) -> Result<(Until, EchoCounts), ProbeError> {
+    fn all(&mut self) -> Result<(EndReason, EchoCounts), ProbeError> {
         let start = raw_ns();
         let end = self.plan.span.map(|span| start.saturating_add(span.as_nanos()));
         let mut next = start;
@@ -151,10 +151,10 @@ impl Probing<'_> {
             let done = self.plan.count.is_some_and(|count| number > count)
                 || end.is_some_and(|end| next.max(raw_ns()) >= end);
             if done {
-                return Ok((Until::Complete, self.ledger.tally));
+                return Ok((EndReason::Complete, self.ledger.tally));
             }
             if !self.rest(next)? || !self.echo_probe(number)? {
-                return Ok((Until::Interrupted, self.ledger.tally));
+                return Ok((EndReason::Interrupted, self.ledger.tally));
             }
             next = match self.plan.pace {
                 Pace::Immediate => raw_ns(),

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::book::Book;
 use super::clock::{ClockReading, raw_ns, read};
-use super::echo_probes::{Until, returned};
+use super::echo_probes::{EndReason, returned};
 use super::lines::{HopAnswer, HopLine, StampedBy};
 use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
@@ -49,7 +49,7 @@ pub(super) fn survey(
     target: IpAddr,
     book: &mut Book,
     halt: Option<BorrowedFd<'_>>,
-) -> Result<Until, ProbeError> {
+) -> Result<EndReason, ProbeError> {
     let mut number = 0;
     for hop in 1..=plan.most {
         socket.set_hops(Some(hop)).map_err(tried("a hop limit"))?;
@@ -57,7 +57,7 @@ pub(super) fn survey(
         for _ in 0..plan.echo_probes {
             number += 1;
             let Some(row) = echo_probe(plan, socket, target, hop, number, halt)? else {
-                return Ok(Until::Interrupted);
+                return Ok(EndReason::Interrupted);
             };
             ends |= row.answer.as_ref().is_some_and(|answer| answer.last);
             book.say(&row).map_err(tried("the data file"))?;
@@ -66,7 +66,7 @@ pub(super) fn survey(
             break;
         }
     }
-    Ok(Until::Complete)
+    Ok(EndReason::Complete)
 }
 
 /// Sends a probe and waits for its outcome. `None` if the process got the order to end.

@@ -25,7 +25,7 @@ mod tests;
 
 pub use clock::{ClockReading, read};
 pub use echo::Service;
-pub use echo_probes::{Pace, Until};
+pub use echo_probes::{EndReason, Pace};
 pub use lengths::{Draw, ProbeLengths};
 pub use order::{
     CaptureTask, EchoProbesTask, HopsTask, ProbeTarget, ProbingOrder, ProbingTask, ServeTask, work,

@@ -158,7 +158,7 @@ pub struct CaptureTask {
 pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
-    ProbingOrder::read(&line).and_then(ProbingOrder::obey).map_err(|error| error.to_string())
+    ProbingOrder::read(&line).and_then(ProbingOrder::carry_out).map_err(|error| error.to_string())
 }
 
 impl ProbingOrder {
@@ -175,7 +175,7 @@ impl ProbingOrder {
         Ok(order)
     }
 
-    fn obey(self) -> Result<(), ProbeError> {
+    fn carry_out(self) -> Result<(), ProbeError> {
         end_with(self.parent).map_err(|error| ProbeError::Order(error.to_string()))?;
         match self.task {
             ProbingTask::EchoProbes(task) => task.work(),

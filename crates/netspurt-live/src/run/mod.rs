@@ -79,7 +79,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
     // The processes of programs exist already, so they do not inherit the real-time priority.
-    let first = sys::run_first(DRIVER_PRIORITY).is_ok();
+    let first = sys::set_real_time(DRIVER_PRIORITY).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
     pair.iter().try_for_each(|pair| add_visits(&mut apps, pair, &network))?;

@@ -89,7 +89,7 @@ impl Outcome {
         if let Some(most) = watcher.overfull() {
             return Err(LiveError::Overfull(too_many_rows(most, self.path.now())));
         }
-        self.tell_what_entered(&mut watcher);
+        self.record_entries(&mut watcher);
         let sums = self.sums(&watcher);
         let more = log_tables(&self.names, &self.log)
             .into_iter()
@@ -212,7 +212,7 @@ impl Outcome {
     }
 
     /// Passes to the connections of programs each segment that entered the path, with its time.
-    fn tell_what_entered(&self, watcher: &mut Watcher) {
+    fn record_entries(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {
             if let Some(place) = programs.place_of(segment.flow()) {
@@ -272,7 +272,7 @@ impl Outcome {
             ran: ended.ran,
             stopped: ended.stopped,
             other_packets: watched.others,
-            kernel_told: watched.is_told(),
+            kernel_told: watched.can_ask(),
         })
     }
 

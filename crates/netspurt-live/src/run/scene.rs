@@ -70,14 +70,14 @@ pub struct WatchedQueue {
 }
 
 /// The latest states that the simulator's ends and the queues reported.
-pub(super) struct LastHeard {
+pub(super) struct LatestStates {
     names: Names,
     cwnd: BTreeMap<EndId, CwndState>,
     rto: BTreeMap<EndId, RtoState>,
     queues: BTreeMap<u32, (u32, u64)>,
 }
 
-impl LastHeard {
+impl LatestStates {
     pub(super) const fn new(names: Names) -> Self {
         Self { names, cwnd: BTreeMap::new(), rto: BTreeMap::new(), queues: BTreeMap::new() }
     }

@@ -25,7 +25,7 @@ use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
-use super::scene::{LastHeard, Progress};
+use super::scene::{LatestStates, Progress};
 use super::sockets::Sockets;
 use super::trips::{Trip, round_trips};
 
@@ -58,7 +58,7 @@ pub struct Watcher {
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
     /// The latest reported state, for scenes.
-    seen: LastHeard,
+    seen: LatestStates,
     /// The maximum number of rows that may be recorded.
     most_rows: Option<u64>,
 }
@@ -116,7 +116,7 @@ pub fn watcher(
         programs: None,
         ends: None,
         progress,
-        seen: LastHeard::new(names.clone()),
+        seen: LatestStates::new(names.clone()),
         most_rows: network.most_rows,
     })
 }
@@ -253,7 +253,7 @@ impl Watch for Watcher {
 
     fn goes_on(&mut self, now: Time) -> bool {
         if let Some(programs) = &mut self.programs {
-            programs.tell_time(now);
+            programs.advance_clock(now);
         }
         let over = self.ends.as_mut().is_some_and(|ends| ends.over(now));
         !over

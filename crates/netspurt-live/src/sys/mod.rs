@@ -97,7 +97,7 @@ pub fn end(status: i32) -> ! {
 
 /// Sets whether this process ignores the terminal's keys that interrupt, quit or stop programs.
 /// Processes that it starts inherit the setting.
-pub fn leave_keys_to_others(leave: bool) {
+pub fn ignore_terminal_keys(leave: bool) {
     let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
         // SAFETY: the call sets no handler, so no code of ours runs in a signal.
@@ -189,7 +189,7 @@ pub fn set_device_value(
 ///
 /// # Errors
 /// When that is not allowed.
-pub fn run_first(priority: i32) -> io::Result<()> {
+pub fn set_real_time(priority: i32) -> io::Result<()> {
     // SAFETY: zeros are a valid `sched_param`, which outlives the call; 0 is the calling thread.
     unsafe {
         let mut parameters: libc::sched_param = mem::zeroed();

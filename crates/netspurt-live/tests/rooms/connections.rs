@@ -180,9 +180,9 @@ fn the_kernel_is_asked_about_connections_with_recent_departures() {
     }
     all.reached(1, Side::To, ms(700), &crossing(Side::From, 1, 100, Flags::ACK));
     all.reached(2, Side::To, ms(300), &crossing(Side::From, 1, 100, Flags::ACK));
-    let lively = |since: u64| all.lively(ms(since)).collect::<Vec<_>>();
+    let recently_active = |since: u64| all.recently_active(ms(since)).collect::<Vec<_>>();
     assert_eq!(
-        (lively(0), lively(300), lively(500), lively(701)),
+        (recently_active(0), recently_active(300), recently_active(500), recently_active(701)),
         (vec![0, 1, 2], vec![1, 2], vec![1], vec![])
     );
 }

@@ -130,23 +130,24 @@ fn only_flows_behind_the_first_flow_of_programs_are_connections() {
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");
     }
-    assert!(!watch.is_told(), "no kernel reports anything");
+    assert!(!watch.can_ask(), "no kernel reports anything");
 }
 
 #[test]
 fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
     let mut all = watched(2);
-    all.0.tell_time(ms(40));
+    all.0.advance_clock(ms(40));
     let syn = one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
-    let lively = |watch: &ProgramsWatch, since: u64| watch.connections.lively(ms(since)).count();
-    assert_eq!((lively(&all.0, 40), lively(&all.0, 41)), (1, 0));
+    let recently_active =
+        |watch: &ProgramsWatch, since: u64| watch.connections.recently_active(ms(since)).count();
+    assert_eq!((recently_active(&all.0, 40), recently_active(&all.0, 41)), (1, 0));
     all.0.delivered(ms(90), &syn);
-    assert_eq!((lively(&all.0, 90), lively(&all.0, 91)), (1, 0));
+    assert_eq!((recently_active(&all.0, 90), recently_active(&all.0, 91)), (1, 0));
     // The first flow and the flows before it are not connections.
     all.0.delivered(ms(500), &Segment { dest: FIRST.end(Side::To), ..syn });
     all.0.delivered(ms(500), &Segment { dest: EndId::at(0), ..syn });
-    assert_eq!(lively(&all.0, 91), 0);
-    all.0.tell_time(ms(100));
+    assert_eq!(recently_active(&all.0, 91), 0);
+    all.0.advance_clock(ms(100));
     assert!(all.0.polls.is_empty(), "no connection can be asked");
 }
 
