@@ -1,0 +1,216 @@
+"""Tests the parts of a connection's time, and where a capture was taken, on small tables."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netspurt.analysis.seen import (
+    RoundTrip,
+    busiest,
+    heard,
+    mostly_on_its_way,
+    octets_by_vantage,
+    receiver_of,
+    round_trip,
+    vantages,
+    window_max,
+)
+from netspurt.analysis.spent import WORDS, largest_parts, parts, whole_s
+from netspurt.table import Table
+
+MS = 1_000_000
+
+
+class Rows(dict[str, NDArray[Any]]):
+    """Columns of a made-up table; `None` marks values that do not exist."""
+
+    def seconds(self, name: str) -> NDArray[np.float64]:
+        """Return a column of nanoseconds in seconds."""
+        return self[name].astype(float) / 1e9
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return each row as a dictionary."""
+        lists = [column.tolist() for column in self.values()]
+        return [dict(zip(self, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def where(self, **equal: object) -> Rows:
+        """Return the rows with these values."""
+        ((name, value),) = equal.items()
+        return self.select(self[name] == value)
+
+    def select(self, keep: NDArray[np.bool_]) -> Rows:
+        """Return the rows for which `keep` is true."""
+        return Rows({name: column[keep] for name, column in self.items()})
+
+
+def _table(**columns: list[Any]) -> Table:
+    arrays = {
+        name: np.array(own, dtype=object if None in own else None) for name, own in columns.items()
+    }
+    return cast("Table", Rows(arrays))
+
+
+def _spent(**ms: list[int]) -> Table:
+    """Return rows of `spent`, in milliseconds; parts that are not given are zero."""
+    count = len(next(iter(ms.values())))
+    columns = {f"{name}_ns": [MS * n for n in ms.get(name, [0] * count)] for name in WORDS}
+    return _table(connection=[*range(1, count + 1)], **columns)
+
+
+def _handshakes(*halves: tuple[int | None, int | None]) -> Table:
+    """Return connections whose handshakes have these round trips [ms], forward and reverse."""
+    each = [None if half is None else MS * half for pair in halves for half in pair]
+    numbers = [number for number in range(1, len(halves) + 1) for _ in range(2)]
+    ways = ["forward", "reverse"] * len(halves)
+    return _table(connection=numbers, direction=ways, handshake_rtt_ns=each)
+
+
+def _habits(*rows: tuple[int, str, str]) -> Table:
+    connection, direction, vantage = ([*own] for own in zip(*rows, strict=True))
+    return _table(connection=connection, direction=direction, vantage=vantage)
+
+
+def _row(**values: object) -> dict[str, object]:
+    least = {"rtt_ns_mean": 60 * MS, "rtt_ns_min": 50 * MS, "rtt_ns_max": 90 * MS}
+    return {"connection": 1, "direction": "forward", **least, **values}
+
+
+NOTHING_TOLD = _habits((1, "forward", "unknown"))
+
+
+def test_the_whole_time_of_a_connection_is_the_sum_of_all_its_parts() -> None:
+    spent = _spent(**{name: [10**n, 2 * 10**n] for n, name in enumerate(WORDS)})
+    assert whole_s(spent) == pytest.approx([1111.111, 2222.222])
+
+
+def test_the_largest_part_has_its_share_and_a_connection_without_time_has_none() -> None:
+    spent = _spent(repair=[30, 0, 5], timeout=[60, 0, 5], handshake=[10, 0, 0])
+    found = largest_parts(spent)
+    assert {number: name for number, (name, _) in found.items()} == {1: "timeout", 3: "repair"}
+    assert [share for _, share in found.values()] == pytest.approx([0.6, 0.5])
+
+
+def test_parts_of_all_connections_together_are_in_descending_order() -> None:
+    named, whole = parts(_spent(repair=[30, 0], timeout=[10, 50], delivery=[0, 10]))
+    assert whole == pytest.approx(0.1)
+    assert [name for name, _ in named[:3]] == ["timeout", "repair", "delivery"]
+    assert [share for _, share in named] == pytest.approx([0.6, 0.3, 0.1, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("spent", [_spent(repair=[]), _spent(repair=[0, 0])])
+def test_no_time_has_no_parts(spent: Table) -> None:
+    assert parts(spent) == ([], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("halves", "forward", "reverse"),
+    [
+        ((10, 80), "receiver", "sender"),
+        ((80, 10), "sender", "receiver"),
+        ((10, 79), "middle", "middle"),
+        ((30, 30), None, None),
+        ((None, 30), None, None),
+        ((30, None), None, None),
+    ],
+)
+def test_a_capture_is_beside_the_host_whose_half_of_the_handshake_is_8_times_shorter(
+    halves: tuple[int | None, int | None], forward: str | None, reverse: str | None
+) -> None:
+    found = vantages({"habits": NOTHING_TOLD, "connections": _handshakes(halves)})
+    assert found.get((1, "forward")) == forward
+    assert found.get((1, "reverse")) == reverse
+
+
+def test_packets_tell_the_vantage_better_than_a_handshake_does() -> None:
+    habits = _habits(
+        (1, "forward", "receiver"), (1, "reverse", "unknown"), (2, "forward", "sender")
+    )
+    tables = {"habits": habits, "connections": _handshakes((80, 10), (None, None))}
+    assert vantages(tables) == {
+        (1, "forward"): "receiver",
+        (1, "reverse"): "receiver",
+        (2, "forward"): "sender",
+    }
+
+
+def test_the_busiest_direction_has_most_data_and_octets_are_counted_by_vantage() -> None:
+    connections = _table(
+        connection=[1, 1, 2, 2, 3],
+        direction=["forward", "reverse", "forward", "reverse", "forward"],
+        unique_bytes=[100, 900, 70, 30, 0],
+        handshake_rtt_ns=[10, 80, None, None, None],
+    )
+    tables = {"connections": connections, "habits": NOTHING_TOLD}
+    assert busiest(tables) == {1: "reverse", 2: "forward", 3: "forward"}
+    assert octets_by_vantage(tables) == {"receiver": 100, "sender": 900, "unknown": 100}
+
+
+@pytest.mark.parametrize(("mean_s", "queue"), [(0.124, False), (0.125, True), (0.3, True)])
+def test_data_waited_in_a_queue_if_the_mean_is_a_quarter_longer(mean_s: float, queue: bool) -> None:
+    assert RoundTrip(mean_s, 0.1, of_data=True).has_queue is queue
+
+
+def test_a_round_trip_of_data_adds_the_half_from_the_capture_to_the_sender() -> None:
+    # The reverse direction's handshake leads from the capture to the forward direction's sender.
+    found = round_trip(_row(), _handshakes((50, 7)), beside=False)
+    assert found is not None
+    assert (found.mean_s, found.min_s) == pytest.approx((0.067, 0.057))
+    assert found.of_data
+    alone = round_trip(_row(), _handshakes((50, None)), beside=False)
+    assert alone is not None
+    assert (alone.mean_s, alone.min_s) == pytest.approx((0.06, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("row", "beside"),
+    [(_row(), True), (_row(rtt_ns_mean=None), False), (_row(rtt_ns_max=0), False)],
+)
+def test_without_round_trips_of_data_both_halves_of_the_handshake_count(
+    row: dict[str, object], beside: bool
+) -> None:
+    found = round_trip(row, _handshakes((50, 7)), beside=beside)
+    assert found is not None
+    assert (found.mean_s, found.min_s) == pytest.approx((0.057, 0.057))
+    assert not found.of_data
+    for halves in ((None, 7), (50, None), (None, None), (0, 0)):
+        assert round_trip(row, _handshakes(halves), beside=beside) is None, halves
+
+
+@pytest.mark.parametrize(
+    ("syns", "most", "expected"),
+    [([1, 1], 65_535, 65_535), ([0, 1], 9, None), ([1, 0], 9, None), ([2, 1], None, None)],
+)
+def test_the_receive_window_is_the_other_ends_and_needs_both_syns(
+    syns: list[int], most: int | None, expected: int | None
+) -> None:
+    connections = _table(
+        connection=[1, 1, 2],
+        direction=["forward", "reverse", "reverse"],
+        syns=[*syns, 1],
+        window_bytes_max=[1, most, 2],
+    )
+    row = cast("Any", connections).records()[0]
+    assert window_max(row, connections) == expected
+    other = receiver_of(row, connections)
+    assert other is not None
+    assert (other["connection"], other["direction"]) == (1, "reverse")
+
+
+def test_a_connection_with_one_direction_has_no_receiver_and_no_window() -> None:
+    connections = _table(connection=[1], direction=["forward"], syns=[1], window_bytes_max=[9])
+    row = cast("Any", connections).records()[0]
+    assert receiver_of(row, connections) is None
+    assert window_max(row, connections) is None
+
+
+def test_connections_with_a_silent_direction_are_not_judged() -> None:
+    connections = _table(connection=[1, 1, 2, 2, 3, 3], packets=[5, 0, 5, 5, 1, 1])
+    spent = _spent(congestion_window=[90, 50, 49], repair=[10, 50, 51])
+    tables = {"connections": connections, "spent": spent}
+    assert heard(tables)["connection"].tolist() == [2, 3]
+    # Half of the time is enough.
+    assert mostly_on_its_way(tables) == {2: pytest.approx(0.1)}

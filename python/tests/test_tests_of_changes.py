@@ -1,0 +1,77 @@
+"""Tests the statistics of single changes, and the test of ranks, by their definitions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from netspurt.analysis import find_changes
+from netspurt.analysis.changes import kuiper
+from netspurt.analysis.ranks import rank_sum_chance
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_chance_of_a_change_is_pettitts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.permutation(30) / 100 + np.where(np.arange(30) < 8 + 2 * seed, 0.0, 1.0)
+    (found,) = find_changes(values)
+    n = len(values)
+    signs = np.sign(values[:, np.newaxis] - values)
+    # Pettitt 1979, eq. 2.1: U(t) sums the signs of all differences across t.
+    u = {t: abs(signs[:t, t:].sum()) for t in range(6, n - 5)}
+    assert found.at == max(u, key=lambda t: u[t])
+    largest = max(u.values())
+    assert found.chance == pytest.approx(2 * math.exp(-6 * largest**2 / (n**3 + n**2)))
+    assert found.before == np.median(values[: found.at])
+    assert found.after == np.median(values[found.at :])
+
+
+def test_a_change_is_counted_in_the_places_of_the_given_values() -> None:
+    values = np.r_[
+        np.full(3, np.nan), np.arange(20) % 3, np.full(4, np.nan), 50 + np.arange(20) % 3
+    ]
+    (found,) = find_changes(values)
+    # The first value after the change follows 3 + 20 + 4 others.
+    assert found.at == 27
+
+
+@pytest.mark.parametrize("method", ["rank-order", "bootstrap"])
+@pytest.mark.parametrize("values", [[], [1.0], [2.0] * 40, [math.nan] * 40])
+def test_no_or_equal_values_have_no_change(method: str, values: list[float]) -> None:
+    assert find_changes(values, method=method) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("count", "changes"), [(5, 0), (6, 1)])
+def test_a_level_of_fewer_than_six_values_is_no_level(count: int, changes: int) -> None:
+    found = find_changes([1.0] * 30 + [9.0] * count, alpha=0.5)
+    assert sum(one.at == 30 for one in found) == changes
+
+
+@pytest.mark.parametrize("extent", [0.6, 1.0, 1.747, 2.5])
+def test_the_range_of_a_bridge_agrees_with_the_other_series_for_it(extent: float) -> None:
+    # The distribution function as a sum over the reflected images of the bridge (Feller 1951).
+    k = np.arange(-200, 201)
+    images = (1 - 4 * k**2 * extent**2) * np.exp(-2 * k**2 * extent**2)
+    assert kuiper(extent) == pytest.approx(1 - images.sum(), abs=1e-9)
+
+
+def test_a_small_range_of_a_bridge_is_certain() -> None:
+    assert kuiper(0.0) == kuiper(0.39) == 1.0
+    assert kuiper(0.41) == pytest.approx(1.0, abs=1e-6)
+    assert kuiper(9.0) < 1e-60
+
+
+@pytest.mark.parametrize(
+    ("own", "off"),
+    [([1, 4, 5, 8], 0), ([1, 4, 6, 8], 1), ([1, 2, 6, 8], -1), ([3, 4, 6, 8], 3)],
+)
+def test_a_difference_of_ranks_is_corrected_for_continuity(own: list[int], off: int) -> None:
+    # Four of the ranks 1 to 8 have an expected sum of 18, and a variance of 4 · 4 · 9 / 12.
+    assert sum(own) - 18 == off
+    others = [rank for rank in range(1, 9) if rank not in own]
+    expected = min(2 * norm.sf(max(abs(off) - 0.5, 0) / math.sqrt(12)), 1.0)
+    assert rank_sum_chance(own, others) == pytest.approx(expected)
+    assert rank_sum_chance(others, own) == pytest.approx(expected)
