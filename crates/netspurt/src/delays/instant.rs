@@ -64,8 +64,8 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     Some((minutes * 60 * SECOND.cast_signed() + ns, rest))
 }
 
-/// Counts the midnights in a series of times of day, so that times after a midnight are later than
-/// times before it.
+/// Counts the midnights in a series of times of day. With the counted days added, a time after
+/// midnight is later than a time before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
     /// The last time as written, and the days since the first time.

@@ -152,8 +152,8 @@ pub(super) fn server_delay(stream: &mut Stream) -> f64 {
     1e9 / SPEED.draw(stream).max(SPEED_MIN)
 }
 
-/// Returns the mean size of requests in octets: the mean of the integrals of both curves, minus
-/// half an octet, because fractions of octets are cut off.
+/// Returns the mean size of requests in octets. This is the mean of the integrals of both curves,
+/// minus half an octet. Half an octet is subtracted because fractions of octets are cut off.
 pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }

@@ -9,7 +9,7 @@ use crate::stage::Frame;
 /// `Copy`: its owner passes the parcel on, or takes the frame out of the transit.
 ///
 /// A parcel consists of two words, because the compiler keeps two words in registers. The compiler
-/// would write four fields to the stack one by one and copy them from there immediately, and the
+/// would write four fields to the stack one by one, and copy them from the stack immediately. The
 /// copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {

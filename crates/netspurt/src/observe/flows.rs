@@ -35,7 +35,7 @@ impl Default for Lifetimes {
 const RECENT: usize = 1 << 12;
 
 /// An active connection. The fields that every packet needs come first, together with the beginning
-/// of the state, so that they take few cache lines.
+/// of the state. These fields therefore take few cache lines.
 #[derive(Debug)]
 #[repr(C)]
 struct Live<T> {
@@ -154,9 +154,9 @@ impl<T: Default> Flows<T> {
     const ROOM: usize = 64;
     /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
-    /// The number of connections that are checked when a connection begins. Two are too few if each
-    /// connection has only one packet: a young connection takes the place of a retired one, and
-    /// the next check finds the young one.
+    /// The number of connections that are checked when a connection begins. Two checks are too few
+    /// if each connection has only one packet. A young connection then takes the place of a retired
+    /// one, and the next check finds the young connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// Makes an empty list of connections.

@@ -41,8 +41,8 @@ pub struct Search {
     /// The end of the span.
     pub to: Utc,
     /// The time between two instants at which the path is computed [ns]. The search also follows
-    /// each local extreme of the clearance between two instants. So it finds a pass that is
-    /// shorter than a step, if the clearance has only one extreme in that step.
+    /// each local extreme of the clearance between two instants. The search therefore also finds a
+    /// pass that is shorter than a step, if the clearance has only one extreme in that step.
     pub step: i64,
 }
 

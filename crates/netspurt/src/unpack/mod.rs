@@ -16,7 +16,7 @@ mod tests;
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the part of the file that was read.
 /// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032
-/// (RFC 1951), that of zstd 32 768 (RFC 8878).
+/// (RFC 1951), and the greatest ratio of zstd is 32 768 (RFC 8878).
 const MOST_RATIO: u64 = 10_000;
 
 /// The octets of a compressed file that are read at once.
