@@ -265,7 +265,7 @@ impl PingRun {
     }
 
     /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
-    /// line. That time lasts from the first request to the last reply.
+    /// line. This is the time from the first request to the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =

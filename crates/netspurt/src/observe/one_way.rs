@@ -53,9 +53,9 @@ pub struct Answer {
 ///
 /// An acknowledgment gives at most one round-trip sample. The acknowledgment number newly covers
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
-/// the sample. So the sample includes the delay of the acknowledgment, as with an echoed timestamp
-/// (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment that was
-/// sent more than once, because segments above a lost one are acknowledged only when its
+/// the sample. The sample therefore includes the delay of the acknowledgment, as with an echoed
+/// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
+/// that was sent more than once, because segments above a lost one are acknowledged only when its
 /// retransmission arrives. If the number gives no sample, the oldest segment that was sent once and
 /// that a SACK block newly reports gives the sample. If there is no such segment either, the
 /// acknowledgment of a segment that was sent more than once gives an ambiguous sample (RFC 6298 §3,
@@ -243,7 +243,7 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// Processes a segment of the reverse direction, which came at `at`. Returns what it
+    /// Processes a segment of the reverse direction, which came at `at`. Returns what the segment
     /// acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {

@@ -149,8 +149,8 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Returns the instant at which line of sight begins or ends, between an instant that has it and
-/// one that does not. The path has line of sight at the returned instant.
+/// Returns the instant at which line of sight begins or ends, between an instant with line of sight
+/// and an instant without it. The path has line of sight at the returned instant.
 fn edge(path: &OrbitPath, mut clear: Utc, mut blocked: Utc) -> Result<Utc, OrbitError> {
     while (clear.as_nanos() - blocked.as_nanos()).abs() > PRECISION {
         let middle = middle(clear, blocked);

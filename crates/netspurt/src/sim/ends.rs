@@ -128,7 +128,8 @@ impl<E> Ends<E> {
     }
 
     /// Removes and returns the hosts of a flow if both are `idle`. The slot becomes free once the
-    /// event queue has no entry of it, so that an old entry cannot wake the slot's next flow.
+    /// event queue has no entry of it, because an old entry would otherwise wake the slot's next
+    /// flow.
     #[inline(never)]
     pub(super) fn retire_if(&mut self, flow: FlowId, idle: impl Fn(&E) -> bool) -> Option<[E; 2]> {
         let places = self.places(flow);
