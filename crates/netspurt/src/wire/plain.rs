@@ -17,8 +17,8 @@ const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
 /// closes the connection, and has no options other than time stamps. Its headers were captured in
 /// full.
 ///
-/// Nearly all segments are plain. They are kept in a fraction of the memory of a
-/// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer branches.
+/// Nearly all segments are plain. A plain segment takes a fraction of the memory of a
+/// [`TcpView`](super::TcpView). Code for plain segments alone needs fewer branches.
 ///
 /// ```
 /// use netspurt::observe::Observed;
