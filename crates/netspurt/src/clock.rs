@@ -6,8 +6,9 @@ use crate::units::{Duration, Time};
 
 /// A host's clock. [`elapsed`](Self::elapsed) measures a round trip. [`expiry`](Self::expiry)
 /// returns the instant at which a timer fires. A host may measure with one clock and arm its timers
-/// with another. ns-2 measures in ticks and fires exactly. 4.4BSD does both by its ticks. Linux
-/// measures in microseconds, and fires by jiffies and a timer wheel.
+/// with another. In ns-2, round trips are measured in ticks and timers fire exactly. In 4.4BSD,
+/// both depend on ticks. Linux measures in microseconds, and its timers fire by jiffies and a timer
+/// wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -57,8 +58,9 @@ impl FromStr for Clock {
     }
 }
 
-/// The phase that ns-2.35 draws for its first sender with `ns-random 1`, in ticks: the second
-/// output of MRG32k3a with seed 1.
+/// The phase that ns-2.35 draws for its first sender with `ns-random 1`, as the numerator and
+/// denominator of a fraction of a tick. It is the second output of the random generator MRG32k3a
+/// with seed 1.
 const NS2_PHASE: (u64, u64) = (555_880_716, 1_000_000_000);
 
 /// The unit of Linux's clock for round trips.
@@ -89,7 +91,8 @@ impl Clock {
     }
 
     /// Returns this clock with measurements rounded to the nearest tick, independent of the phase,
-    /// as ns-2.35 does with timestamps. A clock that does not tick is returned unchanged.
+    /// in the same way as ns-2.35 rounds timestamps. A clock that does not tick is returned
+    /// unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))

@@ -25,7 +25,8 @@ pub trait Packed {
     /// Appends the octets of the value to `into`.
     fn pack(&self, into: &mut Vec<u8>);
 
-    /// Takes the octets of a packed value from the front of `from`, and replaces this value by it.
+    /// Takes the octets of a packed value from the front of `from`, and sets this value to the
+    /// packed value.
     ///
     /// # Panics
     /// When `from` does not begin with the octets of a packed value.

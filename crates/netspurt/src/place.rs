@@ -59,7 +59,7 @@ impl Place {
         let left = if first > 0 { "... " } else { "" };
         let right = if first + SHOWN < total { " ..." } else { "" };
         write!(f, "\n {number} | {left}{shown}{right}")?;
-        // The indent repeats tabs, so that the marks stand below the marked text.
+        // The indent repeats the tabs of the line, so the marks stand below the marked text.
         let before =
             left.chars().chain(self.text.chars().skip(first).take(self.column - 1 - first));
         let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();

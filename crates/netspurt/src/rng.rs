@@ -1,7 +1,7 @@
 //! Named random streams: every draw comes from a stream named after the user of the draw.
 //!
 //! A stream depends only on the run's seed and its name. An additional stage therefore does not
-//! change the other streams, and two algorithms that are compared with the same seed have the same
+//! change the other streams. Two algorithms that are compared with the same seed have the same
 //! losses.
 
 use rand_core::Rng as _;

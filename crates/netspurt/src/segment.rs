@@ -347,7 +347,7 @@ impl Present {
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
 /// Options that no segment carries together share memory. ns-2's stamp, timestamps and the fourth
-/// SACK block share one place. A SYN's options and the other SACK blocks share another.
+/// SACK block share one place. A SYN's options and the other SACK blocks share another place.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -482,8 +482,9 @@ impl Segment {
     }
 
     /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
-    /// §3.2). The packet may be a fragment itself. The fragment has its own size, with a header,
-    /// and its own place in the datagram; all other fields, including id and cause, are the same.
+    /// §3.2). The packet may be a fragment itself. The fragment has its own place in the datagram,
+    /// and its own size, which includes a header. All other fields, including id and cause, are
+    /// those of this packet.
     ///
     /// # Panics
     /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest
@@ -506,8 +507,9 @@ impl Segment {
         Segment { size_bytes: octets(size_bytes), part: Part::WHOLE, ..self }
     }
 
-    /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. The
-    /// stamp takes no octets on the wire, because every packet of ns-2 has fields for both.
+    /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. Every
+    /// packet of ns-2 has fields for both, and they do not count in the packet's size. The stamp
+    /// therefore takes no octets on the wire.
     pub const fn stamp(&self) -> Time {
         let [.., SackBlock { left, right }] = self.option_area;
         Time::from_nanos((left as u64) << 32 | right as u64)

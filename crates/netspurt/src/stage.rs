@@ -89,7 +89,7 @@ pub trait Host<F: Frame>: Stage<F> {
         Some(frame)
     }
 
-    /// Carries out all actions that are due before an arrival at `now`. That arrival was scheduled
+    /// Carries out all actions that are due before an arrival at `now`. The arrival was scheduled
     /// at `since`. The actions and the arrival are at the same instant, apart from rounding to
     /// whole nanoseconds. The push of the arrival follows this call.
     #[inline]

@@ -53,7 +53,7 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// Whether the table has a single column of whole numbers. They are one-way delays at
+    /// Whether the table has a single column of whole numbers. These numbers are one-way delays at
     /// fixed intervals.
     pub paced: bool,
 }
@@ -429,7 +429,7 @@ pub(super) fn is_bound(cell: &str) -> bool {
     number.is_some_and(|number| decimal(number, 1).is_some())
 }
 
-/// Whether a cell can be a value, and so is not the name of a column.
+/// Whether a cell can be a value. If so, it is not the name of a column.
 pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())

@@ -5,7 +5,7 @@ use super::zone::{Zone, zone};
 
 /// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
 pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March on, so that a leap day is a year's last day.
+    // Years are counted from March on. A leap day is then the last day of a year.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -13,9 +13,9 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Reads the instant at the beginning of a text, as `2019-07-01T00:00:12.092Z` (RFC 3339). A space
-/// may stand for the `T`. Without a zone the time counts as UTC. Returns nanoseconds since 1970,
-/// and the text that follows.
+/// Reads the instant at the beginning of a text, such as `2019-07-01T00:00:12.092Z` (RFC 3339). A
+/// space may stand for the `T`. Without a zone the time counts as UTC. Returns nanoseconds since
+/// 1970, and the text that follows.
 pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     let (ns, rest) = civil(text)?;
     match zone(rest) {
@@ -53,8 +53,8 @@ pub(super) fn civil(text: &str) -> Option<(i64, &str)> {
 /// Nanoseconds in a day.
 pub(super) const DAY: i64 = 86_400 * SECOND.cast_signed();
 
-/// Reads the time of day at the beginning of a text, as `10:00:12.092`. Returns nanoseconds since
-/// midnight, and the text that follows.
+/// Reads the time of day at the beginning of a text, such as `10:00:12.092`. Returns nanoseconds
+/// since midnight, and the text that follows.
 pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     let (hours, rest) = integer(text).filter(|(hours, _)| *hours < 24)?;
     let (minutes, rest) = integer(rest.strip_prefix(':')?).filter(|(minutes, _)| *minutes < 60)?;
@@ -64,8 +64,8 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     Some((minutes * 60 * SECOND.cast_signed() + ns, rest))
 }
 
-/// Counts the midnights in a series of times of day, so that times after a midnight are later than
-/// times before it.
+/// Counts the midnights in a series of times of day. With the counted days added, a time after
+/// midnight is later than a time before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
     /// The last time as written, and the days since the first time.

@@ -99,8 +99,8 @@ struct NpingTarget {
 impl NpingTarget {
     fn take(&mut self, echo: NpingEcho<'_>) {
         const NUMBERS: u64 = 1 << 16;
-        // The number has 16 bits (RFC 792), so it stands for the full number nearest to the last
-        // request's.
+        // The number has 16 bits (RFC 792), so it stands for the full number that is nearest to the
+        // number of the last request.
         let ahead = echo.number.wrapping_sub(self.highest) % NUMBERS;
         let behind = NUMBERS - ahead;
         let number = match ahead < NUMBERS / 2 || behind > self.highest {

@@ -72,10 +72,10 @@ impl PingRun {
         }
     }
 
-    /// True if a reply must belong to a new run that began without a header. This is so if the
-    /// statistics of this run were read before. It is also so if three conditions hold: the reply's
-    /// number is one of the first numbers of a run, the reply is not marked as a duplicate, and it
-    /// cannot be a repeated or late reply of this run.
+    /// True if a reply must belong to a new run that began without a header. After the statistics
+    /// of this run, every reply belongs to a new run. Before the statistics, three conditions must
+    /// hold: the reply's number is one of the first numbers of a run; the reply is not marked as a
+    /// duplicate; and the reply cannot be a repeated or late reply of this run.
     fn begins_run(&self, reply: &Reply<'_>) -> bool {
         let Some(highest) = self.highest else { return false };
         if self.statistics.is_some() {
@@ -265,15 +265,15 @@ impl PingRun {
     }
 
     /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
-    /// line. That time lasts from the first request to the last reply.
+    /// line. This is the time from the first request to the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =
             (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
         let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
         let interval_ns = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
-        // Some statistics have a time that is too short for the delays and the probes in flight.
-        // Such a time is not used.
+        // A time in the statistics that is too short for the delays and the probes in flight is not
+        // used.
         let mean_max = interval_ns.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
         (self.tally.mean_ns() <= mean_max).then(|| rounded(interval_ns))
     }

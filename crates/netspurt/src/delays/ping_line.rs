@@ -77,7 +77,7 @@ pub(super) struct Reply<'a> {
     pub number: u64,
     /// The delay, and its digits as written. Replies to short probes have none.
     pub time: Option<(Duration, &'a str)>,
-    /// Whether the delay is below the written value, as in `time<1`.
+    /// Whether the line gives only an upper bound of the delay, as in `time<1`.
     pub below: bool,
     /// The octets of the ICMP message; for hping, of the whole packet.
     pub bytes: u32,
@@ -275,9 +275,9 @@ fn dialect(line: &str) -> Dialect {
     Dialect::Busybox
 }
 
-/// Reads a statistics line in any language, as `20 packets transmitted, 20 received, +2 duplicates,
-/// 0% packet loss, time 19146ms`. It has a number in each of the first two parts, and a percentage
-/// in a later part.
+/// Reads a statistics line in any language, such as `20 packets transmitted, 20 received, +2
+/// duplicates, 0% packet loss, time 19146ms`. The line has a number in each of the first two parts,
+/// and a percentage in a later part.
 fn statistics(line: &str) -> Option<PingLine<'_>> {
     // Text of another program may come first.
     let begin = line.find(" packets transmitted").map_or(0, |at| {
@@ -296,7 +296,7 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
         None if sent == 0 && counts_text.contains(" transmitted") => "",
         _ => return None,
     };
-    // The time follows the percentage. It lasts from the first request to the last event.
+    // The time follows the percentage. It is the time from the first request to the last event.
     let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
         let at = tail.find(|c: char| c.is_ascii_digit())?;
         let (millis, unit) = integer(&tail[at..])?;

@@ -16,8 +16,8 @@ pub(super) struct PingRounds {
     is_loop: bool,
     /// The last number as ping wrote it.
     raw: Option<u64>,
-    /// The value that is added to the numbers of this round, so that they continue the numbers of
-    /// the previous round.
+    /// The value that is added to the numbers of this round. With this value, the numbers continue
+    /// those of the previous round.
     offset: u64,
     /// Whether a timestamp was used as a probe's time of sending.
     used: bool,

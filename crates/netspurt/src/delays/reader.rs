@@ -59,7 +59,8 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     Ok(reading)
 }
 
-/// Notes how many delays are 0. No packet arrives without a delay, so the tool has rounded them.
+/// Notes how many delays are 0. No packet arrives without a delay, so the tool has rounded these
+/// delays.
 fn note_zeros(recording: &mut Delays) {
     let zeros = recording.probes.iter().filter(|one| one.rtt == Some(Duration::ZERO)).count();
     if zeros > 0 {

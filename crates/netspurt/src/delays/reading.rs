@@ -8,7 +8,7 @@ use crate::units::Duration;
 use super::Delays;
 use super::format::Format;
 
-/// Facts about a file that the file itself does not contain, so the user gives them.
+/// Facts about a file that the file itself does not contain. The user gives these facts.
 ///
 /// ```
 /// use netspurt::delays::{Format, Hints};

@@ -104,7 +104,7 @@ impl Slots {
     fn find(&self, number: u64) -> (usize, Result<usize, usize>) {
         let behind =
             |chunk: &Vec<(u64, ProbeSlot)>| chunk.first().is_some_and(|one| one.0 <= number);
-        // Lines are nearly in order, so the last chunk is the most likely.
+        // Lines are nearly in order, so the number is most likely in the last chunk.
         let at = match self.chunks.last() {
             Some(last) if behind(last) => self.chunks.len() - 1,
             _ => self.chunks.partition_point(behind).saturating_sub(1),

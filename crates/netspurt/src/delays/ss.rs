@@ -14,7 +14,7 @@ pub(super) fn knows(line: &str) -> bool {
     line.contains(" rto:") && (line.contains(" rtt:") || line.contains("cwnd:"))
 }
 
-/// Reads the value of a field in milliseconds, as 3.5 ms in `rtt:3.5/7`.
+/// Reads the value of a field in milliseconds, such as 3.5 ms in `rtt:3.5/7`.
 fn field(line: &str, key: &str) -> Option<Duration> {
     let text = line.split_whitespace().find_map(|word| word.strip_prefix(key))?;
     let (ns, _) = decimal(text, MILLISECOND)?;

@@ -111,8 +111,8 @@ impl Tally {
 
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
     /// a line is a lost probe. If some times of sending are recorded, the missing times are
-    /// computed from these. If no time is recorded, all are computed from `interval`. Without an
-    /// interval they are unknown.
+    /// computed from the recorded times. If no time is recorded, all times are computed from
+    /// `interval`. Without an interval, all times are unknown.
     ///
     /// # Errors
     /// When more numbers are missing than the limit allows.
@@ -244,7 +244,7 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
 struct InOrder {
     start: Option<i64>,
     latest: i64,
-    /// The number of probes whose time of sending was earlier than that of the probe before.
+    /// The number of probes whose time of sending was earlier than the time of the probe before.
     moved: u64,
 }
 

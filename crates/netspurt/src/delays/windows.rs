@@ -145,15 +145,15 @@ fn v6(text: &str) -> bool {
     text.split([' ', '[', ']', '%']).any(is_v6)
 }
 
-/// Reads the header of a run, as `Pinging google.com [216.58.196.238] with 32 bytes of data:`. It
-/// has an address, and a number of its own after it.
+/// Reads the header of a run, such as `Pinging google.com [216.58.196.238] with 32 bytes of data:`.
+/// The header has an address, and a separate number after the address.
 fn header(text: &str) -> Option<WindowsLine> {
     let words = || text.split([' ', '\u{a0}']);
     let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
     Some(WindowsLine::Header { payload, v6: v6(text) })
 }
 
-/// Reads a reply, as `bytes=32 time<1ms TTL=64`. Over IPv6 it has only the time.
+/// Reads a reply, such as `bytes=32 time<1ms TTL=64`. Over IPv6 a reply has only the time.
 fn reply(text: &str) -> Option<WindowsLine> {
     let ttl = text.rfind("TTL=");
     if !address(text) && ttl.is_none() {
@@ -182,8 +182,8 @@ fn reply(text: &str) -> Option<WindowsLine> {
     Some(WindowsLine::Reply { rtt, below, payload, v6: v6(text) })
 }
 
-/// Reads the statistics, as `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`. They are
-/// three counts without a unit.
+/// Reads the statistics, such as `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`. The
+/// statistics are three counts without a unit.
 fn statistics(text: &str) -> Option<(u64, u64)> {
     let counts: Vec<u64> = equals(text)
         .filter_map(|(_, value)| integer(value))

@@ -4,10 +4,9 @@
 //! All parameters are constants, or are computed from one number, the rate at which connections
 //! arrive.
 //!
-//! ns-2.35 differs in one place from its own constants: the memory of arrivals is 0.33, and its
-//! constant of 0.35 is not used. This code does the same. A reply of 2^31 octets or more overflows
-//! in ns-2.35; this happens to one reply in thirty million. Here the size of such a reply follows
-//! the curve.
+//! ns-2.35 ignores one of its own constants: the memory of arrivals is 0.33, although the constant
+//! is 0.35. This code also uses 0.33. A reply of 2^31 octets or more overflows in ns-2.35; this
+//! happens to one reply in thirty million. Here the size of such a reply follows the curve.
 
 use crate::rng::Stream;
 
@@ -152,8 +151,8 @@ pub(super) fn server_delay(stream: &mut Stream) -> f64 {
     1e9 / SPEED.draw(stream).max(SPEED_MIN)
 }
 
-/// Returns the mean size of requests in octets: the mean of the integrals of both curves, minus
-/// half an octet, because fractions of octets are cut off.
+/// Returns the mean size of requests in octets. This is the mean of the integrals of both curves,
+/// minus half an octet. Half an octet is subtracted because fractions of octets are cut off.
 pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }

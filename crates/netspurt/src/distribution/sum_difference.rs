@@ -78,8 +78,8 @@ fn extend(weights: &mut [f64], d: f64) -> f64 {
     1.0 - partial * partial
 }
 
-/// Returns the sum of the products. It adds in eight columns, so that the compiler can use vector
-/// instructions.
+/// Returns the sum of the products. The products are added in eight columns, because the compiler
+/// can then use vector instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut columns = [0.0; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());

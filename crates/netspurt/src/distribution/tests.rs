@@ -43,8 +43,8 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
     }
 }
 
-/// Asserts that the mean of the draws is that of the distribution, whose standard deviation is
-/// `deviation`.
+/// Asserts that the computed mean of a distribution is `expected`, and that the mean of the draws
+/// is `expected` within a bound. The bound follows from the standard deviation `deviation`.
 fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64) {
     let told = parse(text, unit).mean().unwrap();
     assert!((told / expected - 1.0).abs() < 1e-12, "{text}: {told} instead of {expected}");

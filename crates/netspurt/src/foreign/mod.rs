@@ -1,9 +1,9 @@
 //! Algorithms from outside the core: their names, the search for them, and their failures.
 //!
-//! A name is a place, as `timer.py:Peak` or `package.module:Peak`, or a word by which an installed
-//! package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself runs
-//! only Rust. A crate that can run another language gives a [`Seam`] a function that finds
-//! algorithms by name.
+//! A name is a place, such as `timer.py:Peak` or `package.module:Peak`, or a word by which an
+//! installed package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core
+//! itself runs only Rust. A crate that can run another language gives a [`Seam`] a function that
+//! finds algorithms by name.
 
 mod fault;
 mod pin;

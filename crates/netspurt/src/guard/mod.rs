@@ -1,5 +1,5 @@
-//! Protection from foreign decoders: a panic in a decoder counts as a fault of the file that it
-//! reads, and a check before decoding refuses files that would keep a decoder busy without end.
+//! Protection from foreign decoders. A panic in a decoder counts as a fault of the file that the
+//! decoder reads. A check before decoding refuses files that would keep a decoder busy without end.
 
 mod parquet;
 mod thrift;

@@ -12,14 +12,14 @@ use super::line::Line;
 use super::transit::{Parcel, Transit};
 
 /// Instants that differ by no more than this count as the same. Each time a line becomes idle,
-/// rounding to whole nanoseconds loses a fraction. So a departure and an arrival that should be at
-/// the same instant may differ slightly.
+/// rounding to whole nanoseconds loses a fraction. Because of this rounding, a departure and an
+/// arrival that should be at the same instant may differ slightly.
 const GRAIN: Duration = Duration::from_nanos(2);
 
 /// A link with a drop-tail queue.
 ///
-/// A frame's departure is fixed when the frame enters. So a frame in transmission is only an entry
-/// in a ring, and one wake-up per link suffices.
+/// A frame's departure is computed when the frame enters. A frame in transmission is therefore only
+/// an entry in a ring, and a link needs only one wake-up.
 #[derive(Debug)]
 pub(super) struct DropTail {
     pub(super) line: Line,

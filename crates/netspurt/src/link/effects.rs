@@ -93,8 +93,8 @@ impl Pick {
         self
     }
 
-    /// Selects packets by their number in the flow, from 1: the first transmission of each, and one
-    /// further transmission for each repetition of a number.
+    /// Selects packets by their number in the flow, from 1. If a number is in the list *n* times,
+    /// the first *n* transmissions of the packet are selected.
     #[must_use]
     pub fn packets(mut self, numbers: Vec<u64>) -> Self {
         self.packets = numbers;
@@ -130,7 +130,8 @@ impl Pick {
     }
 
     /// Whether the next frame, `frame`, is selected at `now`. Every rule makes its draws even if
-    /// another rule has selected the frame, so that rules do not disturb each other.
+    /// another rule has selected the frame. The draws of a rule therefore do not depend on other
+    /// rules.
     pub fn picks(&mut self, now: Time, frame: &impl Frame) -> bool {
         self.seen += 1;
         let mut picked = false;

@@ -226,8 +226,8 @@ fn random_losses_come_at_their_rate_and_in_bursts_of_their_length() {
     // The expected number is 4000, and the standard deviation is 63.
     assert!((3750..4250).contains(&lost), "{lost}");
 
-    // The stationary share of the bad state is 0.01 / (0.01 + 0.25) = 1/26. It lasts 4 frames on
-    // average.
+    // The stationary share of the bad state is 0.01 / (0.01 + 0.25) = 1/26. The bad state lasts 4
+    // frames on average.
     let mut bursts = Pick::default().bursts([0.01, 0.25, 0.0, 1.0], Stream::named(1, "bursts"));
     let picks: Vec<bool> = (0..n).map(|_| bursts.picks(Time::ZERO, &frame(0))).collect();
     let lost = picks.iter().filter(|p| **p).count();

@@ -4,12 +4,12 @@ use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
-/// The facts about a frame on its way that links need: the frame's place in the [`Transit`], and
-/// the fields that every link uses. Each frame has only one valid parcel, although parcels are
-/// `Copy`: its owner passes the parcel on, or takes the frame out of the transit.
+/// The data that links need about a frame on its way: the frame's place in the [`Transit`], and the
+/// fields that every link uses. Each frame has only one valid parcel, although parcels are `Copy`:
+/// its owner passes the parcel on, or takes the frame out of the transit.
 ///
 /// A parcel consists of two words, because the compiler keeps two words in registers. The compiler
-/// would write four fields to the stack one by one and copy them from there immediately, and the
+/// would write four fields to the stack one by one, and copy them from the stack immediately. The
 /// copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {

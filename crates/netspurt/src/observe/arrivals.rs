@@ -45,7 +45,7 @@ impl Arrivals {
         if self.in_order() > before { Brought::InOrder } else { Brought::Gapped }
     }
 
-    /// The octet after the last one that arrived without a gap before it. Data begins after the
+    /// The octet after the last octet that arrived without a gap before it. Data begins after the
     /// SYN.
     pub fn in_order(&self) -> u64 {
         let begin = self.sequence.first() + 1;

@@ -14,13 +14,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub struct EndPair {
     source: EndAddress,
     destination: EndAddress,
-    /// The ports, as the first four octets of a TCP header have them.
+    /// Both ports, in the form of the first four octets of a TCP header.
     ports: u32,
     /// Whether the addresses are IPv6 addresses.
     six: bool,
 }
 
-/// An address of 32 bits or of 128, as a number in two halves. A processor waits long if it reads a
+/// An address of 32 or 128 bits, as a number in two halves. A processor waits long if it reads a
 /// number in one piece after the number was written to memory in two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndAddress {
@@ -71,7 +71,7 @@ impl From<[SocketAddr; 2]> for EndPair {
 
 impl EndPair {
     /// The ends at these addresses. With `six` they are IPv6 addresses of 128 bits, otherwise IPv4
-    /// addresses of 32 bits. `ports` are as the first four octets of a TCP header have them.
+    /// addresses of 32 bits. `ports` has the form of the first four octets of a TCP header.
     #[inline]
     pub fn new([source, destination]: [u128; 2], ports: u32, six: bool) -> Self {
         Self { source: source.into(), destination: destination.into(), ports, six }

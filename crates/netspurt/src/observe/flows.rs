@@ -35,7 +35,7 @@ impl Default for Lifetimes {
 const RECENT: usize = 1 << 12;
 
 /// An active connection. The fields that every packet needs come first, together with the beginning
-/// of the state, so that they take few cache lines.
+/// of the state. These fields therefore take few cache lines.
 #[derive(Debug)]
 #[repr(C)]
 struct Live<T> {
@@ -103,12 +103,12 @@ pub struct Retired<T> {
 /// retired, so the needed memory depends only on the active connections. `T` is what the observer
 /// keeps of each connection.
 ///
-/// A connection has two ends, each an address and a port. It is *born* with the first packet
-/// between them. Any packet may be the first, because a capture may miss the beginning. Its
-/// [`Side::From`] is the end that sent the SYN or got the SYN-ACK, or else the sender of the first
-/// packet. It is *retired* when the same ends open another connection by a SYN with another number,
-/// or when none of its packets was seen for longer than its [`Lifetimes`] allow. A later packet
-/// belongs to a new connection.
+/// A connection has two ends, each an address and a port. A connection is *born* with the first
+/// packet between its ends. Any packet may be the first, because a capture may miss the beginning.
+/// Its [`Side::From`] is the end that sent the SYN or got the SYN-ACK, or else the sender of the
+/// first packet. It is *retired* when the same ends open another connection by a SYN with another
+/// number, or when none of its packets was seen for longer than its [`Lifetimes`] allow. A later
+/// packet belongs to a new connection.
 ///
 /// ```
 /// use netspurt::ids::Side;
@@ -132,8 +132,8 @@ pub struct Flows<T> {
     lifetimes: Lifetimes,
     /// The hash depends on a random key, since captures may be made by an attacker.
     hashes: RandomState,
-    /// Indices of `live`, by the hashes of their keys. The keys are only in `live`, so that more of
-    /// this table fits into the processor's cache.
+    /// Indices of `live`, by the hashes of their keys. The keys are only in `live`. More of this
+    /// table therefore fits into the processor's cache.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
     /// For each connection of `live`, an instant before which a check of its age has no effect. A
@@ -154,9 +154,9 @@ impl<T: Default> Flows<T> {
     const ROOM: usize = 64;
     /// The age of one connection is checked after each group of this many packets.
     const CHECK_EVERY: u8 = 4;
-    /// The number of connections that are checked when a connection begins. Two are too few if each
-    /// connection has only one packet: a young connection takes the place of a retired one, and
-    /// the next check finds the young one.
+    /// The number of connections that are checked when a connection begins. Two checks are too few
+    /// if each connection has only one packet. A young connection then takes the place of a retired
+    /// one, and the next check finds the young connection.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// Makes an empty list of connections.

@@ -1,8 +1,8 @@
 //! TCP observed from its packets alone.
 //!
 //! [`OneWay`] follows one direction of a connection, [`TwoWay`] follows both, and [`Flows`] assigns
-//! packets to connections. Every observer, at a host's edge, on a path or in a capture, counts
-//! octets, retransmissions, round trips and rounds here and nowhere else. Senders know more than an
+//! packets to connections. All observers, at a host's edge, on a path or in a capture, use this
+//! module to count octets, retransmissions, round trips and rounds. Senders know more than an
 //! observer and keep their own counts.
 
 mod acks;

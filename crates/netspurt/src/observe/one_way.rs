@@ -53,14 +53,14 @@ pub struct Answer {
 ///
 /// An acknowledgment gives at most one round-trip sample. The acknowledgment number newly covers
 /// some segments. The oldest of them that was sent once, and that no SACK block had reported, gives
-/// the sample. So the sample includes the delay of the acknowledgment, as with an echoed timestamp
-/// (RFC 7323 §4.3). The number gives no such sample if it covers a segment that was sent more than
-/// once, because segments above a lost one are acknowledged only when its retransmission arrives.
-/// If the number gives no sample, the oldest segment that was sent once and that a SACK block newly
-/// reports gives the sample. If there is no such segment either, the acknowledgment of a segment
-/// that was sent more than once gives an ambiguous sample (RFC 6298 §3, Karn and Partridge 1987).
-/// Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed
-/// timestamps; this code does not.
+/// the sample. The sample therefore includes the delay of the acknowledgment, as with an echoed
+/// timestamp (RFC 7323 §4.3). The acknowledgment number gives no such sample if it covers a segment
+/// that was sent more than once, because segments above a lost one are acknowledged only when its
+/// retransmission arrives. If the number gives no sample, the oldest segment that was sent once and
+/// that a SACK block newly reports gives the sample. If there is no such segment either, the
+/// acknowledgment of a segment that was sent more than once gives an ambiguous sample (RFC 6298 §3,
+/// Karn and Partridge 1987). Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
+/// Linux also uses echoed timestamps; this code does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -193,7 +193,7 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// Does the same as [`sent`](Self::sent) for a `segment` whose octets are the next ones. None
-    /// of them were sent or acknowledged before.
+    /// of these octets were sent or acknowledged before.
     #[inline]
     pub fn sent_next(&mut self, at: Time, segment: &impl Observed, kept: T) -> Transmission {
         let transmission = self.sequence.take_at(self.sequence.highest(), segment);
@@ -243,7 +243,7 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// Processes a segment of the reverse direction, which came at `at`. Returns what it
+    /// Processes a segment of the reverse direction, which came at `at`. Returns what the segment
     /// acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {

@@ -58,8 +58,8 @@ impl Sequence {
         Self { highest: 0, isn, midway: false }
     }
 
-    /// The space of a direction that has sent everything before `next`, for an observer that may
-    /// have missed its SYN and may still see older segments. The octet before `next` counts as
+    /// The space of a direction in which every octet before `next` was sent. The observer may have
+    /// missed the SYN and may still see older segments. The octet before `next` counts as
     /// [`first`](Self::first).
     pub const fn midway(next: u32) -> Self {
         Self { highest: Self::ROOM + 1, isn: next.wrapping_sub(1), midway: true }

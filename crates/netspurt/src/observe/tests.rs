@@ -284,7 +284,7 @@ fn memory_depends_on_the_active_connections() {
     let mut flows: Flows<u8> = Flows::new(lifetimes);
     let mut folded = 0_u64;
     let most = (0..40_000_u64).map(|n| {
-        // A hundred connections a second. Each is a SYN, an answer and a reset.
+        // A hundred connections a second. Each connection consists of a SYN, an answer and a reset.
         let (port, second) = (u16::try_from(n).unwrap(), n / 100);
         flows.sight(&passing(second, port, 50_000, Flags::SYN, 1));
         flows.sight(&passing(second, 50_000, port, Flags::ACK, 1));
@@ -308,7 +308,7 @@ struct Oracle {
 }
 
 proptest! {
-    /// A sender of whole segments of 10 octets, and any acknowledgment of them.
+    /// The sender sends whole segments of 10 octets. The acknowledgments are arbitrary.
     #[test]
     fn samples_are_those_of_an_oracle_that_looks_at_every_octet(
         steps in prop::collection::vec((0_u8..3, 0_usize..12, 0_usize..12), 0..80), isn: u32

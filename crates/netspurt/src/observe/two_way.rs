@@ -28,13 +28,13 @@ pub struct TwoWay {
 }
 
 impl TwoWay {
-    /// The direction in which `side` sends; `None` if nothing of it was seen.
+    /// The direction in which `side` sends; `None` if nothing was seen of this direction.
     pub fn way(&self, side: Side) -> Option<&OneWay> {
         self.ways[side.index()].as_ref()
     }
 
-    /// Processes a segment from `side` that was seen at `at`. Returns what it acknowledges of the
-    /// other direction.
+    /// Processes a segment from `side` that was seen at `at`. Returns which octets of the other
+    /// direction the segment acknowledges.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -7,7 +7,8 @@ use crate::place::{Place, show_placeless};
 
 /// A mistake in elements, a station or a span of time.
 ///
-/// The printed error names the fix. It also names the text, and the place in it if it is known.
+/// The printed error names the fix and the text. It also shows the place in the text, if the place
+/// is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrbitError {
     /// The mistake.

@@ -41,8 +41,8 @@ pub struct Search {
     /// The end of the span.
     pub to: Utc,
     /// The time between two instants at which the path is computed [ns]. The search also follows
-    /// each local extreme of the clearance between two instants. So it finds a pass that is
-    /// shorter than a step, if the clearance has only one extreme in that step.
+    /// each local extreme of the clearance between two instants. The search therefore also finds a
+    /// pass that is shorter than a step, if the clearance has only one extreme in that step.
     pub step: i64,
 }
 
@@ -149,8 +149,8 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Returns the instant at which line of sight begins or ends, between an instant that has it and
-/// one that does not. The path has line of sight at the returned instant.
+/// Returns the instant at which line of sight begins or ends, between an instant with line of sight
+/// and an instant without it. The path has line of sight at the returned instant.
 fn edge(path: &OrbitPath, mut clear: Utc, mut blocked: Utc) -> Result<Utc, OrbitError> {
     while (clear.as_nanos() - blocked.as_nanos()).abs() > PRECISION {
         let middle = middle(clear, blocked);

@@ -2,7 +2,7 @@
 //!
 //! A retransmission is spurious if each of its octets was in an earlier transmission that had
 //! arrived, or was still to arrive, when the retransmission left. Only an observer of both ends can
-//! decide this; no sender can.
+//! decide whether this is the case; no sender can.
 
 use std::collections::BTreeMap;
 

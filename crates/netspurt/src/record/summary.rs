@@ -39,7 +39,7 @@ pub struct FlowSum {
     /// The number of reductions of cwnd that were undone.
     pub undone: u64,
     /// How often the receive window prevented the sending of data that cwnd allowed. Only ns-2's
-    /// senders count it.
+    /// senders count these events.
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,

@@ -121,8 +121,8 @@ fn an_ack_of_a_fin_on_a_full_packet_covers_no_further_packet() {
 
 #[test]
 fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
-    // RFC 5681 §2: a duplicate ACK has no data, SYN and FIN off, the largest acknowledgment number,
-    // and the same window.
+    // RFC 5681 §2: a duplicate ACK has no data, its SYN and FIN bits are off, and it repeats the
+    // largest acknowledgment number and the window.
     let update = Segment { window: 501, ..ack(2001) };
     let fin = sent(OPENER, Flags::ACK.with(Flags::FIN), 1, 2001);
     let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];

@@ -8,9 +8,10 @@ use super::engine::{Judged, TimerVerdict};
 /// The sums over the probes of a replay.
 ///
 /// In RFC 889 §3.3, a probe whose timer was shorter than its delay was retransmitted spuriously.
-/// Its delay counts a second time in the total time. For a lost probe, the timer counts. The
-/// efficiency is the share of the delays in the total time. Allman and Paxson (SIGCOMM '99) weigh
-/// the time spent waiting for necessary timeouts against the share of bad timeouts.
+/// The delay of such a probe counts a second time in the total time. For a lost probe, the total
+/// time includes the timer. The efficiency is the share of the delays in the total time. Allman and
+/// Paxson (SIGCOMM '99) weigh the time spent waiting for necessary timeouts against the share of
+/// bad timeouts.
 ///
 /// departs: RFC 889 §3.3 - the RFC does not say how much time counts for a spurious retransmission;
 /// the reading used here is the only one that agrees with the RFC's whole table.

@@ -1,4 +1,4 @@
-//! The hosts at both ends of the flows that a world has at the moment.
+//! The hosts at both ends of the flows that currently exist in a world.
 
 use std::ops::{Index, IndexMut};
 
@@ -8,14 +8,14 @@ use crate::units::Time;
 use super::FlowSlots;
 use super::population::FlowEnds;
 
-/// One end of a flow, and the node that it is at.
+/// One end of a flow: its host, its node, and its entries in the event queue.
 #[derive(Debug)]
 pub(super) struct FlowEnd<E> {
     /// The host; `None` once the flow is over.
     host: Option<E>,
     pub(super) flow: FlowId,
     pub(super) home: u32,
-    /// The node that the other end is at.
+    /// The node of the other end.
     pub(super) peer_home: u32,
     /// The link by which frames for the other end leave.
     pub(super) exit: Option<u32>,
@@ -128,7 +128,8 @@ impl<E> Ends<E> {
     }
 
     /// Removes and returns the hosts of a flow if both are `idle`. The slot becomes free once the
-    /// event queue has no entry of it, so that an old entry cannot wake the slot's next flow.
+    /// event queue has no entry of it, because an old entry would otherwise wake the slot's next
+    /// flow.
     #[inline(never)]
     pub(super) fn retire_if(&mut self, flow: FlowId, idle: impl Fn(&E) -> bool) -> Option<[E; 2]> {
         let places = self.places(flow);

@@ -1,8 +1,8 @@
 //! The event queue. Its appointments are ordered by time, then by when they were made, then by what
 //! caused them, and then by the order of entry.
 //!
-//! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. The slots of the
-//! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
+//! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. Each slot of the
+//! current block and of the next one is a sorted list. Two levels of bitmaps show the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
 //! one of the wheels above it. A slot of a higher wheel is as wide as the whole wheel below. As
 //! time advances, entries move down to narrower slots. They keep the order of entry, so equal
@@ -44,7 +44,7 @@ pub struct EventQueue {
     /// No slot of the current block before this one has an entry.
     from: usize,
     /// The last entry of each slot. The lists are circular: after its last entry follows the slot's
-    /// first. The slots of even blocks come first, then those of odd blocks.
+    /// first. The slots of even blocks come first, and then the slots of odd blocks.
     slots: Box<[u32; 2 * SLOTS]>,
     /// Which slots have entries, by block.
     used: [Used; 2],
@@ -109,7 +109,8 @@ impl EventQueue {
         }
     }
 
-    /// Enters `number` for an instant that is not before that of the last popped entry.
+    /// Enters `number` for the instant of `when`, which must not be before the instant of the last
+    /// popped entry.
     #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);

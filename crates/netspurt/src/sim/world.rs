@@ -42,8 +42,8 @@ pub enum Advance {
     Full,
 }
 
-/// The maximum number of wake-ups served in one call, which takes about ten milliseconds. So the
-/// driver soon regains control, even if time does not advance.
+/// The maximum number of wake-ups served in one call, which takes about ten milliseconds. The
+/// driver therefore soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
 /// If both ends of a flow wait for longer than this time, their state is packed. To pack and unpack

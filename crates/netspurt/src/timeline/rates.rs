@@ -164,7 +164,8 @@ mod tests {
         let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
         let ends = |start, bits| silent.clone().transmit(from(start), bits).at;
         assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);
-        // These transmissions end exactly when the silence begins, and begin when it ends.
+        // The first transmission ends exactly when the silence begins. The second transmission
+        // begins when the silence ends.
         assert_eq!([ends(6, 4000), ends(15, 1000)], [at(10), at(16)]);
         let begins = |ms| silent.clone().begin(at(ms)).0;
         assert_eq!([9, 10, 14, 15].map(begins), [9, 15, 15, 15].map(at));

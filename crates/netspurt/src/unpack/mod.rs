@@ -16,7 +16,7 @@ mod tests;
 const ANY_RATIO: u64 = 1 << 26;
 /// Longer contents may be at most this many times as long as the part of the file that was read.
 /// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032
-/// (RFC 1951), that of zstd 32 768 (RFC 8878).
+/// (RFC 1951), and the greatest ratio of zstd is 32 768 (RFC 8878).
 const MOST_RATIO: u64 = 10_000;
 
 /// The octets of a compressed file that are read at once.
@@ -42,8 +42,8 @@ impl Packing {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // The first pattern is the magic number of a frame. The second is that of a frame to
-            // skip, which parallel compressors write first (RFC 8878 §3.1.2).
+            // The first pattern is the magic number of a frame. The second is the magic number of a
+            // frame to skip. Parallel compressors write such a frame first (RFC 8878 §3.1.2).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }

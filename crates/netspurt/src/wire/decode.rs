@@ -304,8 +304,8 @@ fn pseudo(ip: &Ip) -> u64 {
 /// assert_eq!(netspurt::wire::sum(&[0xff, 0xff, 0, 2, 1]), 0x0102);
 /// ```
 pub fn sum(bytes: &[u8]) -> u64 {
-    // Byte order does not matter until the end (RFC 1071 §2, B), and neither does the number of
-    // words added at once.
+    // The byte order does not matter until the end (RFC 1071 §2, B). The number of words that are
+    // added at once does not matter either.
     let (words, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);

@@ -33,8 +33,8 @@ pub(super) struct Extension<'a> {
     pub(super) octets: &'a [u8],
 }
 
-/// The extension headers of a packet, one after the other. They end before the first header that is
-/// not an extension header or is incomplete.
+/// The extension headers of a packet, one after the other. The series ends before the first header
+/// that is incomplete or is not an extension header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extensions<'a> {
     packet: &'a [u8],

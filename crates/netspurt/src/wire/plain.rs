@@ -13,11 +13,12 @@ const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
 /// Octets of the shortest IP header.
 const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
 
-/// A captured segment in the middle of a connection: it acknowledges, it neither opens nor closes
-/// the connection, it has no options other than time stamps, and its headers were captured in full.
+/// A captured segment in the middle of a connection. It has an acknowledgment, neither opens nor
+/// closes the connection, and has no options other than time stamps. Its headers were captured in
+/// full.
 ///
-/// Nearly all segments are plain. They are kept in a fraction of the memory of a
-/// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer branches.
+/// Nearly all segments are plain. A plain segment takes a fraction of the memory of a
+/// [`TcpView`](super::TcpView). Code for plain segments alone needs fewer branches.
 ///
 /// ```
 /// use netspurt::observe::Observed;

@@ -215,7 +215,7 @@ fn a_capture_without_a_round_trip_is_an_error() {
     assert!(error.message.contains("a capture of 1 packets"), "{error}");
 }
 
-/// Each request has 100 octets and each reply 1000.
+/// Each request has 100 octets, and each reply has 1000 octets.
 #[test]
 fn the_direction_with_more_data_is_the_first_of_its_connection() {
     let packets = [

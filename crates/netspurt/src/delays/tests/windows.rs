@@ -3,8 +3,9 @@
 use super::{counts, one, reading};
 use crate::delays::{ProbeOrder, read};
 
-/// Makes the text of a run of four probes in one language, from the lines of the header, of a reply
-/// and of a failure, and from the counts. Two probes are answered, and two fail.
+/// Makes the text of a run of four probes in one language. Two probes are answered, and two fail.
+/// The arguments are the lines of the header, of a reply and of a failure, and the line with the
+/// counts.
 fn run(header: &str, reply: &str, failure: &str, statistics: &str) -> String {
     format!(
         "\r\n{header}\r\n{reply}\r\n{failure}\r\n{reply}\r\n{failure}\r\n\r\n\

@@ -62,8 +62,9 @@ impl FqCoDel {
         (self.packets, self.bytes)
     }
 
-    /// Queues `parcel`. If all queues together then exceed the limit, drops from the head of the
-    /// queue with the most octets (RFC 8290 §4.1). `held` includes the frame in transmission.
+    /// Queues `parcel`. If all queues together now exceed the limit, frames are dropped from the
+    /// head of the queue with the most octets (RFC 8290 §4.1). `held` includes the frame in
+    /// transmission.
     pub(super) fn enqueue<F: Frame>(
         &mut self,
         now: Time,

@@ -89,9 +89,9 @@ impl Pie {
     }
 
     /// Makes the update that is due. If this update changes neither the probability nor the delay,
-    /// the later updates up to `now` do not change them either, and all these updates are made at
-    /// once. Each of these updates only subtracts one interval from the burst allowance, unless the
-    /// allowance is at its maximum.
+    /// the later updates up to `now` do not change them either. In this case, all updates up to
+    /// `now` are made at once. Each of these updates only subtracts one interval from the burst
+    /// allowance, unless the allowance is at its maximum.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);

@@ -110,8 +110,7 @@ fn evenly(pb: f64, count: u64) -> f64 {
     if rest <= pb { 1.0 } else { pb / rest }
 }
 
-/// Returns `base` to the power `n`. Computes it by multiplications only, so that every machine gets
-/// the same bits.
+/// Returns `base` to the power `n`. Uses only multiplications, so every machine gets the same bits.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut product = 1.0;
     while n > 0 {

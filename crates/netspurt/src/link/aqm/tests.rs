@@ -130,11 +130,12 @@ fn codel() -> CoDelConfig {
     CoDelConfig { limit: QueueLimit::Unlimited, ..CoDelConfig::default() }
 }
 
-/// The n-th frame that leaves came at n/2 ms and leaves at n ms, so the tenth is the first that has
-/// waited 5 ms. The first drop is due a hundred milliseconds later. The following gaps between due
-/// drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms, 50 ms, and 44.721359,
-/// 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops are due at 110, 210, 280.71, 338.45,
-/// 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each happens at the next departure.
+/// The n-th frame that leaves arrived at n/2 ms and leaves at n ms. The tenth frame is therefore
+/// the first that has waited 5 ms. The first drop is due a hundred milliseconds later. The
+/// following gaps between due drops are 100 ms, 100 ms/√2 = 70.710678 ms, 100 ms/√3 = 57.735026 ms,
+/// 50 ms, and 44.721359, 40.824829, 37.796447, 35.355339 and 33.333333 ms. So drops are due at 110,
+/// 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 and 580.48 ms. Each happens at the
+/// next departure.
 const CODEL_MS: [u64; 10] = [110, 210, 281, 339, 389, 434, 474, 512, 548, 581];
 
 #[test]
@@ -242,7 +243,7 @@ fn flows_send_a_quantum_each_in_rotation_and_a_new_flow_is_served_first() {
 fn a_queue_that_became_empty_goes_to_the_end_of_the_old_flows_once() {
     // The quantum is two frames. The queue of the second flow is empty at 3 ms and moves behind the
     // queue of the first. The second flow's frame at 3.5 ms does not make its queue a new queue, so
-    // this frame waits for the first flow's whole turn.
+    // this frame waits until the first flow's turn is over.
     let queue = fq(|config| config.quantum_bytes = 2000);
     let greedy = (0..6).map(|id| (Time::ZERO, frame(id, 0, 1000)));
     let sparse = [(500, 10), (3500, 11)].map(|(us, id)| (at_us(us), frame(id, 3, 1000)));
@@ -354,7 +355,7 @@ fn idle(algorithm: usize, limit: QueueLimit) -> Queue {
     }
 }
 
-/// Frames at multiples of a quarter millisecond, so that many arrive at the instant of a departure.
+/// Frames at multiples of a quarter millisecond. Many of them arrive at the instant of a departure.
 fn traffic() -> impl Strategy<Value = Vec<(Time, Segment)>> {
     let one = (0_u64..7, 0_u32..4, 1_u16..6, 0_u8..2, any::<bool>());
     prop::collection::vec(one, 1..250).prop_map(|all| {

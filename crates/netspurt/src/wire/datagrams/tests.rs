@@ -23,7 +23,7 @@ fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let payload = Some(&payload[..]);
     encode(&Packet { source, destination, ip_id, segment, payload }, &mut bytes);
     if !six {
-        // The packet may be cut into fragments.
+        // This clears the flag "don't fragment".
         bytes[6] = 0;
         set_ecn(&mut bytes, Ecn::NOT_ECT);
     }

@@ -50,8 +50,8 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
 /// its third octet set.
 ///
 /// No field names the content after the labels. The first four bits decide, as in routers (RFC 4928
-/// §3). The content is IP, or an Ethernet frame (RFC 4448), mostly after a control word that begins
-/// with zeros (RFC 4385 §3).
+/// §3). The content is IP or an Ethernet frame (RFC 4448). A control word that begins with zeros
+/// usually precedes the frame (RFC 4385 §3).
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;

@@ -12,9 +12,9 @@ pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The header or packet after the header of a frame of PPP. That header has an address and a
-/// control octet, which may be left out (RFC 1661 §6.6), and the protocol. The first octet of the
-/// protocol may be left out if it is zero (§6.5).
+/// The header or packet after the header of a frame of PPP. The header of PPP has an address and a
+/// control octet, and then the protocol. The address and the control octet may be left out (RFC
+/// 1661 §6.6). The first octet of the protocol may be left out if it is zero (§6.5).
 pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     const IPV4: u16 = 0x0021;
     const IPV6: u16 = 0x0057;
@@ -33,8 +33,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// The header or packet after a header of a serial line. The header is PPP's, or it is Cisco's,
-/// which has another address and the type field of Ethernet.
+/// The header or packet after a header of a serial line. The header is that of PPP or that of
+/// Cisco. Cisco's header has another address, and the type field of Ethernet.
 pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
     match data {
         [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
