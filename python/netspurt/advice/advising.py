@@ -45,7 +45,7 @@ class Advice:
         after it have their defaults.
     pick
         The recommended estimator; empty if none is recommended. A recommended estimator has bounds
-        and backoff. No estimator is recommended if timers back off over a large loss event.
+        and backoff. No estimator is recommended if timers back off in a large loss event.
     least
         The cheapest of the estimators that were asked for, even if it may not be deployed.
     alike

@@ -40,7 +40,7 @@ ANSWERS_PER_HALF_MIN = 25
 
 @dataclass(frozen=True)
 class _Part:
-    """Probes of a recording: its place among the recordings, the first probe, and the end."""
+    """A part of a recording: the recording's place among all, the first probe, and the end."""
 
     place: int
     first: int
@@ -77,7 +77,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the upper limit of the cost per probe [s] on some parts that the counts allow."""
+        """Return the largest cost per probe [s] on some parts that the counts allow."""
         return prudent(*self._tallies_and_terms(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:

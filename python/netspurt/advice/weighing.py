@@ -100,7 +100,7 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 
 
 def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the squared distances from the cost to its limits that the counts allow [s²].
+    """Return the squared distances from the cost to the limits that the counts allow [s²].
 
     The first is the distance to the lower limit, and the second to the upper limit.
     """
@@ -114,7 +114,7 @@ def squared_distances(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Float
 
 
 def prudent(tallies: Sequence[Tally], terms: Sequence[Terms]) -> float:
-    """Return the upper limit of the cost per probe [s] that the counts alone allow."""
+    """Return the largest cost per probe [s] that the counts of spurious retransmissions allow."""
     return float(cost(tallies, terms)[0] + np.sqrt(squared_distances(tallies, terms)[1]))
 
 

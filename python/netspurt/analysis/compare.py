@@ -76,8 +76,9 @@ class Comparison:
     only
         The number of segments that only the first run has, and that only the second run has.
     retransmissions
-        The number of retransmissions of each cause in both runs, by what the node does with them:
-        `out`, `in` or `through`. A way without retransmissions is left out.
+        The numbers of retransmissions in both runs, by direction and cause. The node sends them
+        (`out`), receives them (`in`) or forwards them (`through`). A direction without
+        retransmissions is left out.
     """
 
     same: int
@@ -113,7 +114,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
 
 
 def _elsewhere(segments: Table, flow: str) -> str:
-    """Say at which nodes data of a flow was seen; empty if there are none."""
+    """Return in words the nodes at which data of a flow was seen; empty if there are none."""
     own = segments.where(flow=flow)
     nodes = ", ".join(np.unique(own.select(own["len_bytes"] > 0)["node"]).tolist())
     return f", but at {nodes}: `--node` or `spy` under [record] names another node" if nodes else ""
@@ -262,8 +263,8 @@ def _mechanism(event: Seen, last_ack: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    This ACK ends the handshake, and it takes a place in queues. The result is `None` if there is no
-    such ACK. A sender without a handshake has none.
+    This ACK ends the handshake. It may be in a queue together with the data. The result is `None`
+    if there is no such ACK, as with a sender that has no handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

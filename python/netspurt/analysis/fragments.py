@@ -13,7 +13,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: An IPv4 header without options, and the largest datagram (RFC 791 §3.1) [octets].
+#: The lengths of an IPv4 header without options and of the largest datagram (RFC 791 §3.1)
+#: [octets].
 IP_HEADER = 20
 LARGEST = 65535
 #: The minimum of a limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].

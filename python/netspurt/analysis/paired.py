@@ -66,7 +66,8 @@ class Pairs:
 
     @property
     def later(self) -> NDArray[np.intp]:
-        """The numbers of connections that are faster, equal and slower in the second run."""
+        """How many connections are faster in the second run, how many equal, and how many slower.
+        """
         return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
 
     def _changes(self) -> Floats:
@@ -74,7 +75,10 @@ class Pairs:
         return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
 
     def quantiles_s(self) -> list[tuple[float, float, float]]:
-        """Return each share with the quantile of each run [s]; NaN if no duration is longer."""
+        """Return each share with the quantile of each run [s].
+
+        The quantile is NaN if no duration is longer, because then the quantile is not known.
+        """
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 

@@ -41,13 +41,13 @@ class QueueLimit:
 
     @property
     def packets(self) -> int | None:
-        """The limit: the largest backlog that two drops reach, rounded up; `None` without a drop.
+        """The limit: the largest backlog or the second largest, rounded up; `None` without a drop.
 
         A packet that is partly transmitted still takes its place, so a backlog is rounded up. If
         packets left between the packet before a drop and the dropped packet, the backlog of this
         drop is smaller than the limit. A backlog is larger than the limit only if the receiver
-        held an ACK for longer than assumed. So if there are three drops or more, two of them must
-        reach the limit.
+        held an ACK for longer than assumed. So with three drops or more, the largest backlog is
+        not trusted, and the second largest is the limit.
         """
         count = len(self.backlogs)
         if not count:
@@ -56,7 +56,7 @@ class QueueLimit:
         return int(reached[-1 if count < 3 else -2])
 
 
-#: A backlog that exceeds a whole number by less than this share of a packet is that number.
+#: A backlog that exceeds a whole number by less than this share of a packet is rounded down.
 _TOLERANCE = 0.01
 
 

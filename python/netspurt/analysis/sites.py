@@ -204,7 +204,7 @@ class Share:
 
     @classmethod
     def of(cls, holds: NDArray[np.bool_]) -> Share:
-        """Return the share of cases for which something holds."""
+        """Return the share of the values that are true."""
         return cls(int(np.sum(holds)), len(holds))
 
 
@@ -271,7 +271,7 @@ class PingRatio:
 
     @property
     def median(self) -> float:
-        """The median ratio; NaN without any."""
+        """The median ratio; NaN if there is no ratio."""
         return float(np.median(self.ratio)) if len(self.ratio) else np.nan
 
 
@@ -404,7 +404,7 @@ class Split:
         size of the page. The connections in `repaired` have more packets because of repairs.
     chance
         The probability that the throughputs differ by this much if both have the same distribution
-        (Mann and Whitney 1947). It is NaN if one of them is empty.
+        (Mann and Whitney 1947). It is NaN if one of the two groups is empty.
     """
 
     clean: Part
